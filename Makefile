@@ -1,0 +1,48 @@
+# Sfumato's everyday commands. Each does its own set-up on a machine that has Python >= 3.11 and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON := $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
+  if command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+  then echo $$p; break; fi; done)
+VENV := .venv
+BIN := $(VENV)/bin
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
+
+.PHONY: help install demo test check format bench clean
+
+help:  ## Show this list.
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed  ## Make the virtual environment and install Sfumato into it.
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Sfumato needs Python 3.11 or newer with venv: install it and run make again." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: install  ## A synthetic census, judged: the whole journey in one command.
+	$(BIN)/sfumato demo --out demo --force
+
+test: install  ## Run the tests.
+	$(BIN)/python -m pytest -n 2
+
+check: install  ## Lint, types, import directions, module sizes.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python scripts/check_rooms.py
+	$(BIN)/python scripts/check_sizes.py
+
+format: install  ## Format the code.
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/audit.py
+
+clean:  ## Remove everything that was made.
+	rm -rf $(VENV) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

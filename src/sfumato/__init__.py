@@ -1,0 +1,115 @@
+"""Sfumato publishes microdata that stands up to realistic adversaries.
+
+The public names. They are imported when first used, so that `import sfumato` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.adversaries.random_worlds import RandomWorlds
+    from sfumato.adversaries.threat import Threat
+    from sfumato.criteria.base import Measure, Verdict
+    from sfumato.criteria.closeness import TCloseness
+    from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+    from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
+    from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+    from sfumato.errors import (
+        InputError,
+        MissingExtra,
+        NoSafeRelease,
+        PolicyError,
+        ResourceError,
+        SchemaError,
+        SfumatoError,
+    )
+    from sfumato.policy.model import Policy
+    from sfumato.release.groups import Groups
+    from sfumato.release.release import Release
+    from sfumato.report.model import Report
+    from sfumato.schema.recipes import dates, intervals, mask, suppression
+    from sfumato.schema.roles import Schema
+    from sfumato.schema.taxonomy import taxonomy
+    from sfumato.table.load import Table, read
+    from sfumato.workflow.audit import audit
+
+_HOMES = {
+    "sfumato.adversaries.random_worlds": ("RandomWorlds",),
+    "sfumato.adversaries.threat": ("Threat",),
+    "sfumato.criteria.base": ("Measure", "Verdict"),
+    "sfumato.criteria.closeness": ("TCloseness",),
+    "sfumato.criteria.diversity": ("DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"),
+    "sfumato.criteria.k_anonymity": ("AlphaK", "KAnonymity"),
+    "sfumato.criteria.likeness": ("BetaLikeness", "DeltaDisclosure"),
+    "sfumato.errors": (
+        "InputError",
+        "MissingExtra",
+        "NoSafeRelease",
+        "PolicyError",
+        "ResourceError",
+        "SchemaError",
+        "SfumatoError",
+    ),
+    "sfumato.policy.model": ("Policy",),
+    "sfumato.release.groups": ("Groups",),
+    "sfumato.release.release": ("Release",),
+    "sfumato.report.model": ("Report",),
+    "sfumato.schema.recipes": ("dates", "intervals", "mask", "suppression"),
+    "sfumato.schema.roles": ("Schema",),
+    "sfumato.schema.taxonomy": ("taxonomy",),
+    "sfumato.table.load": ("Table", "read"),
+    "sfumato.workflow.audit": ("audit",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AlphaK",
+    "BetaLikeness",
+    "DeltaDisclosure",
+    "DistinctDiversity",
+    "EntropyDiversity",
+    "Groups",
+    "InputError",
+    "KAnonymity",
+    "Measure",
+    "MissingExtra",
+    "NoSafeRelease",
+    "Policy",
+    "PolicyError",
+    "RandomWorlds",
+    "RecursiveDiversity",
+    "Release",
+    "Report",
+    "ResourceError",
+    "Schema",
+    "SchemaError",
+    "SfumatoError",
+    "TCloseness",
+    "Table",
+    "Threat",
+    "Verdict",
+    "audit",
+    "dates",
+    "intervals",
+    "mask",
+    "read",
+    "suppression",
+    "taxonomy",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("sfumato")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Adversaries: what somebody who knows something would believe after seeing a release."""

@@ -1,0 +1,136 @@
+"""Counts: the distinct (QI codes, sensitive codes) of a table and how many people have them.
+
+This is all that anything downstream ever sees of the rows. One code column per QI, one per
+sensitive attribute. A set-valued attribute (a list column, or several rows of one person) is coded
+by its distinct *set*, with an index from sets to values, so that people are always `sum(n)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import SchemaError, did_you_mean
+from sfumato.schema.domain import Codes, Domain
+
+Ints = npt.NDArray[np.int64]
+_LOOKUP = 1 << 24  # key spaces up to here are ranked by table look-up, larger ones by sorting
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Distinct sets of values: set i holds `members[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: Ints
+    members: Codes
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A sensitive attribute: its values and, when people have several, their distinct sets."""
+
+    domain: Domain
+    sets: Sets | None = None
+
+    @property
+    def name(self) -> str:
+        return self.domain.name
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Compact distinct tuples of a table.
+
+    `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
+    attributes. `weights` are summed survey weights. `spanning` is how many more (person, QIs)
+    pairs there are than people: a person whose rows differ in their QIs is in several groups.
+    """
+
+    quasi: tuple[Domain, ...]
+    sensitive: tuple[Attribute, ...]
+    codes: Codes
+    values: Codes
+    n: Ints
+    weights: npt.NDArray[np.float64] | None = None
+    protect: tuple[Domain, Codes] | None = None
+    spanning: int = 0
+
+    @property
+    def people(self) -> int:
+        return int(self.n.sum()) - self.spanning
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def take(self, kept: Ints) -> Counts:
+        """Only the tuples at these positions."""
+        return replace(
+            self,
+            codes=self.codes[:, kept],
+            values=self.values[:, kept],
+            n=self.n[kept],
+            weights=None if self.weights is None else self.weights[kept],
+            protect=None if self.protect is None else (self.protect[0], self.protect[1][kept]),
+        )
+
+    def compact(self) -> Counts:
+        """The same counts with every distinct tuple once."""
+        extra = [] if self.protect is None else [self.protect[1][None, :]]
+        stacked = np.vstack([self.codes, self.values, *extra])
+        number, first = rank_rows(stacked, [int(row.max(initial=0)) + 1 for row in stacked])
+        summed = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
+        weights = self.weights
+        if weights is not None:
+            weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
+        return replace(self.take(first), n=summed, weights=weights)
+
+    def attribute(self, name: str) -> int:
+        """The position of a sensitive attribute."""
+        names = [attribute.name for attribute in self.sensitive]
+        if name not in names:
+            raise SchemaError(f"{name!r} is not a sensitive column; {did_you_mean(name, names)}")
+        return names.index(name)
+
+    @cached_property
+    def group_of(self) -> tuple[Ints, Ints]:
+        """Each tuple's group (equal QI codes), and one tuple of each group.
+
+        Groups are numbered in the order of their QI codes, so the numbering says nothing about
+        the order of rows.
+        """
+        return rank_rows(self.codes, [len(domain) for domain in self.quasi])
+
+
+def rank_rows(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:
+    """Number the distinct columns of `codes` in lexicographic order.
+
+    Returns each column's number and the position of one column for each number.
+    """
+    width = codes.shape[1]
+    key = np.zeros(width, dtype=np.int64)
+    space = 1
+    for row, size in zip(codes, sizes, strict=True):
+        if space * max(size, 1) >= 1 << 62:  # fold what we have into a dense numbering first
+            key, first = _rank(key, space)
+            space = len(first)
+        key = key * size + row
+        space *= max(size, 1)
+    return _rank(key, space)
+
+
+def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
+    if space <= max(_LOOKUP, 4 * len(key)):
+        first = np.full(space, -1, dtype=np.int64)
+        first[key] = np.arange(len(key), dtype=np.int64)
+        used = first >= 0
+        number = np.cumsum(used, dtype=np.int64) - 1
+        return number[key], first[used]
+    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    return number.astype(np.int64), first.astype(np.int64)

@@ -1,0 +1,87 @@
+"""How many people a row stands for: one, a stated count, or one however many rows she has.
+
+Checked before anything is counted: a negative or fractional count, a weight that is no number or
+a row without a person would all end as a k that is not true.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sfumato.engines.base import Engine, Source
+from sfumato.engines.sql import named, quote, select
+from sfumato.errors import InputError
+from sfumato.schema.roles import Schema
+
+
+def people_of(source: Source, schema: Schema) -> str:
+    """SQL aggregate: the people behind a group of rows."""
+    if schema.count is None:
+        return "CAST(COUNT(*) AS BIGINT)"
+    return f"CAST(SUM({_number(source, schema.count)}) AS BIGINT)"
+
+
+def weight_of(source: Source, column: str, aggregate: str = "SUM") -> str:
+    """SQL aggregate: the people of the population behind a group of rows.
+
+    MAX over one person's rows: her weight stands once for her, however many rows she has.
+    """
+    return f"{aggregate}({_number(source, column)})"
+
+
+def check_people(engine: Engine, source: Source, schema: Schema) -> None:
+    """Refuse counts, weights and persons that cannot mean what their role says."""
+    if schema.person is not None:
+        person = quote(schema.person)
+        missing = _first(engine, source, f"COUNT(*) - COUNT({person})")
+        if missing:
+            raise InputError(
+                f"person column {schema.person!r} is missing in {missing} row(s); give every row "
+                "its person, or drop the role"
+            )
+    if schema.count is not None:
+        _check_number(engine, source, schema.count, "count", "whole numbers of people, 0 or more")
+        number = _number(source, schema.count)
+        broken = _first(
+            engine, source, f"SUM(CASE WHEN {number} <> FLOOR({number}) THEN 1 ELSE 0 END)"
+        )
+        if broken:
+            raise InputError(
+                f"count column {schema.count!r} holds a fraction in {broken} row(s); counts are "
+                "whole numbers of people (survey weights have the role weight)"
+            )
+    if schema.weight is not None:
+        _check_number(engine, source, schema.weight, "weight", "numbers, 0 or more")
+
+
+def _check_number(engine: Engine, source: Source, column: str, role: str, allowed: str) -> None:
+    if not _numeric(source.types[column]) and not source.untyped:
+        raise InputError(
+            f"{role} column {column!r} has the type {source.types[column]}; it must hold {allowed}"
+        )
+    number = _number(source, column)
+    for problem, condition in (
+        ("no number", f"{number} IS NULL OR isnan({number})"),
+        ("a negative number", f"{number} < 0"),
+        ("a number above 1e15", f"{number} > 1e15"),
+    ):
+        rows = _first(engine, source, f"SUM(CASE WHEN {condition} THEN 1 ELSE 0 END)")
+        if rows:
+            raise InputError(
+                f"{role} column {column!r} holds {problem} in {rows} row(s); it must hold {allowed}"
+            )
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _number(source: Source, column: str) -> str:
+    cast = "TRY_CAST" if source.untyped else "CAST"
+    return f"{cast}({quote(column)} AS DOUBLE)"
+
+
+def _first(engine: Engine, source: Source, aggregate: str) -> int:
+    return int(engine.fetch(select([named(aggregate, "x")], source.name)).column(0)[0].as_py() or 0)

@@ -1,0 +1,23 @@
+"""Criteria: privacy definitions with parameters. Each is registered here once, by its name."""
+
+from __future__ import annotations
+
+from sfumato.criteria.base import Criterion
+from sfumato.criteria.closeness import TCloseness
+from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
+from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+
+CRITERIA: dict[str, type[Criterion]] = {
+    criterion.name: criterion
+    for criterion in (
+        KAnonymity,
+        AlphaK,
+        DistinctDiversity,
+        EntropyDiversity,
+        RecursiveDiversity,
+        TCloseness,
+        BetaLikeness,
+        DeltaDisclosure,
+    )
+}

@@ -1,0 +1,236 @@
+"""The criterion contract: measure a release, decide whether a bound holds, say how tightly.
+
+A criterion has one of two scopes. Scope "group": each group is judged alone, and searches call
+`holds(groups) -> bool[B]`. Scope "release": the groups are judged together (skyline, composition),
+and a search carries a state through `start` and `split`.
+
+Two closure flags tell searches what they may prune, and are property-tested for every registered
+criterion. `merge_closed`: two groups that hold, merged, hold. `upward_closed`: a group that holds,
+merged with *anything*, holds.
+
+In doubt a criterion does not hold: only the status "holds" counts as holding.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts.contingency import Counts
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.groups import Groups
+
+Sense = Literal["at_least", "above", "at_most", "below"]
+Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
+Bools = npt.NDArray[np.bool_]
+WORST = 5  # how many of the worst groups a verdict names
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a criterion found: the worst value, the value of each group, the worst groups.
+
+    `sense` says how the value must lie to the required bound. `parts` holds further figures a
+    criterion of several conditions measures.
+    """
+
+    value: float
+    per_group: npt.NDArray[np.float64]
+    worst: tuple[int, ...]
+    sense: Sense
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Does the criterion hold, how tightly, and which groups are worst (private)."""
+
+    criterion: str
+    status: Status
+    measured: float | None
+    required: str
+    worst: tuple[int, ...] = ()
+    per_group: npt.NDArray[np.float64] | None = None
+    sense: Sense | None = None
+    attribute: str | None = None
+    note: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.status == "holds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion(ABC):
+    """A privacy definition with its parameters.
+
+    `sensitive` names the attribute it is about; None means every one, and the worst counts.
+    """
+
+    name: ClassVar[str]
+    scope: ClassVar[Literal["group", "release"]]
+    adversary: ClassVar[str]  # whose belief it bounds, as the report's threat matrix names them
+    needs: ClassVar[frozenset[str]] = frozenset()
+    reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
+    merge_closed: ClassVar[bool]
+    upward_closed: ClassVar[bool]
+
+    sensitive: str | None = None
+
+    def bind(self, counts: Counts) -> Self:
+        """What a search does once before it starts."""
+        return self
+
+    def inapplicable(self, groups: Groups) -> str:
+        """Why these groups cannot be judged at all; empty when they can."""
+        if len(groups) == 0:
+            return "there is no group to judge"
+        if not self.reads_values:
+            return ""
+        if groups.width == 0:
+            return "the table has no sensitive column"
+        if not groups.single_valued:
+            return "people have several values each; this criterion is defined for one"
+        return ""
+
+    @property
+    @abstractmethod
+    def required(self) -> str:
+        """The bound in words and signs, for tables and messages."""
+
+    @abstractmethod
+    def measure(self, groups: Groups) -> Measure:
+        """The tightest bound that would hold, per group and overall."""
+
+    @abstractmethod
+    def verdict(self, groups: Groups) -> Verdict:
+        """Judge the groups."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.required}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupCriterion(Criterion):
+    """A criterion that judges each group alone."""
+
+    scope: ClassVar[Literal["group", "release"]] = "group"
+
+    @abstractmethod
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        """Measure applicable groups and decide for each whether it holds."""
+
+    def measure(self, groups: Groups) -> Measure:
+        reason = self.inapplicable(groups)
+        if reason:
+            raise InputError(f"{self.name} cannot be measured: {reason}")
+        return self.judge(groups)[0]
+
+    def holds(self, groups: Groups) -> Bools:
+        if self.inapplicable(groups):
+            return np.zeros(len(groups), dtype=bool)
+        return self.judge(groups)[1]
+
+    def verdict(self, groups: Groups) -> Verdict:
+        reason = self.inapplicable(groups)
+        if reason:
+            return Verdict(
+                self.name,
+                "not_applicable",
+                None,
+                self.required,
+                attribute=groups.attribute,
+                note=reason,
+            )
+        measure, holds = self.judge(groups)
+        bad = int((~holds).sum())
+        people = int(groups.sizes[~holds].sum())
+        note = f"{bad:,} of {len(groups):,} groups, {people:,} people" if bad else ""
+        parts = ", ".join(f"{name} {value:.4g}" for name, value in measure.parts.items())
+        return Verdict(
+            self.name,
+            "violated" if bad else "holds",
+            measure.value,
+            self.required,
+            measure.worst,
+            measure.per_group,
+            measure.sense,
+            groups.attribute if self.reads_values else None,
+            "; ".join(text for text in (note, parts) if text),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseCriterion(Criterion):
+    """A criterion that judges all groups together."""
+
+    scope: ClassVar[Literal["group", "release"]] = "release"
+
+    @abstractmethod
+    def start(self, groups: Groups) -> Any:
+        """The state of a search that begins with these groups."""
+
+    @abstractmethod
+    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+        """The state after one group is replaced by its children; None if that is not allowed."""
+
+
+def summarize(
+    groups: Groups,
+    per_group: npt.NDArray[Any],
+    sense: Sense,
+    parts: Mapping[str, float] | None = None,
+) -> Measure:
+    """Find the worst groups: the smallest values where more is safer, else the largest."""
+    values = np.asarray(per_group, dtype=np.float64)
+    badness = -values if sense in ("at_least", "above") else values
+    ranked = _worst(badness, groups.sizes, min(WORST, len(groups)))
+    value = float(values[ranked[0]]) if ranked else float("nan")
+    return Measure(value, values, tuple(ranked), sense, parts or {})
+
+
+def _worst(badness: npt.NDArray[np.float64], sizes: npt.NDArray[np.int64], most: int) -> list[int]:
+    """The worst groups; of equally bad ones the larger, where more people are concerned."""
+    if most == 0:
+        return []
+    edge = np.partition(badness, len(badness) - most)[len(badness) - most]
+    beyond = np.flatnonzero(badness > edge)
+    ties = np.flatnonzero(badness == edge)
+    room = most - len(beyond)
+    if room < len(ties):
+        ties = ties[np.argpartition(-sizes[ties], room - 1)[:room]]
+    found: list[int] = np.concatenate([beyond, ties]).tolist()
+    return sorted(found, key=lambda g: (-badness[g], -int(sizes[g]), g))
+
+
+def parameter(
+    criterion: str,
+    name: str,
+    value: object,
+    *,
+    whole: bool = False,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    most: float = np.inf,
+) -> None:
+    """Check one number of a criterion, and say what is allowed if it is not."""
+    limits = []
+    if np.isfinite(least):
+        limits.append(f"at least {least:g}")
+    if np.isfinite(above):
+        limits.append(f"above {above:g}")
+    if np.isfinite(most):
+        limits.append(f"at most {most:g}")
+    kind = int if whole else (int, float)
+    fine = isinstance(value, kind) and not isinstance(value, bool)
+    if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
+        sort = "a whole number" if whole else "a number"
+        raise PolicyError(
+            f"{criterion}: {name} = {value!r} is not allowed; it must be {sort} "
+            f"{' and '.join(limits)}".rstrip()
+        )

@@ -1,0 +1,167 @@
+"""t-closeness (Li, Li, Venkatasubramanian 2007).
+
+The adversary knows how the sensitive values are distributed over everybody and sees how they are
+distributed in her target's group. The further the two lie apart, the more she learns; the earth
+mover's distance between them must be at most t. Three ground distances: "equal" (any two values
+are 1 apart), "ordered" (positions among the values that occur, over their number less one) and a
+hierarchy (level of the lowest common label over the height).
+
+All three distances are norms of (group - reference), hence convex: with one fixed reference two
+groups that are close stay close when merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.errors import PolicyError
+from sfumato.release.groups import Groups
+from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.hierarchy import Hierarchy
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TCloseness(GroupCriterion):
+    """Every group's values are distributed as in the whole table, up to a distance t."""
+
+    name: ClassVar[str] = "t-closeness"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    t: float
+    _: KW_ONLY
+    distance: str | Hierarchy = "equal"
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "t", self.t, least=0, most=1)
+        if self.distance not in ("equal", "ordered") and not isinstance(self.distance, Hierarchy):
+            raise PolicyError(
+                f"{self.name}: distance {self.distance!r} is not known; use 'equal', 'ordered' or "
+                "a hierarchy of the sensitive column"
+            )
+
+    @property
+    def required(self) -> str:
+        ground = self.distance if isinstance(self.distance, str) else self.distance.kind
+        return f"t ≤ {self.t:g} ({ground})"
+
+    def inapplicable(self, groups: Groups) -> str:
+        reason = super().inapplicable(groups)
+        if not reason and groups.reference.sum() == 0:
+            return "the reference distribution is empty"
+        domain = groups.domain
+        unordered = self.distance == "ordered" and domain is not None and not domain.is_ordered
+        if not reason and unordered:
+            return (
+                f"{groups.attribute!r} has no order; declare its values in order in domains, or "
+                "use distance 'equal'"
+            )
+        return reason
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        exact: Callable[[Groups, list[Fraction]], Fraction]
+        if self.distance == "equal":
+            measured, exact = _equal(groups), _equal_exact
+        elif self.distance == "ordered":
+            measured, exact = _ordered(groups), _ordered_exact
+        else:
+            assert isinstance(self.distance, Hierarchy)
+            steps = _steps(groups, self.distance)
+            measured = _nested(groups, steps)
+            exact = _nested_exact(steps)
+        bound = fraction(self.t)
+        reference = [fraction(weight) for weight in groups.reference.tolist()]
+        total = sum(reference, Fraction(0))
+
+        def compare(g: int) -> int:
+            size = int(groups.sizes[g])
+            gap = [-weight / total for weight in reference]
+            for place in range(groups.indptr[g], groups.indptr[g + 1]):
+                gap[groups.indices[place]] += Fraction(int(groups.data[place]), size)
+            return sign(exact(groups, gap) - bound)
+
+        measured, holds = decide(groups, measured, self.t, "at_most", compare)
+        return summarize(groups, measured, "at_most"), holds
+
+
+def _equal(groups: Groups) -> Floats:
+    """Half the sum of |p - q|; values absent from the group contribute q each."""
+    expected = groups.reference_share[groups.indices]
+    present = groups.sum_of(np.abs(groups.share - expected) - expected)
+    return np.maximum((present + 1.0) / 2.0, 0.0)
+
+
+def _equal_exact(groups: Groups, gap: list[Fraction]) -> Fraction:  # noqa: ARG001
+    return sum((abs(g) for g in gap), Fraction(0)) / 2
+
+
+def _occurring(groups: Groups) -> npt.NDArray[np.int64]:
+    """Values that occur anywhere, in order: unseen ones would only dilute the distance."""
+    seen = groups.reference > 0
+    seen[groups.indices] = True
+    return np.flatnonzero(seen)
+
+
+def _ordered(groups: Groups) -> Floats:
+    places = _occurring(groups)
+    result = np.zeros(len(groups))
+    if len(places) < 2:
+        return result
+    for start, stop in groups.blocks():
+        gap = groups.dense(start, stop) / groups.sizes[start:stop, None] - groups.reference_share
+        moved = np.cumsum(gap[:, places], axis=1)
+        result[start:stop] = np.abs(moved[:, :-1]).sum(axis=1) / (len(places) - 1)
+    return result
+
+
+def _ordered_exact(groups: Groups, gap: list[Fraction]) -> Fraction:
+    places = _occurring(groups).tolist()
+    if len(places) < 2:
+        return Fraction(0)
+    moved, work = Fraction(0), Fraction(0)
+    for place in places[:-1]:
+        moved += gap[place]
+        work += abs(moved)
+    return work / (len(places) - 1)
+
+
+def _steps(groups: Groups, hierarchy: Hierarchy) -> list[Codes]:
+    """The label of each value on every level below `*`."""
+    domain = groups.domain or Domain(groups.attribute or "sensitive", "categorical", groups.values)
+    return [level.codes for level in hierarchy.bind(domain).levels[:-1]]
+
+
+def _nested(groups: Groups, steps: list[Codes]) -> Floats:
+    """On a tree of even depth each level carries 1 / (2 height) per unit of surplus."""
+    result = np.zeros(len(groups))
+    for start, stop in groups.blocks():
+        gap = groups.dense(start, stop) / groups.sizes[start:stop, None] - groups.reference_share
+        for codes in steps:
+            member = np.zeros((groups.width, int(codes.max()) + 1))
+            member[np.arange(groups.width), codes] = 1.0
+            result[start:stop] += np.abs(gap @ member).sum(axis=1)
+    return result / (2 * len(steps))
+
+
+def _nested_exact(steps: list[Codes]) -> Callable[[Groups, list[Fraction]], Fraction]:
+    def exact(groups: Groups, gap: list[Fraction]) -> Fraction:  # noqa: ARG001
+        work = Fraction(0)
+        for codes in steps:
+            surplus = [Fraction(0)] * (int(codes.max()) + 1)
+            for code, g in zip(codes.tolist(), gap, strict=True):
+                surplus[code] += g
+            work += sum((abs(s) for s in surplus), Fraction(0))
+        return work / (2 * len(steps))
+
+    return exact

@@ -1,0 +1,122 @@
+"""l-diversity (Machanavajjhala et al. 2006): distinct, entropy and recursive (c, l).
+
+The adversary finds her target's group and reads off the sensitive values in it. If they are all
+the same, or nearly, she has learnt the value without finding the row. Each form asks in its own
+way that a group show at least l "well represented" values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.counts.contingency import Ints
+from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.exact import decide, entropy_sign, fraction, sign
+from sfumato.release.groups import Groups
+
+
+@dataclass(frozen=True)
+class DistinctDiversity(GroupCriterion):
+    """Every group shows at least l distinct values."""
+
+    name: ClassVar[str] = "distinct-diversity"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = True
+
+    l: int  # noqa: E741 (the literature's own letter)
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "l", self.l, whole=True, least=1)
+
+    @property
+    def required(self) -> str:
+        return f"l ≥ {self.l}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        return summarize(groups, groups.distinct, "at_least"), groups.distinct >= self.l
+
+
+@dataclass(frozen=True)
+class EntropyDiversity(GroupCriterion):
+    """The entropy of every group's values is at least log l; measured as exp(entropy).
+
+    Decided exactly near the bound: in floating point a uniform group of three values comes out
+    as 2.9999999999999996.
+    """
+
+    name: ClassVar[str] = "entropy-diversity"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    l: float  # noqa: E741
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "l", self.l, least=1)
+
+    @property
+    def required(self) -> str:
+        return f"l ≥ {self.l:g}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        surprise = groups.sum_of(groups.data * np.log(groups.data))
+        measured = np.exp(np.log(groups.sizes) - surprise / groups.sizes)
+        # A uniform group over d values has exactly d.
+        uniform = groups.largest * groups.distinct == groups.sizes
+        measured = np.where(uniform, groups.distinct, measured)
+        least = fraction(self.l)
+
+        def compare(g: int) -> int | None:
+            counts = groups.data[groups.indptr[g] : groups.indptr[g + 1]]
+            return entropy_sign(counts.tolist(), least)
+
+        measured, holds = decide(groups, measured, self.l, "at_least", compare)
+        return summarize(groups, measured, "at_least"), holds
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity(GroupCriterion):
+    """Recursive (c, l): with counts r1 >= r2 >= ..., r1 < c (r_l + r_l+1 + ...), strictly.
+
+    Even after l-2 values are ruled out, the most frequent one is not too likely. Measured as
+    r1 / (r_l + ...), which must lie below c; infinite when fewer than l values are present.
+    """
+
+    name: ClassVar[str] = "recursive-diversity"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    c: float
+    l: int  # noqa: E741
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "c", self.c, above=0)
+        parameter(self.name, "l", self.l, whole=True, least=2)
+
+    @property
+    def required(self) -> str:
+        return f"c < {self.c:g} at l = {self.l}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        tail = self._tail(groups)
+        with np.errstate(divide="ignore"):
+            ratio = groups.largest / tail
+        c = fraction(self.c)
+        ratio, holds = decide(
+            groups,
+            ratio,
+            self.c,
+            "below",
+            lambda g: sign(int(groups.largest[g]) - c * int(tail[g])),
+        )
+        return summarize(groups, ratio, "below"), holds
+
+    def _tail(self, groups: Groups) -> Ints:
+        """r_l + r_(l+1) + ... of each group."""
+        rank = np.arange(len(groups.data)) - groups.indptr[groups.row]
+        return groups.sum_of(np.where(rank >= self.l - 1, groups.descending, 0))

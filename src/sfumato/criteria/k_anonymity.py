@@ -1,0 +1,80 @@
+"""k-anonymity (Sweeney 2002) and (alpha, k)-anonymity (Wong et al. 2006).
+
+The adversary knows somebody's QIs and that she is in the table, and looks for her row. With k or
+more people in every group she cannot narrow it down to fewer than k. That says nothing about what
+those k people have in common, which is why (alpha, k) also bounds how frequent one sensitive value
+may be in a group: every value's share is at most alpha.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.release.groups import Groups
+
+
+@dataclass(frozen=True)
+class KAnonymity(GroupCriterion):
+    """Every group has at least k people."""
+
+    name: ClassVar[str] = "k-anonymity"
+    adversary: ClassVar[str] = "linkage"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = True
+    reads_values: ClassVar[bool] = False
+
+    k: int
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "k", self.k, whole=True, least=1)
+
+    @property
+    def required(self) -> str:
+        return f"k ≥ {self.k}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        return summarize(groups, groups.sizes, "at_least"), groups.sizes >= self.k
+
+
+@dataclass(frozen=True)
+class AlphaK(GroupCriterion):
+    """Every group has at least k people and no value is had by more than a share alpha of them.
+
+    Defined for several values per person too: the share is of people, not of occurrences.
+    """
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    alpha: float
+    k: int
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "alpha", self.alpha, above=0, most=1)
+        parameter(self.name, "k", self.k, whole=True, least=1)
+
+    @property
+    def required(self) -> str:
+        return f"alpha ≤ {self.alpha:g}, k ≥ {self.k}"
+
+    def inapplicable(self, groups: Groups) -> str:
+        reason = super().inapplicable(groups)
+        return "" if reason and groups.width and len(groups) else reason
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        alpha = fraction(self.alpha)
+        share = groups.largest / groups.sizes
+        share, fine = decide(
+            groups,
+            share,
+            self.alpha,
+            "at_most",
+            lambda g: sign(int(groups.largest[g]) - alpha * int(groups.sizes[g])),
+        )
+        measure = summarize(groups, share, "at_most", {"smallest group": groups.sizes.min()})
+        return measure, fine & (groups.sizes >= self.k)

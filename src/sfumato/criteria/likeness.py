@@ -1,0 +1,102 @@
+"""beta-likeness (Cao, Karras 2012) and delta-disclosure privacy (Brickell, Shmatikov 2008).
+
+The adversary knows each value's share q in the whole table and sees its share p in her target's
+group. beta-likeness bounds the relative gain (p - q) / q of every value that gains, so that a rare
+value is protected as well as a frequent one; the enhanced form also caps the gain at -ln q.
+delta-disclosure bounds |ln(p / q)| strictly, and in both directions: a value that vanishes from a
+group tells the adversary that her target does not have it, so the measure is infinite there (some
+tools leave vanished values out, which is not the definition).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.release.groups import Groups
+
+_UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side
+
+
+def _gain(groups: Groups) -> npt.NDArray[np.float64]:
+    """(p - q) / q of each stored count; infinite for a value the reference does not have."""
+    expected = groups.reference_share[groups.indices]
+    with np.errstate(divide="ignore"):
+        return np.maximum(groups.share / expected - 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class BetaLikeness(GroupCriterion):
+    """No value is more frequent in a group than in the table by more than a factor 1 + beta."""
+
+    name: ClassVar[str] = "beta-likeness"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    beta: float
+    _: KW_ONLY
+    enhanced: bool = False
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "beta", self.beta, above=0)
+
+    @property
+    def required(self) -> str:
+        return f"beta ≤ {self.beta:g}{' (enhanced)' if self.enhanced else ''}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        gain = _gain(groups)
+        if self.enhanced:
+            # Beyond -ln q no beta holds at all; a gain of 0 is within any cap, that of q = 1 too.
+            with np.errstate(divide="ignore"):
+                cap = -np.log(groups.reference_share[groups.indices])
+            gain = np.where((gain > cap - _UNSURE) & (gain > _UNSURE), np.inf, gain)
+        measured = groups.max_of(gain)
+        bound = fraction(self.beta)
+        reference = [fraction(weight) for weight in groups.reference.tolist()]
+        total = sum(reference)
+
+        def compare(g: int) -> int:
+            size = int(groups.sizes[g])
+            worst = max(
+                int(groups.data[place]) * total / (size * reference[groups.indices[place]]) - 1
+                for place in range(groups.indptr[g], groups.indptr[g + 1])
+            )
+            return sign(worst - bound)
+
+        measured, holds = decide(groups, measured, self.beta, "at_most", compare)
+        return summarize(groups, measured, "at_most"), holds
+
+
+@dataclass(frozen=True)
+class DeltaDisclosure(GroupCriterion):
+    """No value's share differs from the table's by a factor e^delta or more, either way."""
+
+    name: ClassVar[str] = "delta-disclosure"
+    adversary: ClassVar[str] = "random worlds"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "delta", self.delta, above=0)
+
+    @property
+    def required(self) -> str:
+        return f"delta < {self.delta:g}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        expected = groups.reference_share[groups.indices]
+        with np.errstate(divide="ignore"):
+            shift = np.abs(np.log(groups.share / expected))
+        measured = groups.max_of(shift)
+        present = groups.sum_of((expected > 0).astype(np.int64))
+        measured = np.where(present < int((groups.reference > 0).sum()), np.inf, measured)
+        return summarize(groups, measured, "below"), measured < self.delta - _UNSURE

@@ -1,0 +1,55 @@
+"""What an engine must offer: a few verbs, no row ever handed to Python one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Source:
+    """A registered source of rows.
+
+    `untyped` says that every column is text whose type nobody has stated (a text file);
+    `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
+    text file an estimate from its size.
+    """
+
+    name: str
+    label: str
+    types: dict[str, pa.DataType]
+    rows: int
+    untyped: bool = False
+
+
+class Engine(Protocol):
+    """The one door through which SQL reaches rows."""
+
+    def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
+        """Make a file, frame or relation available under a name; `needed` columns suffice."""
+        ...
+
+    def materialize(self, name: str, select: str) -> None:
+        """Keep a query's result as a table."""
+        ...
+
+    def fetch(self, select: str) -> pa.Table:
+        """Run a query and bring its (compact) result."""
+        ...
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Bring a small table to the engine."""
+        ...
+
+    def set_of_rows(self, column: str) -> str:
+        """SQL aggregate: the distinct values of a column as one sorted list, NULL left out.
+
+        Lists are where dialects part ways, hence two fragments of their own.
+        """
+        ...
+
+    def set_of_list(self, column: str) -> str:
+        """SQL expression: a list column as a sorted list of its distinct values."""
+        ...

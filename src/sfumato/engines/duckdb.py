@@ -1,0 +1,225 @@
+"""DuckDB, embedded: files of any size, a memory limit, spilling to disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sfumato.engines.base import Source
+from sfumato.engines.sql import literal, quote
+from sfumato.engines.textfile import inspect_text
+from sfumato.errors import InputError, ResourceError, SfumatoError, name_some
+
+_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+KNOWN_FILES = "CSV (.csv, .tsv, .txt, also .gz), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
+
+
+class DuckDB:
+    """One in-process database for one table."""
+
+    def __init__(
+        self,
+        *,
+        memory: str | None = None,
+        spill: str | Path | None = None,
+        threads: int | None = None,
+        delimiter: str | None = None,
+    ) -> None:
+        if memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
+            raise InputError(f"memory {memory!r} is not a size; write it like '512MB' or '2GB'")
+        self._delimiter = delimiter
+        self._sources = 0
+        self._label = "the table"  # what to call the source in messages
+        self._alive: list[object] = []  # frames registered by reference must outlive their queries
+        self._spill = Path(spill) if spill is not None else Path(tempfile.gettempdir())
+        settings: dict[str, Any] = {
+            "temp_directory": str(self._spill / f"sfumato-{os.getpid()}-{id(self):x}"),
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+        }
+        if memory is not None:
+            settings["memory_limit"] = memory
+        if threads is not None:
+            settings["threads"] = threads
+        self._connection = duckdb.connect(":memory:", config=settings)
+
+    # -- sources -----------------------------------------------------------------------------
+
+    def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
+        if isinstance(source, str | Path):
+            return self._register_file(Path(source))
+        if isinstance(source, pa.Table):
+            return self._register_arrow(source, needed)
+        if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
+            return self._register_arrow(_from_pandas(source, needed), None)
+        if hasattr(source, "__arrow_c_stream__"):
+            return self._register_stream(source, needed)
+        raise InputError(
+            f"cannot read a {type(source).__name__}; give a path, a pandas, Polars or Arrow table, "
+            "or a DuckDB relation"
+        )
+
+    def _name(self) -> str:
+        self._sources += 1
+        return f"source_{self._sources}"
+
+    def _register_file(self, path: Path) -> Source:
+        if not path.exists():
+            raise InputError(f"{path} does not exist")
+        if path.is_dir():
+            raise InputError(f"{path} is a folder; give a file: {KNOWN_FILES}")
+        lower = path.name.lower()
+        if path.stat().st_size == 0:
+            raise InputError(f"{path.name} is empty: expected a header line and rows")
+        if lower.endswith(_TEXT):
+            return self._register_text(path)
+        if lower.endswith(_PARQUET):
+            name = self._name()
+            self._run(
+                f"CREATE VIEW {name} AS SELECT * FROM read_parquet({literal(str(path))})",
+                path.name,
+            )
+            rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
+            return Source(name, path.name, self._types(name), rows)
+        if lower.endswith(_ARROW):
+            return self._register_arrow(_read_arrow(path), None, path.name)
+        raise InputError(f"{path.name}: unknown kind of file; known: {KNOWN_FILES}")
+
+    def _register_text(self, path: Path) -> Source:
+        file = inspect_text(path, self._delimiter)
+        columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in file.columns)
+        name = self._name()
+        # Nothing is sniffed: the engine either reads every row as stated or fails.
+        self._run(
+            f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(str(path))}, "
+            f"auto_detect = false, header = true, delim = {literal(file.delimiter)}, "
+            f"quote = '\"', escape = '\"', columns = {{{columns}}}, strict_mode = true, "
+            "null_padding = false, ignore_errors = false)",
+            path.name,
+        )
+        types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
+        return Source(name, path.name, types, file.rows, untyped=True)
+
+    def _register_arrow(
+        self, table: pa.Table, needed: tuple[str, ...] | None, label: str = "the table"
+    ) -> Source:
+        _check_names(table.schema.names, label)
+        if needed is not None:
+            table = table.select([column for column in needed if column in table.schema.names])
+        name = self._name()
+        self._alive.append(table)
+        self._connection.register(name, table)
+        types = dict(zip(table.schema.names, table.schema.types, strict=True))
+        return Source(name, label, types, table.num_rows)
+
+    def _register_stream(self, source: Any, needed: tuple[str, ...] | None) -> Source:
+        """A one-shot stream is kept as a table (which may spill), since we scan more than once."""
+        reader = pa.RecordBatchReader.from_stream(source)
+        _check_names(reader.schema.names, "the table")
+        names = [c for c in (needed or reader.schema.names) if c in reader.schema.names]
+        name = self._name()
+        self._connection.register(f"{name}_stream", reader)
+        if names:
+            columns = ", ".join(quote(column) for column in names)
+            self._run(f"CREATE TABLE {name} AS SELECT {columns} FROM {name}_stream", "the table")
+        types = dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        rows = 0
+        if names:
+            rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
+        return Source(name, "the table", {column: types[column] for column in names}, rows)
+
+    def _types(self, name: str) -> dict[str, pa.DataType]:
+        schema = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema
+        _check_names(schema.names, "the file")
+        return dict(zip(schema.names, schema.types, strict=True))
+
+    # -- queries -----------------------------------------------------------------------------
+
+    def materialize(self, name: str, select: str) -> None:
+        self._run(f"CREATE OR REPLACE TABLE {quote(name)} AS {select}", name)
+
+    def put(self, name: str, table: pa.Table) -> None:
+        self._alive.append(table)
+        self._connection.register(name, table)
+
+    def fetch(self, select: str) -> pa.Table:
+        try:
+            return self._connection.sql(select).to_arrow_table()
+        except duckdb.Error as error:
+            raise _translate(error, self._label, select) from None
+
+    def set_of_rows(self, column: str) -> str:
+        return f"list_sort(list_distinct(list({column})))"
+
+    def set_of_list(self, column: str) -> str:
+        return f"list_sort(list_distinct({column}))"
+
+    def _run(self, sql: str, label: str) -> None:
+        self._label = label
+        try:
+            self._connection.execute(sql)
+        except duckdb.Error as error:
+            raise _translate(error, label, sql) from None
+
+
+def _translate(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
+    """Our words for the engine's; its own may quote a row and are never passed on."""
+    text = str(error)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return ResourceError(
+            "out of memory: raise the memory limit, or give a spill folder with more free space"
+        )
+    line = re.search(r"Line: (\d+)", text)
+    if line is not None:
+        fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+        why = f"has {fields[2]} fields, the header {fields[1]}" if fields else "cannot be split"
+        if fields is None and "quote" in text.lower():
+            why = "has a quotation mark that is never closed"
+        if "utf" in text.lower():
+            why = "is not UTF-8 text"
+        return InputError(
+            f"{label}, line {line[1]} {why}; correct the line or quote fields that hold the "
+            "delimiter"
+        )
+    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+        return InputError(f"{label} cannot be read as the file its name says it is")
+    return SfumatoError(f"the engine refused a query ({type(error).__name__}): {sql}")
+
+
+def _check_names(names: list[str], label: str) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{label} names {name_some(twice)} more than once; rename the columns")
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    try:
+        with pa.memory_map(str(path)) as mapped:
+            return pa.ipc.open_file(mapped).read_all()
+    except pa.ArrowInvalid:
+        raise InputError(f"{path.name} is not an Arrow file") from None
+
+
+def _from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
+    """A frame's columns without its index: labels of rows are nobody's attribute."""
+    names = [str(name) for name in frame.columns]
+    _check_names(names, "the table")
+    wanted = [n for n in frame.columns if needed is None or str(n) in needed]
+    arrays = []
+    for name in wanted:
+        try:
+            arrays.append(pa.array(frame[name], from_pandas=True))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            kinds = sorted({type(value).__name__ for value in frame[name].dropna().head(10_000)})
+            raise InputError(
+                f"column {str(name)!r} mixes types ({', '.join(kinds)}); convert it to one type"
+            ) from None
+    return pa.table(arrays, names=[str(name) for name in wanted])

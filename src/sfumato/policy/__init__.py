@@ -1,0 +1,1 @@
+"""Policies: what a release must satisfy, as Python objects and as a TOML file."""

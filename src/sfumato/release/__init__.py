@@ -1,0 +1,1 @@
+"""Releases: groups of people, what each group publishes, and how the groups are described."""

@@ -1,0 +1,106 @@
+"""Release: what is, or would be, handed out, as an adversary reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from sfumato.errors import SchemaError, did_you_mean
+from sfumato.release.groups import Groups, group_counts
+from sfumato.release.regions import Regions, Singletons
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a randomised release promises."""
+
+    epsilon: float
+    delta: float
+    mechanism: str
+
+
+@dataclass(frozen=True)
+class Release:
+    """Groups of people with their sensitive counts and the description each group publishes.
+
+    `suppressed` people are not in any group and never make a criterion look better; they stay in
+    every group's `reference`. `disjoint`: no QI combination fits two groups.
+    """
+
+    schema: Schema
+    by_attribute: Mapping[str, Groups]
+    regions: Regions
+    scheme: Scheme = "generalized"
+    suppressed: int = 0
+    disjoint: bool = True
+    guarantee: Guarantee | None = None
+    label: str = "release"
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def groups(self) -> Groups:
+        """The groups by the first sensitive attribute (sizes only when there is none)."""
+        return next(iter(self.by_attribute.values()))
+
+    def groups_for(self, attribute: str) -> Groups:
+        if attribute not in self.by_attribute:
+            raise SchemaError(
+                f"{attribute!r} is not a sensitive column of this release; "
+                f"{did_you_mean(attribute, self.schema.sensitive)}"
+            )
+        return self.by_attribute[attribute]
+
+    @property
+    def people(self) -> int:
+        """People in published groups; one who is in several groups counts in each."""
+        return int(self.groups.sizes.sum())
+
+    def __repr__(self) -> str:
+        smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
+        return (
+            f"{self.scheme.capitalize()} release of {self.people:,} people in "
+            f"{len(self.groups):,} groups (smallest {smallest}), {self.suppressed:,} suppressed\n"
+            f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
+            f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def as_it_stands(table: Table) -> Release:
+    """A table read as if it were published unchanged: one group per distinct QI tuple."""
+    counts = table.counts
+    group, first = counts.group_of
+    names: list[str | None] = [attribute.name for attribute in counts.sensitive]
+    positions: list[int | None] = list(range(len(names)))
+    by_attribute = {
+        name or "": group_counts(counts, group, len(first), position)
+        for name, position in zip(names or [None], positions or [None], strict=True)
+    }
+    regions = Regions(
+        columns=tuple(domain.name for domain in counts.quasi),
+        parts=tuple(Singletons(domain) for domain in counts.quasi),
+        codes=np.ascontiguousarray(counts.codes[:, first]),
+    )
+    notes = []
+    schema = table.schema
+    if schema.person is None and schema.count is None:
+        notes.append("one row is taken for one person (no person column was named)")
+    if counts.spanning:
+        notes.append(
+            f"people whose rows differ in their quasi-identifiers are in several groups "
+            f"({counts.spanning:,} more places than people)"
+        )
+    if schema.keep:
+        notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
+    return Release(schema, by_attribute, regions, label=table.source.label, notes=tuple(notes))

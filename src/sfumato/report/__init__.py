@@ -1,0 +1,1 @@
+"""Reports: what was found, as data, on a terminal and in files."""

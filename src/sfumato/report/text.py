@@ -1,0 +1,111 @@
+"""A report on a terminal: the answer first, then criteria, worst groups, threats, notes."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from sfumato.report.model import Report
+
+_MARK = {
+    "holds": "[green]holds[/]",
+    "violated": "[bold red]violated[/]",
+    "not_applicable": "[yellow]not applicable[/]",
+    "not_converged": "[yellow]not converged[/]",
+    "cannot_judge": "[yellow]cannot judge[/]",
+}
+_ANSWER = {
+    "holds": "[bold green]The policy holds.[/]",
+    "violated": "[bold red]The policy is violated.[/]",
+    "could_not_judge": "[bold yellow]The policy could not be judged in full: not shown safe.[/]",
+}
+
+
+def number(value: float | None) -> str:
+    """A figure short enough for a table, exact when it is whole; infinity as such."""
+    if value is None:
+        return "–"
+    if value in (float("inf"), float("-inf")):
+        return "inf"
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
+
+
+def render(report: Report) -> RenderableType:
+    """What the terminal shows."""
+    summary = report.summary
+    head = Text.from_markup(
+        f"{_ANSWER[report.status]}\n{escape(summary.label)}: {summary.people:,} people in "
+        f"{summary.groups:,} groups (smallest {summary.smallest:,}), "
+        f"{summary.suppressed:,} suppressed\n"
+        f"quasi-identifiers {escape(', '.join(summary.quasi))}; "
+        f"sensitive {escape(', '.join(summary.sensitive) or 'none')}"
+    )
+    parts: list[RenderableType] = [head, _verdicts(report)]
+    if any(finding.worst for finding in report.findings if not finding.verdict.holds):
+        parts.append(_worst(report))
+    parts.append(_threats(report))
+    parts += [Text(f"note: {note}", style="dim") for note in report.notes]
+    return Group(*parts)
+
+
+def _verdicts(report: Report) -> Table:
+    table = Table(title="Criteria", title_justify="left", title_style="bold")
+    for column in ("criterion", "about", "required", "measured", "verdict"):
+        right = column == "measured"
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    table.add_column("violated by", overflow="fold", min_width=18)
+    for verdict in report.verdicts:
+        table.add_row(
+            verdict.criterion,
+            escape(verdict.attribute or "sizes"),
+            verdict.required,
+            number(verdict.measured),
+            _MARK[verdict.status],
+            escape(verdict.note),
+        )
+    return table
+
+
+def _worst(report: Report) -> Table:
+    table = Table(
+        title="Worst group by criterion (private)", title_justify="left", title_style="bold"
+    )
+    table.add_column("criterion", overflow="fold")
+    table.add_column("measured", justify="right")
+    table.add_column("people", justify="right")
+    table.add_column("who")
+    for finding in report.findings:
+        if finding.verdict.holds or not finding.worst:
+            continue
+        group = finding.worst[0]  # the JSON report has more of them
+        who = ", ".join(f"{column} {value}" for column, value in group.description.items())
+        table.add_row(
+            finding.verdict.criterion, number(group.measured), f"{group.people:,}", escape(who)
+        )
+    return table
+
+
+def _threats(report: Report) -> Table:
+    table = Table(title="Threats", title_justify="left", title_style="bold")
+    for column in ("adversary", "knows", "would learn", "worst", "bounded by"):
+        right = column == "worst"
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for threat in report.threats:
+        table.add_row(
+            threat.adversary,
+            threat.knows,
+            escape(threat.learns),
+            number(threat.worst),
+            ", ".join(threat.covered) or "no criterion",
+        )
+    return table
+
+
+def to_text(report: Report, width: int = 120) -> str:
+    """The report as plain text."""
+    console = Console(width=width, color_system=None, force_terminal=False, record=False)
+    with console.capture() as captured:
+        console.print(render(report))
+    return captured.get()

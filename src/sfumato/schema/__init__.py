@@ -1,0 +1,1 @@
+"""Roles, domains and hierarchies: what the columns of a table mean."""

@@ -1,0 +1,272 @@
+"""A column's domain: its possible values, their order, and the integer code of each.
+
+Everything after reading works on codes. A domain is built once from the *distinct* values of a
+column (never from rows), in one of four kinds: `categorical` (text, sorted), `ordered` (a
+declared list, in the declared order), `numeric` and `date` (in their own order). NULL, where the
+schema allows it, is the last code: a value like any other.
+
+Text files carry no types, so a CSV column is numeric when every distinct value is a plain number
+without leading zeros (`01301` is a zip code, not 1,301), a date when every one is an ISO date,
+otherwise text. A column most of whose distinct values are numbers while some are not is refused
+until the schema says what it is: guessing there is how an age of "4O" becomes a category.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.errors import InputError, SchemaError, name_some
+from sfumato.schema.region import Value, text_of
+
+Kind = Literal["categorical", "ordered", "numeric", "date"]
+KINDS: tuple[str, ...] = get_args(Kind)
+Codes = npt.NDArray[np.int32]
+Declared = str | Sequence[Any]
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_WHOLE = r"^[+-]?\d{1,18}$"
+_LEADING_ZERO = r"^[+-]?0\d"
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values a column may take, in canonical order; the code of a value is its position."""
+
+    name: str
+    kind: Kind
+    values: tuple[Value, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def has_null(self) -> bool:
+        return bool(self.values) and self.values[-1] is None
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.kind != "categorical"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(text_of(value) for value in self.values)
+
+    @cached_property
+    def _codes_by_text(self) -> dict[str, int]:
+        present = len(self) - self.has_null  # NULL is not the text it is shown as
+        return {label: code for code, label in enumerate(self.labels[:present])}
+
+    def code(self, value: object) -> int | None:
+        """The code of a value, matched by canonical text (5, 5.0 and "5" meet); None if absent."""
+        if value is None:
+            return len(self) - 1 if self.has_null else None
+        return self._codes_by_text.get(text_of(value))
+
+    def numbers(self) -> npt.NDArray[np.float64]:
+        """The values as floats (NULL as NaN); dates as days since 1970."""
+        return np.array([_as_number(value) for value in self.values], dtype=np.float64)
+
+
+def _as_number(value: Value) -> float:
+    if value is None or isinstance(value, str):
+        return float("nan")
+    if isinstance(value, dt.date):
+        return float(value.toordinal() - dt.date(1970, 1, 1).toordinal())
+    return float(value)
+
+
+def build_domain(
+    name: str,
+    raw: pa.Array,
+    *,
+    untyped: bool,
+    declared: Declared | None = None,
+    extra: Sequence[str] = (),
+) -> tuple[Domain, Codes]:
+    """The domain of a column and the code of each distinct raw value.
+
+    `raw` holds the distinct values as the engine returned them; `untyped` says they are text from
+    a text file whose type must be inferred; `extra` are further values a taxonomy knows.
+    """
+    typed = _plain(name, raw)
+    forced = declared if isinstance(declared, str) else None
+    if forced is not None and forced not in KINDS:
+        raise SchemaError(
+            f"domain of column {name!r}: {forced!r} is not a kind of domain; "
+            f"allowed: {', '.join(KINDS)}, or a list of values"
+        )
+    if untyped or forced == "categorical":
+        typed = _infer(name, typed, forced, guess=declared is None)
+    kind = _kind_of(typed)
+    if forced in ("numeric", "date") and kind != forced and typed.null_count < len(typed):
+        raise SchemaError(
+            f"column {name!r} is declared {forced} but holds values such as "
+            f"{name_some(typed.drop_null().slice(0, 3).to_pylist())}; declare it 'categorical'"
+        )
+    if declared is not None and not isinstance(declared, str):
+        return _declared_domain(name, typed, list(declared))
+    if extra:
+        return _known_domain(name, kind, typed, list(extra))
+    return _seen_domain(name, kind, typed)
+
+
+def _plain(name: str, raw: pa.Array) -> pa.Array:
+    """Reduce Arrow's many types to text, whole numbers, floats, booleans and dates."""
+    kind = raw.type
+    if pa.types.is_dictionary(kind):
+        raw = raw.dictionary_decode()
+        kind = raw.type
+    if pa.types.is_string(kind) or pa.types.is_boolean(kind):
+        return raw
+    if pa.types.is_large_string(kind) or str(kind) == "string_view":
+        return raw.cast(pa.string())
+    if pa.types.is_unsigned_integer(kind) or pa.types.is_signed_integer(kind):
+        return raw.cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        floats = raw.cast(pa.float64())
+        return pc.if_else(pc.is_nan(floats), None, floats)  # NaN is how frames spell NULL
+    if pa.types.is_timestamp(kind):
+        stamps = raw.cast(pa.timestamp("us"))
+        days = stamps.cast(pa.date32(), safe=False)
+        whole = pc.all(pc.equal(days.cast(pa.timestamp("us")), stamps)).as_py()
+        return days if whole in (True, None) else stamps
+    if pa.types.is_date(kind):
+        return raw.cast(pa.date32())
+    if pa.types.is_null(kind):
+        return raw.cast(pa.string())
+    raise InputError(
+        f"column {name!r} has the type {kind}, which cannot be a category, number or date; "
+        "convert it to text, number, date or (if sensitive) a list of those"
+    )
+
+
+def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa.Array:
+    """Give text from a text file the type its distinct values agree on."""
+    if forced == "categorical":
+        texts = [None if value is None else text_of(value) for value in typed.to_pylist()]
+        return pa.array(texts, type=pa.string())
+    if not pa.types.is_string(typed.type):
+        return typed
+    present = typed.drop_null()
+    if len(present) == 0:
+        return typed
+    is_number = pc.match_substring_regex(present, _NUMBER)
+    if pc.any(pc.match_substring_regex(present, _LEADING_ZERO)).as_py() and forced is None:
+        return typed
+    numbers = pc.sum(is_number).as_py() or 0
+    if numbers == len(present):
+        whole = pc.all(pc.match_substring_regex(present, _WHOLE)).as_py()
+        return typed.cast(pa.int64() if whole else pa.float64())
+    if pc.all(pc.match_substring_regex(present, _DATE)).as_py():
+        try:
+            return typed.cast(pa.date32())
+        except pa.ArrowInvalid:
+            return typed
+    if guess and numbers >= 3 and 2 * numbers >= len(present):
+        odd = present.filter(pc.invert(is_number))
+        raise InputError(
+            f"column {name!r} mixes numbers and text: {len(odd)} of its {len(present)} distinct "
+            f"values are not numbers ({name_some(odd.slice(0, 6).to_pylist())}); correct them, "
+            f"or declare the column in domains as 'categorical' (every value a category)"
+        )
+    return typed
+
+
+def _kind_of(typed: pa.Array) -> Kind:
+    if pa.types.is_integer(typed.type) or pa.types.is_floating(typed.type):
+        return "numeric"
+    if pa.types.is_date(typed.type) or pa.types.is_timestamp(typed.type):
+        return "date"
+    return "categorical"
+
+
+def _seen_domain(name: str, kind: Kind, typed: pa.Array) -> tuple[Domain, Codes]:
+    distinct = pc.unique(typed)
+    order = pc.array_sort_indices(distinct)  # NULL goes last
+    ordered = distinct.take(order)
+    codes = pc.index_in(typed, value_set=ordered)
+    return (
+        Domain(name, kind, tuple(ordered.to_pylist())),
+        np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32),
+    )
+
+
+def _declared_domain(name: str, typed: pa.Array, declared: list[Any]) -> tuple[Domain, Codes]:
+    values = [value for value in declared if value is not None]
+    labels = [text_of(value) for value in values]
+    if len(set(labels)) < len(labels):
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        raise SchemaError(f"domain of column {name!r} lists {name_some(twice)} more than once")
+    if not values:
+        raise SchemaError(f"domain of column {name!r} is empty; list its values")
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        kind: Kind = "numeric"
+        values.sort()
+    elif all(isinstance(value, dt.date) for value in values):
+        kind = "date"
+        values.sort()
+    else:
+        kind = "ordered"
+    return _encode_in(name, kind, values, typed, "its declared domain", "add them to the domain")
+
+
+def _known_domain(
+    name: str, kind: Kind, typed: pa.Array, leaves: list[str]
+) -> tuple[Domain, Codes]:
+    """The domain a taxonomy's leaves span: wider than the values seen, in the file's order."""
+    values: list[Any] = list(leaves)
+    if kind == "numeric":
+        values = sorted(_number(leaf) for leaf in leaves if _is_number(leaf))
+    elif kind == "date":
+        values = sorted(dt.date.fromisoformat(leaf) for leaf in leaves if _is_date(leaf))
+    return _encode_in(
+        name, kind, values, typed, "its hierarchy", "add a line for each, or correct the data"
+    )
+
+
+def _encode_in(
+    name: str, kind: Kind, values: list[Any], typed: pa.Array, where: str, fix: str
+) -> tuple[Domain, Codes]:
+    seen = typed.to_pylist()
+    if any(value is None for value in seen):
+        values = [*values, None]
+    domain = Domain(name, kind, tuple(values))
+    codes = [domain.code(value) for value in seen]
+    missing = [value for value, code in zip(seen, codes, strict=True) if code is None]
+    if missing:
+        raise SchemaError(
+            f"column {name!r}: {len(missing)} value(s) are not covered by {where}: "
+            f"{name_some(sorted(text_of(value) for value in missing))}; {fix}"
+        )
+    return domain, np.array(codes, dtype=np.int32)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _is_date(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""Generalization hierarchies: how a column's values may be coarsened, level by level.
+
+A `Hierarchy` is a recipe that knows nothing of a particular file. Bound to a domain it becomes
+`Levels`: for each level, which label every value of the domain gets. Level 0 is the value itself,
+the last level is the single label `*`. Binding validates what every later search relies on: each
+value has a label on each level, and levels are nested (values once together stay together), so
+that groups of a coarser release are unions of groups of a finer one.
+
+NULL has no place in intervals or masks: it stays itself on every level below `*`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.errors import SchemaError, name_some
+from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.region import Anything, Region, ValueSet
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level: the label index of each domain value, and what each label says."""
+
+    codes: Codes
+    regions: tuple[Region, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(region.text for region in self.regions)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A hierarchy bound to a domain, finest level first, `*` last."""
+
+    domain: Domain
+    levels: tuple[Level, ...]
+
+    @property
+    def height(self) -> int:
+        return len(self.levels)
+
+    def __getitem__(self, level: int) -> Level:
+        return self.levels[level]
+
+
+class Hierarchy(ABC):
+    """A recipe for coarsening one column."""
+
+    kind: ClassVar[str]
+
+    def leaves(self) -> Sequence[str]:
+        """Values the recipe itself knows; they widen the domain beyond the values seen."""
+        return ()
+
+    @abstractmethod
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        """For each level between the values and `*`: the region of each non-NULL value.
+
+        Raise `SchemaError` where a value has none.
+        """
+
+    def bind(self, domain: Domain) -> Levels:
+        values = domain.values[: len(domain) - domain.has_null]
+        whole: Region = Anything()
+        identity = Level(
+            np.arange(len(domain), dtype=np.int32),
+            tuple(ValueSet(frozenset({value})) for value in domain.values),
+        )
+        levels = [identity]
+        for regions in self.regions(domain):
+            if domain.has_null:
+                regions = [*regions, ValueSet(frozenset({None}))]
+            level = _level(regions)
+            _check_nested(domain, levels[-1], level, len(levels))
+            # A level that puts everything together already is the top; `*` says the same.
+            if len(level.regions) > 1 or len(values) <= 1:
+                levels.append(level)
+        levels.append(Level(np.zeros(len(domain), dtype=np.int32), (whole,)))
+        return Levels(domain, tuple(levels))
+
+
+def _level(regions: Sequence[Region]) -> Level:
+    index: dict[Region, int] = {}
+    codes = np.fromiter(
+        (index.setdefault(region, len(index)) for region in regions), np.int32, len(regions)
+    )
+    return Level(codes, tuple(index))
+
+
+def _check_nested(domain: Domain, finer: Level, coarser: Level, depth: int) -> None:
+    """Values with one label on the finer level must share one on the coarser."""
+    first = np.full(len(finer.regions), -1, dtype=np.int64)
+    first[finer.codes[::-1]] = coarser.codes[::-1]
+    broken = np.flatnonzero(first[finer.codes] != coarser.codes)
+    if len(broken):
+        labels = {finer.regions[finer.codes[code]].text for code in broken}
+        raise SchemaError(
+            f"hierarchy of column {domain.name!r} is not nested: level {depth} separates values "
+            f"that level {depth - 1} puts together ({name_some(sorted(labels))}); "
+            "give each label one parent"
+        )

@@ -1,0 +1,220 @@
+"""Hierarchies by rule: intervals, mask, suppression, dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+from sfumato.errors import SchemaError, did_you_mean, name_some
+from sfumato.schema.domain import Domain
+from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.region import Mask, Region, Span, Value, ValueSet, text_of
+
+Number = int | float
+Unit = Literal["month", "quarter", "year", "decade"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True)
+class Suppression(Hierarchy):
+    """The value, or `*`."""
+
+    kind: ClassVar[str] = "suppression"
+
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        return []
+
+
+@dataclass(frozen=True)
+class Intervals(Hierarchy):
+    """Numbers to ranges: of growing width, or between given cut points.
+
+    `top` and `bottom` put everything from there on into `>=top` and `<bottom` on every level.
+    """
+
+    kind: ClassVar[str] = "intervals"
+    widths: tuple[Number, ...] = ()
+    cuts: tuple[tuple[Number, ...], ...] = ()
+    origin: Number = 0
+    top: Number | None = None
+    bottom: Number | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.widths) == bool(self.cuts):
+            raise SchemaError("intervals needs either widths or cuts, e.g. widths = [5, 10, 20]")
+        for width in self.widths:
+            if not width > 0 or math.isinf(width):
+                raise SchemaError(f"intervals: width {width} must be a positive number")
+        for finer, coarser in zip(self.widths, self.widths[1:], strict=False):
+            ratio = _exact(coarser) / _exact(finer)
+            if ratio.denominator != 1 or ratio < 2:
+                raise SchemaError(
+                    f"intervals: width {coarser} is not a multiple of {finer}, so its ranges "
+                    "would cut finer ones apart; use widths such as 5, 10, 20, 40"
+                )
+        for cuts in self.cuts:
+            if list(cuts) != sorted(set(cuts)) or not cuts:
+                raise SchemaError(f"intervals: cuts {list(cuts)} must rise strictly")
+        for fine, coarse in zip(self.cuts, self.cuts[1:], strict=False):
+            if not set(coarse) < set(fine):
+                raise SchemaError(
+                    f"intervals: cuts {list(coarse)} must be some of the cuts {list(fine)} "
+                    "of the level before"
+                )
+        if self.top is not None and self.bottom is not None and self.top <= self.bottom:
+            raise SchemaError(f"intervals: top {self.top} must lie above bottom {self.bottom}")
+
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        numbers = _numbers(domain, "intervals")
+        if self.cuts:
+            return [[self._between(number, cuts) for number in numbers] for cuts in self.cuts]
+        return [[self._of_width(number, width) for number in numbers] for width in self.widths]
+
+    def _of_width(self, number: Number, width: Number) -> Region:
+        if isinstance(number, int) and isinstance(width, int) and isinstance(self.origin, int):
+            begin = self.origin + (number - self.origin) // width * width
+            return self._capped(number, begin, begin + width)
+        step, start = _exact(width), _exact(self.origin)
+        low = start + math.floor((_exact(number) - start) / step) * step
+        return self._capped(number, _plain(low), _plain(low + step))
+
+    def _between(self, number: Number, cuts: Sequence[Number]) -> Region:
+        low = max((cut for cut in cuts if cut <= number), default=-math.inf)
+        high = min((cut for cut in cuts if cut > number), default=math.inf)
+        return self._capped(number, low, high)
+
+    def _capped(self, number: Number, low: Number, high: Number) -> Region:
+        if self.top is not None:
+            if number >= self.top:
+                return Span(low=self.top)
+            high = min(high, self.top)
+        if self.bottom is not None:
+            if number < self.bottom:
+                return Span(high=self.bottom)
+            low = max(low, self.bottom)
+        return Span(low, high)
+
+
+@dataclass(frozen=True)
+class Masking(Hierarchy):
+    """Hide one more character from the right on each level: 13053, 1305*, 130**, ..."""
+
+    kind: ClassVar[str] = "mask"
+
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        texts = [text_of(value) for value in domain.values if value is not None]
+        longest = max((len(text) for text in texts), default=0)
+        return [
+            [
+                Mask(text[: max(len(text) - hidden, 0)] + "*" * min(hidden, len(text)))
+                for text in texts
+            ]
+            for hidden in range(1, longest)
+        ]
+
+
+@dataclass(frozen=True)
+class Dates(Hierarchy):
+    """Dates to month, quarter, year and decade; values outside top and bottom together."""
+
+    kind: ClassVar[str] = "dates"
+    units: tuple[Unit, ...] = UNITS
+    top: int | None = None
+    bottom: int | None = None
+
+    def __post_init__(self) -> None:
+        for unit in self.units:
+            if unit not in UNITS:
+                raise SchemaError(f"dates: unknown unit {unit!r}; {did_you_mean(unit, UNITS)}")
+        positions = [UNITS.index(unit) for unit in self.units]
+        if not positions or positions != sorted(set(positions)):
+            raise SchemaError(f"dates: units must go from fine to coarse: {', '.join(UNITS)}")
+
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        values = [value for value in domain.values if value is not None]
+        dates = [value for value in values if isinstance(value, dt.date)]
+        if len(dates) < len(values):
+            odd = [text_of(value) for value in values if not isinstance(value, dt.date)]
+            raise SchemaError(
+                f"column {domain.name!r}: dates() needs dates such as 2024-05-31, found "
+                f"{name_some(odd)}; correct them or use another hierarchy"
+            )
+        levels: list[list[Region]] = []
+        for unit in self.units:
+            labels = [self._label(date, unit) for date in dates]
+            members: dict[str, set[Value]] = {}
+            for label, date in zip(labels, dates, strict=True):
+                members.setdefault(label, set()).add(date)
+            sets = {label: ValueSet(frozenset(found), label) for label, found in members.items()}
+            levels.append([sets[label] for label in labels])
+        return levels
+
+    def _label(self, date: dt.date, unit: Unit) -> str:
+        if self.top is not None and date.year >= self.top:
+            return f">={self.top}"
+        if self.bottom is not None and date.year < self.bottom:
+            return f"<{self.bottom}"
+        if unit == "month":
+            return f"{date.year:04d}-{date.month:02d}"
+        if unit == "quarter":
+            return f"{date.year:04d}-Q{(date.month + 2) // 3}"
+        return f"{date.year:04d}" if unit == "year" else f"{date.year // 10 * 10:04d}s"
+
+
+def _exact(number: Number) -> Fraction:
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _plain(number: Fraction) -> Number:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _numbers(domain: Domain, recipe: str) -> list[Number]:
+    values = [value for value in domain.values if value is not None]
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(numbers) < len(values):
+        odd = [v for v in values if isinstance(v, bool) or not isinstance(v, int | float)]
+        raise SchemaError(
+            f"column {domain.name!r}: {recipe} needs numbers, found {name_some(odd)}; "
+            "correct them or use taxonomy, mask or suppression"
+        )
+    return numbers
+
+
+def suppression() -> Suppression:
+    """The value, or `*`."""
+    return Suppression()
+
+
+def intervals(
+    widths: Sequence[Number] | None = None,
+    *,
+    cuts: Sequence[Number] | Sequence[Sequence[Number]] | None = None,
+    origin: Number = 0,
+    top: Number | None = None,
+    bottom: Number | None = None,
+) -> Intervals:
+    """Ranges of growing `widths`, or between `cuts` (one list, or one list a level)."""
+    nested: list[tuple[Number, ...]] = []
+    if cuts:
+        flat = [cut for cut in cuts if isinstance(cut, int | float)]
+        nested = (
+            [tuple(flat)]
+            if flat
+            else [tuple(level) for level in cuts if not isinstance(level, int | float)]
+        )
+    return Intervals(tuple(widths or ()), tuple(nested), origin, top, bottom)
+
+
+def mask() -> Masking:
+    """Hide characters from the right."""
+    return Masking()
+
+
+def dates(*units: Unit, top: int | None = None, bottom: int | None = None) -> Dates:
+    """Month, quarter, year, decade, or those of them named; `top`/`bottom` are years."""
+    return Dates(units or UNITS, top, bottom)

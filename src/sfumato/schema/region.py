@@ -1,0 +1,128 @@
+"""What a published cell says about the values behind it: a set, an interval, a mask, anything.
+
+A region is read by an adversary who knows somebody's true value and asks "could this person be
+behind this cell?". `contains` answers that; `overlaps` says whether some value fits two cells.
+Where two kinds cannot be compared, `overlaps` answers yes: the careful side for every caller,
+since overlapping cells only ever mean more candidates to consider.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+
+Value = str | int | float | bool | dt.date | None
+MISSING = "(missing)"
+
+
+def text_of(value: object) -> str:
+    """The one text form of a value, the same for 5, 5.0 and "5"."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, dt.datetime) and value.time() == dt.time():
+        return value.date().isoformat()
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Anything:
+    """The suppressed cell `*`: every value fits."""
+
+    def contains(self, value: Value) -> bool:
+        return True
+
+    @property
+    def text(self) -> str:
+        return "*"
+
+
+@dataclass(frozen=True)
+class ValueSet:
+    """A finite set of values, published as the value itself, a hierarchy label or `{a, b}`."""
+
+    values: frozenset[Value]
+    label: str | None = None
+
+    def contains(self, value: Value) -> bool:
+        return value in self.values
+
+    @property
+    def text(self) -> str:
+        if self.label is not None:
+            return self.label
+        if len(self.values) == 1:
+            return text_of(next(iter(self.values)))
+        return "{" + ", ".join(sorted(text_of(value) for value in self.values)) + "}"
+
+
+@dataclass(frozen=True)
+class Span:
+    """An interval of numbers, published as `[20, 30)`, `<18` or `>=90`."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_closed: bool = True
+    high_closed: bool = False
+
+    def contains(self, value: Value) -> bool:
+        if not isinstance(value, int | float):
+            return False
+        above = value > self.low or (self.low_closed and value == self.low)
+        return above and (value < self.high or (self.high_closed and value == self.high))
+
+    @property
+    def text(self) -> str:
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "*"
+        if math.isinf(self.low):
+            return f"<{'=' if self.high_closed else ''}{text_of(self.high)}"
+        if math.isinf(self.high):
+            return f">{'=' if self.low_closed else ''}{text_of(self.low)}"
+        left, right = "[" if self.low_closed else "(", "]" if self.high_closed else ")"
+        return f"{left}{text_of(self.low)}, {text_of(self.high)}{right}"
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A text with its tail hidden, published as `130**`; on a number, its decimal text."""
+
+    pattern: str
+
+    def contains(self, value: Value) -> bool:
+        if value is None:
+            return False
+        text = text_of(value)
+        return len(text) == len(self.pattern) and all(
+            hidden in ("*", shown) for hidden, shown in zip(self.pattern, text, strict=True)
+        )
+
+    @property
+    def text(self) -> str:
+        return self.pattern
+
+
+Region = Anything | ValueSet | Span | Mask
+
+
+def overlaps(one: Region, other: Region) -> bool:
+    """Whether some value fits both regions; yes when that cannot be decided."""
+    if isinstance(one, ValueSet):
+        return any(other.contains(value) for value in one.values)
+    if isinstance(other, ValueSet):
+        return any(one.contains(value) for value in other.values)
+    if isinstance(one, Span) and isinstance(other, Span):
+        low, high = max(one.low, other.low), min(one.high, other.high)
+        if low < high:
+            return True
+        # A single shared point counts only when both intervals include it.
+        return low == high and all(span.contains(low) for span in (one, other))
+    if isinstance(one, Mask) and isinstance(other, Mask):
+        return len(one.pattern) == len(other.pattern) and all(
+            a == b or "*" in (a, b) for a, b in zip(one.pattern, other.pattern, strict=True)
+        )
+    return True

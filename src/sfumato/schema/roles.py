@@ -1,0 +1,115 @@
+"""Schema: what each column is to an adversary, and how it may be coarsened.
+
+Every published column has a role. A column without one is never read and never published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sfumato.errors import SchemaError, did_you_mean
+from sfumato.schema.domain import Declared
+from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.recipes import Suppression
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The roles of a table's columns.
+
+    quasi: columns an adversary may know about a person and find her by.
+    sensitive: what she must not learn (one column or several).
+    identifiers: dropped before anything else. keep: published as they are, unprotected.
+    person: names the person a row belongs to; k then counts people, not rows.
+    count: how many people a row stands for (a pre-aggregated table).
+    weight: how many people of the population a record stands for (survey weight).
+    protect: names each person's set of protected values.
+    hierarchies, domains: by column; nulls: "value" (NULL is a value) or "error".
+    levels: for a sensitive column, the hierarchy level at which it is judged and published.
+    """
+
+    quasi: Sequence[str]
+    sensitive: str | Sequence[str] = ()
+    identifiers: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    person: str | None = None
+    count: str | None = None
+    weight: str | None = None
+    protect: str | None = None
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    domains: Mapping[str, Declared] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    nulls: Literal["value", "error"] = "value"
+
+    def __post_init__(self) -> None:
+        for role in ("quasi", "sensitive", "identifiers", "keep"):
+            given = getattr(self, role)
+            names = (given,) if isinstance(given, str) else tuple(given)
+            object.__setattr__(self, role, names)
+            for name in names:
+                if not isinstance(name, str) or not name:
+                    raise SchemaError(f"{role}: {name!r} is not a column name")
+        if not self.quasi:
+            raise SchemaError("quasi is empty: name the columns an adversary may know")
+        self._check_one_role_each()
+        if self.nulls not in ("value", "error"):
+            raise SchemaError(f"nulls: {self.nulls!r} is not allowed; use 'value' or 'error'")
+        if self.person and self.count:
+            raise SchemaError(
+                "person and count exclude each other: a row is either one person's or stands for "
+                "several people; drop one"
+            )
+        known = {*self.quasi, *self.sensitive}
+        for option in ("hierarchies", "domains", "levels"):
+            for name in getattr(self, option):
+                if name not in known:
+                    raise SchemaError(
+                        f"{option}: column {name!r} is neither quasi nor sensitive; "
+                        f"{did_you_mean(name, known)}"
+                    )
+        for name, recipe in self.hierarchies.items():
+            if not isinstance(recipe, Hierarchy):
+                raise SchemaError(
+                    f"hierarchies: column {name!r} has {recipe!r}; use intervals, mask, taxonomy, "
+                    "dates or suppression"
+                )
+        for name, level in self.levels.items():
+            if name not in self.sensitive or name not in self.hierarchies:
+                raise SchemaError(f"levels: column {name!r} must be sensitive and have a hierarchy")
+            if not isinstance(level, int) or level < 0:
+                raise SchemaError(f"levels: {name!r} has level {level!r}; use 0, 1, 2, ...")
+
+    def _check_one_role_each(self) -> None:
+        role_of: dict[str, str] = {}
+        for role, name in self.roles():
+            if name in role_of:
+                other = role_of[name]
+                twice = f"twice as {role}" if other == role else f"as {other} and as {role}"
+                raise SchemaError(
+                    f"column {name!r} is listed {twice}; give every column exactly one role"
+                )
+            role_of[name] = role
+
+    def roles(self) -> list[tuple[str, str]]:
+        """(role, column) for every column that has one."""
+        listed = [
+            (role, name)
+            for role in ("quasi", "sensitive", "identifiers", "keep")
+            for name in getattr(self, role)
+        ]
+        for role in ("person", "count", "weight", "protect"):
+            name = getattr(self, role)
+            if name is not None:
+                listed.append((role, name))
+        return listed
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The columns whose values an adversary reasons about."""
+        return (*self.quasi, *self.sensitive)
+
+    def hierarchy(self, column: str) -> Hierarchy:
+        """The column's hierarchy; value-or-`*` where none was given."""
+        return self.hierarchies.get(column, Suppression())

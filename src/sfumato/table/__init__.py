@@ -1,0 +1,1 @@
+"""A data file or frame with its schema."""

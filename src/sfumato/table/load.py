@@ -1,0 +1,70 @@
+"""`sf.read`: a file, frame or relation and its Schema become a Table, ready to be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.counts.contingency import Counts
+from sfumato.counts.scan import scan
+from sfumato.engines.base import Engine, Source
+from sfumato.errors import InputError, did_you_mean
+from sfumato.schema.hierarchy import Levels
+from sfumato.schema.roles import Schema
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table about people: its schema, its counts, and the engine that holds its rows."""
+
+    schema: Schema
+    counts: Counts
+    levels: Mapping[str, Levels]
+    source: Source
+    engine: Engine
+
+    @property
+    def people(self) -> int:
+        return self.counts.people
+
+    def __repr__(self) -> str:
+        sensitive = ", ".join(self.schema.sensitive) or "none"
+        return (
+            f"Table of {self.people:,} people from {self.source.label}\n"
+            f"  quasi-identifiers: {', '.join(self.schema.quasi)}; sensitive: {sensitive}\n"
+            f"  {len(self.counts):,} distinct tuples"
+        )
+
+
+def read(
+    source: object,
+    schema: Schema,
+    *,
+    memory: str | None = None,
+    engine: str = "duckdb",
+    spill: str | Path | None = None,
+    threads: int | None = None,
+    delimiter: str | None = None,
+) -> Table:
+    """Read a table: a path, anything with `__arrow_c_stream__`, pandas, or a DuckDB relation.
+
+    `memory` limits what the engine may use ("2GB"); beyond it, work spills to the folder `spill`.
+    """
+    if engine != "duckdb":
+        raise InputError(f"engine {engine!r} is not known; allowed: duckdb")
+    from sfumato.engines.duckdb import DuckDB
+
+    door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter)
+    needed = tuple(name for role, name in schema.roles() if role != "identifiers")
+    registered = door.register(source, needed)
+    for role, name in schema.roles():
+        # An identifier that is already gone is no loss; any other column must be there.
+        if name not in registered.types and role != "identifiers":
+            raise InputError(
+                f"column {name!r} ({role}) is not in {registered.label}; "
+                f"{did_you_mean(name, registered.types)}"
+            )
+    counts = scan(door, registered, schema)
+    levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
+    return Table(schema, counts, levels, registered, door)

@@ -1,0 +1,1 @@
+"""Whole runs, each a few calls readable on one screen."""

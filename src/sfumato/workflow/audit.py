@@ -1,0 +1,73 @@
+"""`sf.audit`: judge a release, or a table as it stands, by a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from sfumato.adversaries.random_worlds import RandomWorlds
+from sfumato.adversaries.threat import Threat
+from sfumato.criteria.base import Criterion, Verdict
+from sfumato.criteria.judge import judge
+from sfumato.policy.model import Policy
+from sfumato.release.release import Release, as_it_stands
+from sfumato.report.model import Finding, Report, Summary, WorstGroup
+from sfumato.table.load import Table
+
+
+def audit(subject: Release | Table, policy: Policy | Sequence[Criterion]) -> Report:
+    """Judge every criterion of the policy and say what remains to be learnt."""
+    criteria = policy.require if isinstance(policy, Policy) else Policy(policy).require
+    release = as_it_stands(subject) if isinstance(subject, Table) else subject
+    verdicts = [judge(criterion, release) for criterion in criteria]
+    return Report(
+        summary=_summary(release),
+        findings=tuple(Finding(verdict, _worst(verdict, release)) for verdict in verdicts),
+        threats=tuple(_threats(release, criteria)),
+        notes=release.notes,
+    )
+
+
+def _summary(release: Release) -> Summary:
+    sizes = release.groups.sizes
+    return Summary(
+        label=release.label,
+        scheme=release.scheme,
+        people=int(sizes.sum()),
+        groups=len(sizes),
+        smallest=int(sizes.min()) if len(sizes) else 0,
+        suppressed=release.suppressed,
+        quasi=tuple(release.schema.quasi),
+        sensitive=tuple(release.schema.sensitive),
+        keep=tuple(release.schema.keep),
+    )
+
+
+def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
+    if verdict.per_group is None:
+        return ()
+    return tuple(
+        WorstGroup(
+            release.regions.describe(group),
+            int(release.groups.sizes[group]),
+            float(verdict.per_group[group]),
+        )
+        for group in verdict.worst
+    )
+
+
+def _threats(release: Release, criteria: Iterable[Criterion]) -> list[Threat]:
+    """Every adversary that can run on this release, with the criteria that bound her."""
+    found = [
+        threat
+        for groups in release.by_attribute.values()
+        for threat in RandomWorlds(groups).threats()
+    ]
+    listed = list(criteria)
+    return [
+        replace(
+            threat,
+            covered=tuple(dict.fromkeys(c.name for c in listed if c.adversary == threat.adversary)),
+        )
+        for threat in found
+    ]

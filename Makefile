@@ -8,6 +8,8 @@ PYTHON := $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
   then echo $$p; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
+# Other tools we measure against; they pin older libraries.
+PEERS := .venv-peers
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
 
 .PHONY: help install demo test check format bench clean
@@ -41,8 +43,9 @@ format: install  ## Format the code.
 	$(BIN)/ruff format .
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
-	$(BIN)/python benchmarks/audit.py
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	$(BIN)/python benchmarks/audit.py --peer $(PEERS)/bin/python
 
 clean:  ## Remove everything that was made.
-	rm -rf $(VENV) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist
+	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

@@ -79,8 +79,10 @@ def _numeric(kind: pa.DataType) -> bool:
 
 
 def _number(source: Source, column: str) -> str:
-    cast = "TRY_CAST" if source.untyped else "CAST"
-    return f"{cast}({quote(column)} AS DOUBLE)"
+    if source.untyped:
+        # TRIM also keeps DuckDB from moving the cast into its CSV reader, where it would fail hard.
+        return f"TRY_CAST(TRIM({quote(column)}) AS DOUBLE)"
+    return f"CAST({quote(column)} AS DOUBLE)"
 
 
 def _first(engine: Engine, source: Source, aggregate: str) -> int:

@@ -181,9 +181,9 @@ def _translate(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
     if line is not None:
         fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
         why = f"has {fields[2]} fields, the header {fields[1]}" if fields else "cannot be split"
-        if fields is None and "quote" in text.lower():
+        if "unterminated quote" in text:
             why = "has a quotation mark that is never closed"
-        if "utf" in text.lower():
+        if "unicode" in text or "utf-8" in text:
             why = "is not UTF-8 text"
         return InputError(
             f"{label}, line {line[1]} {why}; correct the line or quote fields that hold the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
@@ -50,12 +51,25 @@ def render(report: Report) -> RenderableType:
     return Group(*parts)
 
 
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+
+
 def _verdicts(report: Report) -> Table:
-    table = Table(title="Criteria", title_justify="left", title_style="bold")
-    for column in ("criterion", "about", "required", "measured", "verdict"):
-        right = column == "measured"
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
-    table.add_column("violated by", overflow="fold", min_width=18)
+    table = _table("Criteria")
+    table.add_column("criterion", no_wrap=True)
+    table.add_column("about", overflow="fold")
+    table.add_column("required", overflow="fold")
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    table.add_column("violated by", overflow="fold")
     for verdict in report.verdicts:
         table.add_row(
             verdict.criterion,
@@ -69,9 +83,7 @@ def _verdicts(report: Report) -> Table:
 
 
 def _worst(report: Report) -> Table:
-    table = Table(
-        title="Worst group by criterion (private)", title_justify="left", title_style="bold"
-    )
+    table = _table("Worst group by criterion (private)")
     table.add_column("criterion", overflow="fold")
     table.add_column("measured", justify="right")
     table.add_column("people", justify="right")
@@ -88,7 +100,7 @@ def _worst(report: Report) -> Table:
 
 
 def _threats(report: Report) -> Table:
-    table = Table(title="Threats", title_justify="left", title_style="bold")
+    table = _table("Threats")
     for column in ("adversary", "knows", "would learn", "worst", "bounded by"):
         right = column == "worst"
         table.add_column(column, justify="right" if right else "left", overflow="fold")

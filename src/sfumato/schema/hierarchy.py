@@ -67,7 +67,6 @@ class Hierarchy(ABC):
         """
 
     def bind(self, domain: Domain) -> Levels:
-        values = domain.values[: len(domain) - domain.has_null]
         whole: Region = Anything()
         identity = Level(
             np.arange(len(domain), dtype=np.int32),
@@ -76,11 +75,12 @@ class Hierarchy(ABC):
         levels = [identity]
         for regions in self.regions(domain):
             if domain.has_null:
-                regions = [*regions, ValueSet(frozenset({None}))]
+                top = all(region == whole for region in regions)
+                regions = [*regions, whole if top else ValueSet(frozenset({None}))]
             level = _level(regions)
             _check_nested(domain, levels[-1], level, len(levels))
-            # A level that puts everything together already is the top; `*` says the same.
-            if len(level.regions) > 1 or len(values) <= 1:
+            # A taxonomy may spell out its top; heights must not depend on the data otherwise.
+            if any(region != whole for region in level.regions):
                 levels.append(level)
         levels.append(Level(np.zeros(len(domain), dtype=np.int32), (whole,)))
         return Levels(domain, tuple(levels))

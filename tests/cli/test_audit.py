@@ -1,0 +1,81 @@
+"""The audit command: exit codes, JSON, and that nothing unlisted is in any output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.test_bad_input import DATA, POLICY, audit, sfumato
+
+
+@pytest.mark.parametrize(
+    ("k", "code", "said"), [(2, 0, "The policy holds"), (3, 1, "The policy is violated")]
+)
+def test_the_exit_code_is_the_verdict(tmp_path: Path, k: int, code: int, said: str) -> None:
+    run = audit(tmp_path, DATA, POLICY.replace("k = 2", f"k = {k}"))
+    assert run.returncode == code
+    assert said in run.stdout
+    assert run.stderr == ""
+
+
+def test_what_cannot_be_judged_exits_3(tmp_path: Path) -> None:
+    policy = POLICY.replace('sensitive = ["disease"]', "") + (
+        '[[require]]\ncriterion = "distinct-diversity"\nl = 2\n'
+    )
+    run = audit(tmp_path, DATA, policy)
+    assert run.returncode == 3
+    assert "not shown safe" in run.stdout
+
+
+def test_json_on_stdout_and_in_the_report_agree(tmp_path: Path) -> None:
+    run = audit(tmp_path, DATA, POLICY.replace("k = 2", "k = 3"), "rows.csv", "--json")
+    printed = json.loads(run.stdout)
+    assert printed == json.loads((tmp_path / "report.json").read_text())
+    assert printed["holds"] is False
+    assert printed["verdicts"][0]["measured"] == 2
+    assert printed["verdicts"][0]["worst"][0]["description"] == {"age": "30", "zip": "13053"}
+
+
+def test_infinity_is_written_as_inf(tmp_path: Path) -> None:
+    policy = POLICY + '[[require]]\ncriterion = "recursive-diversity"\nc = 3\nl = 3\n'
+    printed = json.loads(audit(tmp_path, DATA, policy, "rows.csv", "--json").stdout)
+    assert printed["verdicts"][1]["measured"] == "inf"
+
+
+def test_an_unlisted_column_is_in_no_output(tmp_path: Path) -> None:
+    data = "age,zip,disease,diary,name\n" + "30,13053,flu,xyzzy,plugh\n30,13053,cold,xyzzy,plugh\n"
+    policy = POLICY.replace(
+        'sensitive = ["disease"]', 'sensitive = ["disease"]\nidentifiers = ["name"]'
+    )
+    for more in ((), ("--json",)):
+        run = audit(tmp_path, data, policy, "rows.csv", *more)
+        everything = run.stdout + run.stderr + (tmp_path / "report.json").read_text()
+        assert run.returncode == 0
+        for secret in ("xyzzy", "plugh", "diary"):
+            assert secret not in everything
+
+
+def test_kept_columns_are_reported_as_unprotected(tmp_path: Path) -> None:
+    data = "age,zip,disease,ward\n30,1,flu,A\n30,1,cold,B\n"
+    policy = POLICY.replace('sensitive = ["disease"]', 'sensitive = ["disease"]\nkeep = ["ward"]')
+    assert "unprotected and unjudged: ward" in audit(tmp_path, data, policy).stdout
+
+
+def test_demo_makes_its_files_and_they_can_be_audited(tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    run = sfumato("demo", "--out", out, "--people", 500)
+    assert run.returncode == 0, run.stderr
+    again = sfumato(
+        "audit", out / "private" / "census.csv", "--policy", out / "policy.toml", "--json"
+    )
+    assert again.returncode == 1
+    assert json.loads(again.stdout) == json.loads((out / "private" / "report.json").read_text())
+    assert sfumato("demo", "--out", out, "--people", 300, "--force").returncode == 0
+
+
+def test_help_has_an_example_for_every_command() -> None:
+    listed = sfumato("--help").stdout
+    for command in ("audit", "demo"):
+        assert command in listed
+        assert f"sfumato {command}" in sfumato(command, "--help").stdout

@@ -1,0 +1,523 @@
+"""What every registered criterion promises. A newcomer adds one `Example` and is held to it all."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.oracles.tables import Small, group_counts, tables
+
+from sfumato import suppression, taxonomy
+from sfumato.criteria import CRITERIA
+from sfumato.criteria.base import (
+    Criterion,
+    GroupCriterion,
+    Measure,
+    ReleaseCriterion,
+    Sense,
+    Status,
+)
+from sfumato.criteria.closeness import TCloseness
+from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
+from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.groups import Groups
+
+VALUES = ("a", "b", "c", "d", "e")  # labels of every table here, so that trees fit
+
+
+@dataclass(frozen=True)
+class Example:
+    """What the contract needs to know of a criterion.
+
+    `settings`: instances the properties are tried on, loose and strict ones. `strict`: one that a
+    homogeneous group must violate (None only if the criterion reads no values). `wrong`: calls
+    that must be refused, with the parameter to blame.
+    """
+
+    settings: tuple[Criterion, ...]
+    strict: Criterion | None
+    wrong: tuple[tuple[Callable[[], Criterion], str], ...]
+
+
+TREE = taxonomy({"a": "x", "b": "x", "c": "y", "d": "y", "e": "y"})
+
+EXAMPLES: dict[str, Example] = {
+    "k-anonymity": Example(
+        (KAnonymity(1), KAnonymity(2), KAnonymity(5)),
+        None,
+        (
+            (lambda: KAnonymity(0), "k"),
+            (lambda: KAnonymity(2.5), "k"),
+            (lambda: KAnonymity("2"), "k"),
+            (lambda: KAnonymity(True), "k"),
+            (lambda: KAnonymity(None), "k"),
+            (lambda: KAnonymity(math.inf), "k"),
+        ),
+    ),
+    "alpha-k-anonymity": Example(
+        (AlphaK(0.5, 1), AlphaK(0.5, 4), AlphaK(0.75, 2), AlphaK(1, 2), AlphaK(1 / 3, 1)),
+        AlphaK(0.5, 1),
+        (
+            (lambda: AlphaK(0, 2), "alpha"),
+            (lambda: AlphaK(1.01, 2), "alpha"),
+            (lambda: AlphaK(math.nan, 2), "alpha"),
+            (lambda: AlphaK(math.inf, 2), "alpha"),
+            (lambda: AlphaK("half", 2), "alpha"),
+            (lambda: AlphaK(0.5, 0), "k"),
+            (lambda: AlphaK(0.5, 2.0), "k"),
+        ),
+    ),
+    "distinct-diversity": Example(
+        (DistinctDiversity(1), DistinctDiversity(2), DistinctDiversity(3)),
+        DistinctDiversity(2),
+        (
+            (lambda: DistinctDiversity(0), "l"),
+            (lambda: DistinctDiversity(1.5), "l"),
+            (lambda: DistinctDiversity(True), "l"),
+        ),
+    ),
+    "entropy-diversity": Example(
+        (EntropyDiversity(1), EntropyDiversity(1.5), EntropyDiversity(2), EntropyDiversity(2.5)),
+        EntropyDiversity(1.5),
+        (
+            (lambda: EntropyDiversity(0.9), "l"),
+            (lambda: EntropyDiversity(math.nan), "l"),
+            (lambda: EntropyDiversity(True), "l"),
+        ),
+    ),
+    "recursive-diversity": Example(
+        (
+            RecursiveDiversity(0.5, 2),
+            RecursiveDiversity(1, 2),
+            RecursiveDiversity(2, 2),
+            RecursiveDiversity(3, 3),
+        ),
+        RecursiveDiversity(1000, 2),
+        (
+            (lambda: RecursiveDiversity(0, 2), "c"),
+            (lambda: RecursiveDiversity(-1, 2), "c"),
+            (lambda: RecursiveDiversity(math.nan, 2), "c"),
+            (lambda: RecursiveDiversity(1, 1), "l"),
+            (lambda: RecursiveDiversity(1, 2.5), "l"),
+        ),
+    ),
+    "t-closeness": Example(
+        (
+            TCloseness(0),
+            TCloseness(0.2),
+            TCloseness(0.5),
+            TCloseness(0.2, distance="ordered"),
+            TCloseness(0.5, distance="ordered"),
+            TCloseness(0.3, distance=TREE),
+            TCloseness(0.3, distance=suppression()),
+        ),
+        TCloseness(0.1),
+        (
+            (lambda: TCloseness(-0.1), "t"),
+            (lambda: TCloseness(1.1), "t"),
+            (lambda: TCloseness(math.nan), "t"),
+            (lambda: TCloseness(math.inf), "t"),
+            (lambda: TCloseness("0.2"), "t"),
+            (lambda: TCloseness(0.2, distance="euclidean"), "distance"),
+            (lambda: TCloseness(0.2, distance=3), "distance"),
+        ),
+    ),
+    "beta-likeness": Example(
+        (
+            BetaLikeness(0.5),
+            BetaLikeness(1),
+            BetaLikeness(2),
+            BetaLikeness(0.5, enhanced=True),
+            BetaLikeness(2, enhanced=True),
+        ),
+        BetaLikeness(0.1),
+        (
+            (lambda: BetaLikeness(0), "beta"),
+            (lambda: BetaLikeness(-1), "beta"),
+            (lambda: BetaLikeness(math.nan), "beta"),
+        ),
+    ),
+    "delta-disclosure": Example(
+        (DeltaDisclosure(0.5), DeltaDisclosure(1), DeltaDisclosure(2)),
+        DeltaDisclosure(1000),
+        (
+            (lambda: DeltaDisclosure(0), "delta"),
+            (lambda: DeltaDisclosure(-1), "delta"),
+            (lambda: DeltaDisclosure(math.nan), "delta"),
+        ),
+    ),
+}
+
+NAMES = sorted(CRITERIA)
+SETTINGS = [setting for name in NAMES if name in EXAMPLES for setting in EXAMPLES[name].settings]
+BY_GROUP = [setting for setting in SETTINGS if isinstance(setting, GroupCriterion)]
+each_name = pytest.mark.parametrize("name", NAMES)
+each_setting = pytest.mark.parametrize("criterion", SETTINGS, ids=str)
+each_by_group = pytest.mark.parametrize("criterion", BY_GROUP, ids=str)
+
+
+def labelled(counts: object, reference: object, width: int) -> Groups:
+    return Groups(counts, VALUES[:width], reference=reference)
+
+
+def groups_of(small: Small) -> Groups:
+    return labelled(small.counts, small.reference, small.width)
+
+
+ODD = {
+    "ordinary": Groups([[3, 1, 0], [1, 1, 1], [0, 2, 5]], VALUES[:3]),
+    "one person": Groups([[1]], VALUES[:1]),
+    "homogeneous": Groups([[4, 0], [0, 4]], VALUES[:2]),
+    "no sensitive column": Groups(np.zeros((2, 0), dtype=int), sizes=[3, 3]),
+    "several values per person": Groups([[2, 2]], VALUES[:2], sizes=[3]),
+    "people without a value": Groups([[0, 0], [1, 1]], VALUES[:2], sizes=[2, 2]),
+    "no group": Groups(np.zeros((0, 2)), VALUES[:2]),
+    "value missing from the reference": Groups([[1, 1]], VALUES[:2], reference=[1, 0]),
+    "value only in the reference": Groups([[1, 1, 0]], VALUES[:3], reference=[1, 1, 1]),
+    "empty reference": Groups([[1, 1]], VALUES[:2], reference=[0, 0]),
+    "large counts": Groups([[10**15, 10**15 + 1], [1, 10**15]], VALUES[:2]),
+}
+each_odd = pytest.mark.parametrize("groups", ODD.values(), ids=list(ODD))
+
+
+# -- registration ---------------------------------------------------------------------------------
+
+
+@each_name
+def test_a_registered_criterion_has_an_example_here(name: str) -> None:
+    assert name in EXAMPLES, f"add an Example for {name!r} to this file"
+    assert {type(setting) for setting in EXAMPLES[name].settings} == {CRITERIA[name]}
+
+
+def test_no_example_is_left_of_a_criterion_that_is_gone() -> None:
+    assert EXAMPLES.keys() <= CRITERIA.keys()
+
+
+@each_name
+def test_it_is_registered_by_its_name(name: str) -> None:
+    assert CRITERIA[name].name == name
+    assert issubclass(CRITERIA[name], Criterion)
+
+
+@each_name
+def test_its_scope_is_group_or_release_and_so_is_its_kind(name: str) -> None:
+    kinds = {"group": GroupCriterion, "release": ReleaseCriterion}
+    assert issubclass(CRITERIA[name], kinds[CRITERIA[name].scope])
+
+
+@each_name
+def test_it_names_the_adversary_it_bounds(name: str) -> None:
+    assert CRITERIA[name].adversary.strip()
+
+
+@each_setting
+def test_it_is_frozen_and_equal_by_its_parameters(criterion: Criterion) -> None:
+    for field in dataclasses.fields(criterion):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(criterion, field.name, 1)
+    twin = replace(criterion)
+    assert twin is not criterion
+    assert twin == criterion
+    assert hash(twin) == hash(criterion)
+
+
+@each_setting
+def test_its_text_is_its_name_and_its_bound(criterion: Criterion) -> None:
+    assert criterion.required.strip()
+    assert str(criterion) == f"{criterion.name} {criterion.required}"
+
+
+@each_setting
+def test_sensitive_is_a_keyword_that_is_not_about_the_bound(criterion: Criterion) -> None:
+    (field,) = (f for f in dataclasses.fields(criterion) if f.name == "sensitive")
+    assert field.kw_only
+    assert criterion.sensitive is None
+    named = replace(criterion, sensitive="disease")
+    assert named.sensitive == "disease"
+    assert named.required == criterion.required
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "parameter"),
+    [
+        pytest.param(name, call, parameter, id=f"{name}-{parameter}-{number}")
+        for name in NAMES
+        if name in EXAMPLES
+        for number, (call, parameter) in enumerate(EXAMPLES[name].wrong)
+    ],
+)
+def test_a_wrong_parameter_is_refused_in_one_line_that_names_it(name, call, parameter) -> None:
+    with pytest.raises(PolicyError) as caught:
+        call()
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.startswith(f"{name}: {parameter} ")
+
+
+@each_name
+def test_every_parameter_has_a_wrong_value_here(name: str) -> None:
+    numbers = {
+        field.name
+        for field in dataclasses.fields(CRITERIA[name])
+        if field.default is dataclasses.MISSING
+    }
+    assert numbers <= {parameter for _, parameter in EXAMPLES[name].wrong}
+
+
+INFINITE = {
+    "entropy-diversity": lambda: EntropyDiversity(math.inf),
+    "recursive-diversity": lambda: RecursiveDiversity(math.inf, 2),
+    "beta-likeness": lambda: BetaLikeness(math.inf),
+    "delta-disclosure": lambda: DeltaDisclosure(math.inf),
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+def test_an_infinite_bound_is_refused_or_judged_but_never_breaks(name: str) -> None:
+    try:
+        criterion = INFINITE[name]()
+    except PolicyError:
+        return
+    assert criterion.verdict(ODD["ordinary"]).status in ("holds", "violated")
+
+
+# -- verdicts -------------------------------------------------------------------------------------
+
+
+def consistent(criterion: Criterion, groups: Groups) -> None:
+    """A verdict's parts agree with each other, with `measure` and with `holds`."""
+    verdict = criterion.verdict(groups)
+    assert verdict.status in get_args(Status)
+    assert verdict.holds is (verdict.status == "holds")
+    assert verdict.criterion == criterion.name
+    assert verdict.required == criterion.required
+    if isinstance(criterion, GroupCriterion):
+        holds = criterion.holds(groups)
+        assert holds.dtype == bool
+        assert holds.shape == (len(groups),)
+        assert verdict.holds is (bool(holds.all()) and len(groups) > 0)
+    if verdict.status == "not_applicable":
+        assert verdict.measured is None
+        assert verdict.note
+        with pytest.raises(InputError) as caught:
+            criterion.measure(groups)
+        assert criterion.name in str(caught.value)
+        assert "\n" not in str(caught.value)
+    elif verdict.status in ("holds", "violated"):
+        measure = criterion.measure(groups)
+        assert verdict.measured == measure.value
+        assert verdict.worst == measure.worst
+        assert verdict.sense == measure.sense
+        ranked(measure, groups)
+
+
+def ranked(measure: Measure, groups: Groups) -> None:
+    """The worst groups come first, and the first has the value of the whole."""
+    assert measure.sense in get_args(Sense)
+    assert measure.per_group.shape == (len(groups),)
+    assert len(measure.worst) == len(set(measure.worst)) == min(5, len(groups))
+    extreme = min if measure.sense in ("at_least", "above") else max
+    assert measure.value == extreme(measure.per_group.tolist())
+
+
+@each_setting
+@each_odd
+def test_odd_groups_get_a_consistent_verdict(criterion: Criterion, groups: Groups) -> None:
+    consistent(criterion, groups)
+
+
+@each_setting
+@given(small=tables())
+def test_small_tables_get_a_consistent_verdict(criterion: Criterion, small: Small) -> None:
+    consistent(criterion, groups_of(small))
+
+
+@each_by_group
+def test_a_violated_verdict_puts_a_violating_group_first(criterion: GroupCriterion) -> None:
+    groups = labelled(SMALL, [3, 2, 1], 3)
+    verdict, holds = criterion.verdict(groups), criterion.holds(groups)
+    if verdict.status == "violated":
+        assert not holds[verdict.worst[0]]
+
+
+@each_name
+def test_a_homogeneous_group_violates_a_strict_bound(name: str) -> None:
+    """A criterion that cannot fail on a homogeneous group is a defect."""
+    strict = EXAMPLES[name].strict
+    if not CRITERIA[name].reads_values:
+        assert strict is None
+        return
+    assert type(strict) is CRITERIA[name]
+    groups = Groups([[6, 0, 0], [2, 2, 2]], VALUES[:3])
+    verdict = strict.verdict(groups)
+    assert verdict.status == "violated"
+    assert verdict.worst[0] == 0
+    if isinstance(strict, GroupCriterion):
+        assert not strict.holds(groups)[0]
+
+
+@each_setting
+def test_without_values_only_criteria_on_sizes_are_applicable(criterion: Criterion) -> None:
+    applicable = criterion.verdict(ODD["no sensitive column"]).status != "not_applicable"
+    assert applicable is not criterion.reads_values
+
+
+# -- each group alone, in any order ---------------------------------------------------------------
+
+
+@each_by_group
+@given(small=tables(covering=True))
+def test_a_group_is_judged_alone(criterion: GroupCriterion, small: Small) -> None:
+    alone_is_as_among_others(criterion, small)
+
+
+@each_by_group
+@given(small=tables())
+def test_a_group_is_judged_alone_whatever_the_reference(
+    criterion: GroupCriterion, small: Small
+) -> None:
+    alone_is_as_among_others(criterion, small)
+
+
+def alone_is_as_among_others(criterion: GroupCriterion, small: Small) -> None:
+    together = groups_of(small)
+    measured = criterion.measure(together).per_group
+    holds = criterion.holds(together)
+    for g, counts in enumerate(small.counts):
+        alone = labelled([counts], small.reference, small.width)
+        assert criterion.measure(alone).value == pytest.approx(measured[g], abs=1e-12)
+        assert criterion.holds(alone)[0] == holds[g]
+
+
+@each_setting
+@given(small=tables(), data=st.data())
+def test_the_order_of_groups_does_not_matter(criterion: Criterion, small: Small, data) -> None:
+    order = data.draw(st.permutations(range(len(small.counts))))
+    shuffled = labelled([small.counts[g] for g in order], small.reference, small.width)
+    before, after = criterion.verdict(groups_of(small)), criterion.verdict(shuffled)
+    assert after.status == before.status
+    assert after.measured == pytest.approx(before.measured, abs=1e-12)
+    assert after.per_group == pytest.approx(before.per_group[list(order)], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [setting for setting in SETTINGS if getattr(setting, "distance", None) != "ordered"],
+    ids=str,
+)
+@given(small=tables(), data=st.data())
+def test_the_order_of_values_does_not_matter(criterion: Criterion, small: Small, data) -> None:
+    order = data.draw(st.permutations(range(small.width)))
+    shuffled = Groups(
+        [[counts[value] for value in order] for counts in small.counts],
+        [VALUES[value] for value in order],
+        reference=[small.reference[value] for value in order],
+    )
+    before, after = criterion.verdict(groups_of(small)), criterion.verdict(shuffled)
+    assert after.status == before.status
+    assert after.per_group == pytest.approx(before.per_group, abs=1e-12)
+
+
+# -- merging --------------------------------------------------------------------------------------
+
+SMALL = [counts for counts in product(range(4), repeat=3) if any(counts)]
+PAIRS = [(a, b) for a in range(len(SMALL)) for b in range(a, len(SMALL))]
+MERGED = [[x + y for x, y in zip(SMALL[a], SMALL[b], strict=True)] for a, b in PAIRS]
+REFERENCES = ([1, 1, 1], [3, 2, 1], [6, 1, 1])
+
+
+def merges(criterion: GroupCriterion, reference: list[int]) -> Iterator[tuple[bool, bool, bool]]:
+    """For every two small groups: whether one holds, the other holds, both together hold."""
+    single = criterion.holds(labelled(SMALL, reference, 3)).tolist()
+    merged = criterion.holds(labelled(MERGED, reference, 3)).tolist()
+    for (a, b), together in zip(PAIRS, merged, strict=True):
+        yield single[a], single[b], together
+
+
+@each_by_group
+@pytest.mark.parametrize("reference", REFERENCES, ids=str)
+def test_declared_closures_are_true_of_all_small_groups(criterion, reference) -> None:
+    seen = 0
+    for one, other, together in merges(criterion, reference):
+        if criterion.merge_closed and one and other:
+            assert together
+        if criterion.upward_closed and (one or other):
+            assert together
+        seen += one and other
+    assert seen, "no two groups hold: the setting tries nothing"
+
+
+@each_by_group
+@given(data=st.data())
+def test_merge_closed_is_true_of_random_groups(criterion: GroupCriterion, data) -> None:
+    if not criterion.merge_closed:
+        pytest.skip("not declared")
+    width = data.draw(st.integers(1, 5))
+    reference = data.draw(group_counts(width))
+    near = st.tuples(*[st.integers(0, 2)] * width)  # near the reference some groups hold
+    some = data.draw(st.lists(group_counts(width), min_size=1, max_size=5))
+    some += [tuple(map(sum, zip(reference, odd, strict=True))) for odd in data.draw(st.lists(near))]
+    holds = criterion.holds(labelled(some, reference, width))
+    good = [counts for counts, held in zip(some, holds, strict=True) if held]
+    assume(good)
+    merged = [list(map(sum, zip(a, b, strict=True))) for a in good for b in good]
+    assert criterion.holds(labelled(merged, reference, width)).all()
+
+
+@each_by_group
+@given(data=st.data())
+def test_upward_closed_is_true_of_random_groups(criterion: GroupCriterion, data) -> None:
+    if not criterion.upward_closed:
+        pytest.skip("not declared")
+    width = data.draw(st.integers(1, 5))
+    reference = data.draw(group_counts(width))
+    one, other = data.draw(group_counts(width)), data.draw(group_counts(width))
+    assume(criterion.holds(labelled([one], reference, width))[0])
+    merged = [list(map(sum, zip(one, other, strict=True)))]
+    assert criterion.holds(labelled(merged, reference, width))[0]
+
+
+def settings_that_deny(name: str, flag: str) -> list[GroupCriterion]:
+    return [
+        setting
+        for setting in EXAMPLES[name].settings
+        if isinstance(setting, GroupCriterion) and not getattr(setting, flag)
+    ]
+
+
+@each_name
+def test_upward_closed_is_denied_for_a_reason(name: str) -> None:
+    """A flag that is false without need costs every search its pruning."""
+    denying = settings_that_deny(name, "upward_closed")
+    assert not denying or any(
+        (one or other) and not together
+        for criterion in denying
+        for reference in REFERENCES
+        for one, other, together in merges(criterion, reference)
+    )
+
+
+@each_name
+def test_merge_closed_is_denied_for_a_reason(name: str) -> None:
+    denying = settings_that_deny(name, "merge_closed")
+    assert not denying or any(
+        one and other and not together
+        for criterion in denying
+        for reference in REFERENCES
+        for one, other, together in merges(criterion, reference)
+    )
+
+
+@each_setting
+def test_upward_closed_implies_merge_closed(criterion: Criterion) -> None:
+    assert criterion.merge_closed or not criterion.upward_closed

@@ -1,0 +1,64 @@
+"""Policies: what is saved is what is loaded, through the same constructors."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+
+SCHEMA = sf.Schema(
+    quasi=["age", "zip", "edu", "born", "sex"],
+    sensitive=["disease", "pay"],
+    identifiers=['na"me'],
+    keep=["ward"],
+    person="who",
+    hierarchies={
+        "age": sf.intervals([5, 10], top=90, bottom=18),
+        "zip": sf.mask(),
+        "edu": sf.taxonomy({"B\\A": ["Higher"], "9th": ["School"]}),
+        "born": sf.dates("year", "decade"),
+        "sex": sf.suppression(),
+        "pay": sf.intervals(cuts=[[10.5, 20], [20]]),
+        "disease": sf.taxonomy({"flu": ["lung"], "cold": ["nose"]}),
+    },
+    domains={"sex": ["F", "M"], "age": "numeric"},
+    levels={"pay": 1},
+)
+CRITERIA = [
+    sf.KAnonymity(5),
+    sf.AlphaK(0.5, 3, sensitive="disease"),
+    sf.DistinctDiversity(3),
+    sf.EntropyDiversity(2.5),
+    sf.RecursiveDiversity(3.0, 2),
+    sf.TCloseness(0.2, distance="ordered", sensitive="pay"),
+    sf.TCloseness(0.2, distance=SCHEMA.hierarchies["disease"], sensitive="disease"),
+    sf.BetaLikeness(2.0, enhanced=True),
+    sf.DeltaDisclosure(1.5),
+]
+
+
+def test_save_and_load_give_an_equal_policy(tmp_path) -> None:
+    policy = sf.Policy(CRITERIA, SCHEMA)
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml") == policy
+
+
+def test_a_hierarchy_file_is_found_beside_the_policy(tmp_path) -> None:
+    (tmp_path / "sex.csv").write_text("M;*\nF;*\n")
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nquasi = ["sex"]\n[schema.hierarchies]\n'
+        'sex = { kind = "taxonomy", file = "sex.csv" }\n'
+        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+    )
+    loaded = sf.Policy.load(tmp_path / "policy.toml")
+    assert loaded.schema is not None
+    assert loaded.schema.hierarchies["sex"].leaves() == ["M", "F"]
+
+
+def test_a_policy_needs_criteria_about_its_own_columns() -> None:
+    with pytest.raises(sf.PolicyError, match="at least one criterion"):
+        sf.Policy([])
+    with pytest.raises(sf.PolicyError, match="'x' is not a sensitive column; allowed: disease"):
+        sf.Policy([sf.TCloseness(0.2, sensitive="x")], SCHEMA)
+    with pytest.raises(sf.PolicyError, match="'k=5' is not a criterion"):
+        sf.Policy(["k=5"])  # type: ignore[list-item]

@@ -1,0 +1,72 @@
+"""Regions: what fits a published cell, and which cells can share a value."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.schema.region import Anything, Mask, Span, ValueSet, overlaps
+
+
+def test_each_kind_contains_what_it_says() -> None:
+    assert Span(20, 30).contains(20)
+    assert not Span(20, 30).contains(30)
+    assert not Span(20, 30).contains("25")
+    assert Mask("130**").contains("13053")
+    assert Mask("3*").contains(35)
+    assert not Mask("130**").contains("130531")
+    assert ValueSet(frozenset({"a", None})).contains(None)
+    assert Anything().contains(None)
+
+
+@pytest.mark.parametrize(
+    ("region", "text"),
+    [
+        (Span(20, 30), "[20, 30)"),
+        (Span(high=18), "<18"),
+        (Span(low=90), ">=90"),
+        (Span(-math.inf, 5, high_closed=True), "<=5"),
+        (Span(1.5, 2.5, low_closed=False, high_closed=True), "(1.5, 2.5]"),
+        (ValueSet(frozenset({"b", "a"})), "{a, b}"),
+        (ValueSet(frozenset({7.0})), "7"),
+        (ValueSet(frozenset({"x"}), "label"), "label"),
+        (Mask("13***"), "13***"),
+        (Anything(), "*"),
+    ],
+)
+def test_text(region, text: str) -> None:
+    assert region.text == text
+
+
+def test_spans_that_touch_overlap_only_in_a_point_both_have() -> None:
+    assert not overlaps(Span(0, 10), Span(10, 20))
+    assert overlaps(Span(0, 10, high_closed=True), Span(10, 20))
+
+
+def test_masks_overlap_where_they_agree() -> None:
+    assert overlaps(Mask("13***"), Mask("130**"))
+    assert not overlaps(Mask("13***"), Mask("14***"))
+    assert not overlaps(Mask("13***"), Mask("13**"))
+
+
+def test_what_cannot_be_compared_is_taken_to_overlap() -> None:
+    assert overlaps(Span(0, 10), Mask("2*"))
+
+
+spans = st.builds(
+    lambda low, width, a, b: Span(low, low + width, a, b),
+    st.integers(0, 8),
+    st.integers(0, 5),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(spans, spans)
+def test_two_spans_overlap_iff_some_point_lies_in_both(one: Span, other: Span) -> None:
+    points = [place / 4 for place in range(-4, 60)]  # quarters hit ends and insides alike
+    shared = any(one.contains(point) and other.contains(point) for point in points)
+    assert overlaps(one, other) == shared == overlaps(other, one)

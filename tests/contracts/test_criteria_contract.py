@@ -65,7 +65,7 @@ EXAMPLES: dict[str, Example] = {
         ),
     ),
     "alpha-k-anonymity": Example(
-        (AlphaK(0.5, 1), AlphaK(0.5, 4), AlphaK(0.75, 2), AlphaK(1, 2), AlphaK(1 / 3, 1)),
+        (AlphaK(0.5, 1), AlphaK(0.5, 4), AlphaK(0.75, 2), AlphaK(1, 2), AlphaK(0.4, 1)),
         AlphaK(0.5, 1),
         (
             (lambda: AlphaK(0, 2), "alpha"),
@@ -97,7 +97,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "recursive-diversity": Example(
         (
-            RecursiveDiversity(0.5, 2),
+            RecursiveDiversity(0.75, 2),
             RecursiveDiversity(1, 2),
             RecursiveDiversity(2, 2),
             RecursiveDiversity(3, 3),
@@ -361,7 +361,7 @@ def test_a_homogeneous_group_violates_a_strict_bound(name: str) -> None:
     groups = Groups([[6, 0, 0], [2, 2, 2]], VALUES[:3])
     verdict = strict.verdict(groups)
     assert verdict.status == "violated"
-    assert verdict.worst[0] == 0
+    assert 0 in verdict.worst
     if isinstance(strict, GroupCriterion):
         assert not strict.holds(groups)[0]
 
@@ -378,18 +378,6 @@ def test_without_values_only_criteria_on_sizes_are_applicable(criterion: Criteri
 @each_by_group
 @given(small=tables(covering=True))
 def test_a_group_is_judged_alone(criterion: GroupCriterion, small: Small) -> None:
-    alone_is_as_among_others(criterion, small)
-
-
-@each_by_group
-@given(small=tables())
-def test_a_group_is_judged_alone_whatever_the_reference(
-    criterion: GroupCriterion, small: Small
-) -> None:
-    alone_is_as_among_others(criterion, small)
-
-
-def alone_is_as_among_others(criterion: GroupCriterion, small: Small) -> None:
     together = groups_of(small)
     measured = criterion.measure(together).per_group
     holds = criterion.holds(together)
@@ -445,23 +433,21 @@ def merges(criterion: GroupCriterion, reference: list[int]) -> Iterator[tuple[bo
 
 
 @each_by_group
-@pytest.mark.parametrize("reference", REFERENCES, ids=str)
-def test_declared_closures_are_true_of_all_small_groups(criterion, reference) -> None:
-    seen = 0
-    for one, other, together in merges(criterion, reference):
-        if criterion.merge_closed and one and other:
-            assert together
-        if criterion.upward_closed and (one or other):
-            assert together
-        seen += one and other
-    assert seen, "no two groups hold: the setting tries nothing"
+def test_declared_closures_are_true_of_all_small_groups(criterion: GroupCriterion) -> None:
+    tried = 0
+    for reference in REFERENCES:
+        for one, other, together in merges(criterion, reference):
+            if criterion.merge_closed and one and other:
+                assert together
+            if criterion.upward_closed and (one or other):
+                assert together
+            tried += one and other
+    assert tried, "no two groups hold: the setting tries nothing"
 
 
-@each_by_group
+@pytest.mark.parametrize("criterion", [c for c in BY_GROUP if c.merge_closed], ids=str)
 @given(data=st.data())
 def test_merge_closed_is_true_of_random_groups(criterion: GroupCriterion, data) -> None:
-    if not criterion.merge_closed:
-        pytest.skip("not declared")
     width = data.draw(st.integers(1, 5))
     reference = data.draw(group_counts(width))
     near = st.tuples(*[st.integers(0, 2)] * width)  # near the reference some groups hold
@@ -474,11 +460,9 @@ def test_merge_closed_is_true_of_random_groups(criterion: GroupCriterion, data) 
     assert criterion.holds(labelled(merged, reference, width)).all()
 
 
-@each_by_group
+@pytest.mark.parametrize("criterion", [c for c in BY_GROUP if c.upward_closed], ids=str)
 @given(data=st.data())
 def test_upward_closed_is_true_of_random_groups(criterion: GroupCriterion, data) -> None:
-    if not criterion.upward_closed:
-        pytest.skip("not declared")
     width = data.draw(st.integers(1, 5))
     reference = data.draw(group_counts(width))
     one, other = data.draw(group_counts(width)), data.draw(group_counts(width))

@@ -119,6 +119,14 @@ def test_a_suppressed_value_is_a_step_of_the_ordered_distance() -> None:
     assert measured(groups, "ordered") == [(1 / 2 + 1 / 4) / 2]
 
 
+def test_values_of_other_groups_do_not_dilute_a_groups_ordered_distance() -> None:
+    """Each group is judged alone: one with a value the reference lacks must not help another."""
+    reference = [1, 1, 0]
+    alone = measured(Groups([[1, 0, 0]], reference=reference), "ordered")
+    among = measured(Groups([[1, 0, 0], [0, 0, 1]], reference=reference), "ordered")
+    assert among[0] == alone[0] == 0.5
+
+
 def test_one_value_only_is_no_distance() -> None:
     for distance in ("equal", "ordered", suppression()):
         assert measured(Groups([[3], [5]]), distance) == [0.0, 0.0]

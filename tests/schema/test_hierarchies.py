@@ -100,7 +100,7 @@ def test_dates_to_month_quarter_year_decade() -> None:
         "2020s",
         "*",
     ]
-    assert labels(bind(sf.dates("year", bottom=2000), days, "date"), 1) == ["<2000", "2021"]
+    assert labels(bind(sf.dates("year", bottom=2000), days, "date"), 1) == ["<2000-01-01", "2021"]
 
 
 def test_null_stays_itself_below_the_top() -> None:

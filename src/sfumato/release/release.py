@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.release.groups import Groups, group_counts
+from sfumato.release.groups import Floats, Groups, group_counts
 from sfumato.release.regions import Regions, Singletons
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
@@ -31,7 +31,8 @@ class Release:
     """Groups of people with their sensitive counts and the description each group publishes.
 
     `suppressed` people are not in any group and never make a criterion look better; they stay in
-    every group's `reference`. `disjoint`: no QI combination fits two groups.
+    every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
+    summed survey weights of each group, the people of the population it stands for.
     """
 
     schema: Schema
@@ -41,6 +42,7 @@ class Release:
     suppressed: int = 0
     disjoint: bool = True
     guarantee: Guarantee | None = None
+    population: Floats | None = None
     label: str = "release"
     notes: tuple[str, ...] = field(default=())
 
@@ -92,6 +94,10 @@ def as_it_stands(table: Table) -> Release:
         parts=tuple(Singletons(domain) for domain in counts.quasi),
         codes=np.ascontiguousarray(counts.codes[:, first]),
     )
+    population: Floats | None = None
+    if counts.weights is not None:
+        summed = np.bincount(group, weights=counts.weights, minlength=len(first))
+        population = summed.astype(np.float64)
     notes = []
     schema = table.schema
     if schema.person is None and schema.count is None:
@@ -103,4 +109,11 @@ def as_it_stands(table: Table) -> Release:
         )
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
-    return Release(schema, by_attribute, regions, label=table.source.label, notes=tuple(notes))
+    return Release(
+        schema,
+        by_attribute,
+        regions,
+        population=population,
+        label=table.source.label,
+        notes=tuple(notes),
+    )

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, get_args
 from sfumato.errors import SchemaError, did_you_mean, name_some
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.region import Mask, Region, Span, Value, ValueSet, text_of
+from sfumato.schema.region import Mask, Region, Span, text_of
 
 Number = int | float
 Unit = Literal["month", "quarter", "year", "decade"]
@@ -143,26 +143,35 @@ class Dates(Hierarchy):
                 f"column {domain.name!r}: dates() needs dates such as 2024-05-31, found "
                 f"{name_some(odd)}; correct them or use another hierarchy"
             )
-        levels: list[list[Region]] = []
-        for unit in self.units:
-            labels = [self._label(date, unit) for date in dates]
-            members: dict[str, set[Value]] = {}
-            for label, date in zip(labels, dates, strict=True):
-                members.setdefault(label, set()).add(date)
-            sets = {label: ValueSet(frozenset(found), label) for label, found in members.items()}
-            levels.append([sets[label] for label in labels])
-        return levels
+        return [[self._period(date, unit) for date in dates] for unit in self.units]
 
-    def _label(self, date: dt.date, unit: Unit) -> str:
+    def _period(self, date: dt.date, unit: Unit) -> Region:
         if self.top is not None and date.year >= self.top:
-            return f">={self.top}"
+            return Span(low=dt.date(self.top, 1, 1))
         if self.bottom is not None and date.year < self.bottom:
-            return f"<{self.bottom}"
-        if unit == "month":
-            return f"{date.year:04d}-{date.month:02d}"
-        if unit == "quarter":
-            return f"{date.year:04d}-Q{(date.month + 2) // 3}"
-        return f"{date.year:04d}" if unit == "year" else f"{date.year // 10 * 10:04d}s"
+            return Span(high=dt.date(self.bottom, 1, 1))
+        return period(date, unit)
+
+
+def period(date: dt.date, unit: Unit) -> Span:
+    """The month, quarter, year or decade a date lies in."""
+    year, month = date.year, date.month
+    if unit == "month":
+        return _months(year, month, 1, f"{year:04d}-{month:02d}")
+    if unit == "quarter":
+        quarter = (month + 2) // 3
+        return _months(year, 3 * quarter - 2, 3, f"{year:04d}-Q{quarter}")
+    if unit == "year":
+        return _months(year, 1, 12, f"{year:04d}")
+    decade = year // 10 * 10
+    return _months(decade, 1, 120, f"{decade:04d}s")
+
+
+def _months(year: int, month: int, count: int, label: str) -> Span:
+    end = year * 12 + month - 1 + count
+    if end // 12 > dt.MAXYEAR:
+        return Span(low=dt.date(year, month, 1), label=label)
+    return Span(dt.date(max(year, 1), month, 1), dt.date(end // 12, end % 12 + 1, 1), label=label)
 
 
 def _exact(number: Number) -> Fraction:

@@ -13,7 +13,19 @@ import math
 from dataclasses import dataclass
 
 Value = str | int | float | bool | dt.date | None
+End = int | float | dt.date
 MISSING = "(missing)"
+
+
+def _place(end: End) -> float:
+    """Where a number or date lies on its axis; a date to the microsecond."""
+    if isinstance(end, dt.datetime):
+        return (
+            end.replace(tzinfo=None).toordinal()
+            + end.hour / 24
+            + (end.minute * 60 + end.second + end.microsecond / 1e6) / 86_400
+        )
+    return float(end.toordinal()) if isinstance(end, dt.date) else end
 
 
 def text_of(value: object) -> str:
@@ -62,26 +74,34 @@ class ValueSet:
 
 @dataclass(frozen=True)
 class Span:
-    """An interval of numbers, published as `[20, 30)`, `<18` or `>=90`."""
+    """An interval of numbers or dates, published as `[20, 30)`, `<18`, `>=90` or by a label."""
 
-    low: float = -math.inf
-    high: float = math.inf
+    low: End = -math.inf
+    high: End = math.inf
     low_closed: bool = True
     high_closed: bool = False
+    label: str | None = None
 
     def contains(self, value: Value) -> bool:
-        if not isinstance(value, int | float):
+        if not isinstance(value, int | float | dt.date) or isinstance(value, bool):
             return False
-        above = value > self.low or (self.low_closed and value == self.low)
-        return above and (value < self.high or (self.high_closed and value == self.high))
+        place, low, high = _place(value), _place(self.low), _place(self.high)
+        dated = any(isinstance(end, dt.date) for end in (self.low, self.high))
+        if isinstance(value, dt.date) != dated and not (math.isinf(low) and math.isinf(high)):
+            return False
+        above = place > low or (self.low_closed and place == low)
+        return above and (place < high or (self.high_closed and place == high))
 
     @property
     def text(self) -> str:
-        if math.isinf(self.low) and math.isinf(self.high):
+        if self.label is not None:
+            return self.label
+        no_low, no_high = math.isinf(_place(self.low)), math.isinf(_place(self.high))
+        if no_low and no_high:
             return "*"
-        if math.isinf(self.low):
+        if no_low:
             return f"<{'=' if self.high_closed else ''}{text_of(self.high)}"
-        if math.isinf(self.high):
+        if no_high:
             return f">{'=' if self.low_closed else ''}{text_of(self.low)}"
         left, right = "[" if self.low_closed else "(", "]" if self.high_closed else ")"
         return f"{left}{text_of(self.low)}, {text_of(self.high)}{right}"
@@ -116,8 +136,9 @@ def overlaps(one: Region, other: Region) -> bool:
     if isinstance(other, ValueSet):
         return any(one.contains(value) for value in other.values)
     if isinstance(one, Span) and isinstance(other, Span):
-        low, high = max(one.low, other.low), min(one.high, other.high)
-        if low < high:
+        low = max(one.low, other.low, key=_place)
+        high = min(one.high, other.high, key=_place)
+        if _place(low) < _place(high):
             return True
         # A single shared point counts only when both intervals include it.
         return low == high and all(span.contains(low) for span in (one, other))

@@ -9,12 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.adversaries.linkage import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
     from sfumato.adversaries.threat import Threat
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
     from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
     from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
+    from sfumato.criteria.k_map import KMap
     from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
     from sfumato.errors import (
         InputError,
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
         SchemaError,
         SfumatoError,
     )
+    from sfumato.policy.draft import Draft, draft_policy
     from sfumato.policy.model import Policy
     from sfumato.release.groups import Groups
+    from sfumato.release.read import read_release
     from sfumato.release.release import Release
     from sfumato.report.model import Report
     from sfumato.schema.recipes import dates, intervals, mask, suppression
@@ -34,14 +38,17 @@ if TYPE_CHECKING:
     from sfumato.schema.taxonomy import taxonomy
     from sfumato.table.load import Table, read
     from sfumato.workflow.audit import audit
+    from sfumato.workflow.compare import compare
 
 _HOMES = {
+    "sfumato.adversaries.linkage": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
     "sfumato.adversaries.threat": ("Threat",),
     "sfumato.criteria.base": ("Measure", "Verdict"),
     "sfumato.criteria.closeness": ("TCloseness",),
     "sfumato.criteria.diversity": ("DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"),
     "sfumato.criteria.k_anonymity": ("AlphaK", "KAnonymity"),
+    "sfumato.criteria.k_map": ("KMap",),
     "sfumato.criteria.likeness": ("BetaLikeness", "DeltaDisclosure"),
     "sfumato.errors": (
         "InputError",
@@ -52,8 +59,10 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
+    "sfumato.policy.draft": ("Draft", "draft_policy"),
     "sfumato.policy.model": ("Policy",),
     "sfumato.release.groups": ("Groups",),
+    "sfumato.release.read": ("read_release",),
     "sfumato.release.release": ("Release",),
     "sfumato.report.model": ("Report",),
     "sfumato.schema.recipes": ("dates", "intervals", "mask", "suppression"),
@@ -61,6 +70,7 @@ _HOMES = {
     "sfumato.schema.taxonomy": ("taxonomy",),
     "sfumato.table.load": ("Table", "read"),
     "sfumato.workflow.audit": ("audit",),
+    "sfumato.workflow.compare": ("compare",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -69,10 +79,13 @@ __all__ = [
     "BetaLikeness",
     "DeltaDisclosure",
     "DistinctDiversity",
+    "Draft",
     "EntropyDiversity",
     "Groups",
     "InputError",
     "KAnonymity",
+    "KMap",
+    "Linkage",
     "Measure",
     "MissingExtra",
     "NoSafeRelease",
@@ -91,10 +104,14 @@ __all__ = [
     "Threat",
     "Verdict",
     "audit",
+    "compare",
     "dates",
+    "draft_policy",
     "intervals",
+    "linkage",
     "mask",
     "read",
+    "read_release",
     "suppression",
     "taxonomy",
 ]

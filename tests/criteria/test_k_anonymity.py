@@ -23,7 +23,7 @@ def without_values(sizes: list[int]) -> Groups:
         np.zeros(0, dtype=np.int32),
         np.zeros(0, dtype=np.int64),
         0,
-        sizes=sizes,
+        sizes=np.array(sizes, dtype=np.int64),
     )
 
 

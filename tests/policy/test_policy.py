@@ -38,7 +38,7 @@ CRITERIA = [
 
 
 def test_save_and_load_give_an_equal_policy(tmp_path) -> None:
-    policy = sf.Policy(CRITERIA, SCHEMA)
+    policy = sf.Policy(CRITERIA, schema=SCHEMA)
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml") == policy
 
@@ -59,6 +59,6 @@ def test_a_policy_needs_criteria_about_its_own_columns() -> None:
     with pytest.raises(sf.PolicyError, match="at least one criterion"):
         sf.Policy([])
     with pytest.raises(sf.PolicyError, match="'x' is not a sensitive column; allowed: disease"):
-        sf.Policy([sf.TCloseness(0.2, sensitive="x")], SCHEMA)
+        sf.Policy([sf.TCloseness(0.2, sensitive="x")], schema=SCHEMA)
     with pytest.raises(sf.PolicyError, match="'k=5' is not a criterion"):
         sf.Policy(["k=5"])  # type: ignore[list-item]

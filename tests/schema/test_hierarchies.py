@@ -124,6 +124,8 @@ def test_null_stays_itself_below_the_top() -> None:
         (lambda: sf.taxonomy({}), "is empty"),
         (lambda: sf.taxonomy({"a": ["x", "y"], "b": ["x"]}), "paths differ in length"),
         (lambda: sf.taxonomy({"a": "b", "b": "c", "c": "b"}), "its own ancestor"),
+        (lambda: sf.taxonomy({"a": ["x", "*"], "b": ["x", "y"]}), "may only stand as the last"),
+        (lambda: sf.taxonomy({"a": ["*", "x"], "b": ["y", "x"]}), "may only stand as the last"),
         (lambda: sf.taxonomy("nowhere.csv"), "'nowhere.csv' does not exist"),
     ],
 )

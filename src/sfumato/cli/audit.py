@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,13 @@ EXIT = {"holds": 0, "violated": 1, "could_not_judge": 3}
 
 
 def audit(
-    data: Annotated[Path, typer.Argument(help="The file to judge: CSV, Parquet or Arrow.")],
+    release: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The file to judge (CSV, Parquet, Arrow), a folder that anonymize wrote, or the "
+            "two files of a bucketized release."
+        ),
+    ],
     policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     report: Annotated[
@@ -24,31 +30,55 @@ def audit(
     delimiter: Annotated[
         str | None, typer.Option(help="What separates the fields of a text file.")
     ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="The column of group ids of a bucketized release.")
+    ] = None,
+    matching: Annotated[
+        str, typer.Option(help="Who counts as alike: exact, or wildcard (* fits everybody).")
+    ] = "exact",
+    separator: Annotated[
+        str | None, typer.Option(help="What separates the members of a set, as in a~b.")
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="A register of the population, for journalist risk.")
+    ] = None,
+    sampling: Annotated[
+        float | None,
+        typer.Option(help="The share of the population in the file, for population uniqueness."),
+    ] = None,
 ) -> None:
-    """Judge a file by a policy, as it stands.
+    """Judge a table or a release, made by any tool, by a policy.
 
     Exit code 0: the policy holds; 1: violated; 2: bad input; 3: could not judge.
 
     Example: sfumato audit patients.csv --policy policy.toml --json
     """
-    from sfumato.errors import PolicyError
-    from sfumato.policy.model import Policy
-    from sfumato.table.load import read
+    from sfumato.cli.inputs import load_rules, read_population
+    from sfumato.cli.show import show_report
+    from sfumato.release.read import read_release
     from sfumato.workflow.audit import audit as run_audit
 
-    rules = Policy.load(policy)
-    if rules.schema is None:
-        raise PolicyError(f"{policy.name} has no [schema]; name the columns' roles in it")
-    table = read(data, rules.schema, memory=memory, spill=spill, delimiter=delimiter)
-    found = run_audit(table, rules)
+    rules, schema = load_rules(policy)
+    reading: dict[str, Any] = {
+        "memory": memory,
+        "spill": spill,
+        "delimiter": delimiter or rules.reading.get("delimiter"),
+        "decimal": decimal or rules.reading.get("decimal"),
+    }
+    judged = read_release(
+        release[0] if len(release) == 1 else tuple(release),
+        schema,
+        group=group,
+        matching=matching,  # type: ignore[arg-type]  # checked by the reader
+        separator=separator,
+        **reading,
+    )
+    register = None if population is None else read_population(population, schema, reading)
+    found = run_audit(judged, rules, population=register, sampling_fraction=sampling)
     if report is not None:
         found.save(report)
-    if json:
-        typer.echo(found.to_json())
-    else:
-        from rich.console import Console
-
-        from sfumato.report.text import render
-
-        Console().print(render(found))
+    show_report(found, json=json)
     raise typer.Exit(EXIT[found.status])

@@ -16,22 +16,32 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the synthetic census.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
 ) -> None:
-    """Make a synthetic census and judge it as it stands.
+    """The whole journey on synthetic people: make a census, anonymize it, judge the release.
 
     Example: sfumato demo --out demo
     """
     from rich.console import Console
 
-    from sfumato.report.text import render
+    from sfumato.report.text import number, render
+    from sfumato.utility import UTILITIES
     from sfumato.workflow.demo import demo as run_demo
 
     journey = run_demo(out, people=people, seed=seed, force=force)
-    console = Console()
-    console.print(render(journey.report))
+    console = Console(highlight=False)
+    raw, released = journey.raw.summary, journey.released.summary
     console.print(
-        f"\nThe data: {journey.data}\nThe policy: {journey.policy}\n"
-        f"The whole report (private): {journey.evidence}\n"
-        f"Judge it yourself: sfumato audit {journey.data} --policy {journey.policy}",
+        f"A synthetic census of {raw.people:,} people. As it stands, the policy is "
+        f"{journey.raw.status}: {raw.groups:,} groups, the smallest of {raw.smallest}.\n"
+        f"Anonymized: {released.groups:,} groups, the smallest of {released.smallest}. "
+        "What anybody can read of the release:\n"
+    )
+    console.print(render(journey.released))
+    for name, cost in journey.costs.items():
+        console.print(f"{name}: {number(cost)} ({UTILITIES[name].about})", soft_wrap=True)
+    console.print(
+        f"\nThe table and its policy: {journey.data}, {journey.policy}\n"
+        f"What may be handed out: {journey.release / 'public'}\n"
+        f"Judge it yourself: sfumato audit {journey.release} --policy {journey.policy}\n"
+        f"The whole report (private): {journey.release / 'private' / 'report.json'}",
         soft_wrap=True,
-        highlight=False,
     )

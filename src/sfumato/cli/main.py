@@ -8,8 +8,11 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.anonymize import anonymize
 from sfumato.cli.audit import audit
+from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
+from sfumato.cli.init import init
 from sfumato.errors import SfumatoError
 
 BAD_INPUT, INTERNAL, INTERRUPTED = 2, 70, 130
@@ -42,8 +45,11 @@ def main(
     """Publish microdata that stands up to realistic adversaries."""
 
 
+app.command()(anonymize)
 app.command()(audit)
+app.command()(compare)
 app.command()(demo)
+app.command()(init)
 
 
 def run() -> None:

@@ -18,7 +18,7 @@ from sfumato.errors import SchemaError, did_you_mean
 from sfumato.schema.domain import Codes, Domain
 
 Ints = npt.NDArray[np.int64]
-_LOOKUP = 1 << 24  # key spaces up to here are ranked by table look-up, larger ones by sorting
+_LOOKUP = 1 << 24  # key spaces up to here may be ranked by table look-up, larger ones by sorting
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def rank_rows(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
-    if space <= max(_LOOKUP, 4 * len(key)):
+    if space <= min(_LOOKUP, 16 * len(key) + 4096):
         first = np.full(space, -1, dtype=np.int64)
         first[key] = np.arange(len(key), dtype=np.int64)
         used = first >= 0

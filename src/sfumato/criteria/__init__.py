@@ -6,6 +6,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
+from sfumato.criteria.k_map import KMap
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 
 CRITERIA: dict[str, type[Criterion]] = {
@@ -19,5 +20,6 @@ CRITERIA: dict[str, type[Criterion]] = {
         TCloseness,
         BetaLikeness,
         DeltaDisclosure,
+        KMap,
     )
 }

@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -36,14 +37,30 @@ class Measure:
     """What a criterion found: the worst value, the value of each group, the worst groups.
 
     `sense` says how the value must lie to the required bound. `parts` holds further figures a
-    criterion of several conditions measures.
+    criterion of several conditions measures. Searches look at truth values only, so the worst
+    groups are found when somebody asks.
     """
 
-    value: float
-    per_group: npt.NDArray[np.float64]
-    worst: tuple[int, ...]
+    per_group: npt.NDArray[Any]
+    sizes: npt.NDArray[np.int64]
     sense: Sense
     parts: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def worst(self) -> tuple[int, ...]:
+        """The smallest values where more is safer, else the largest; the worst one first."""
+        return self.worst_of(np.arange(len(self.sizes)))
+
+    def worst_of(self, groups: npt.NDArray[np.int64]) -> tuple[int, ...]:
+        """The worst among some of the groups."""
+        values = self.per_group[groups]
+        badness = values if self.sense in ("at_most", "below") else -values
+        found = _worst(badness, self.sizes[groups], min(WORST, len(groups)))
+        return tuple(int(groups[place]) for place in found)
+
+    @property
+    def value(self) -> float:
+        return float(self.per_group[self.worst[0]]) if self.worst else float("nan")
 
 
 @dataclass(frozen=True)
@@ -157,8 +174,9 @@ class GroupCriterion(Criterion):
             "violated" if bad else "holds",
             measure.value,
             self.required,
-            measure.worst,
-            measure.per_group,
+            # A criterion of several conditions may fail where this figure looks well.
+            measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst,
+            np.asarray(measure.per_group, dtype=np.float64),
             measure.sense,
             groups.attribute if self.reads_values else None,
             "; ".join(text for text in (note, parts) if text),
@@ -186,15 +204,11 @@ def summarize(
     sense: Sense,
     parts: Mapping[str, float] | None = None,
 ) -> Measure:
-    """Find the worst groups: the smallest values where more is safer, else the largest."""
-    values = np.asarray(per_group, dtype=np.float64)
-    badness = -values if sense in ("at_least", "above") else values
-    ranked = _worst(badness, groups.sizes, min(WORST, len(groups)))
-    value = float(values[ranked[0]]) if ranked else float("nan")
-    return Measure(value, values, tuple(ranked), sense, parts or {})
+    """What was measured, group by group."""
+    return Measure(per_group, groups.sizes, sense, parts or {})
 
 
-def _worst(badness: npt.NDArray[np.float64], sizes: npt.NDArray[np.int64], most: int) -> list[int]:
+def _worst(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: int) -> list[int]:
     """The worst groups; of equally bad ones the larger, where more people are concerned."""
     if most == 0:
         return []
@@ -227,7 +241,7 @@ def parameter(
     if np.isfinite(most):
         limits.append(f"at most {most:g}")
     kind = int if whole else (int, float)
-    fine = isinstance(value, kind) and not isinstance(value, bool)
+    fine = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(value)
     if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
         sort = "a whole number" if whole else "a number"
         raise PolicyError(

@@ -106,40 +106,42 @@ def _equal_exact(groups: Groups, gap: list[Fraction]) -> Fraction:  # noqa: ARG0
     return sum((abs(g) for g in gap), Fraction(0)) / 2
 
 
-def _occurring(groups: Groups) -> npt.NDArray[np.int64]:
-    """Values that occur anywhere, in order: unseen ones would only dilute the distance."""
-    seen = groups.reference > 0
-    seen[groups.indices] = True
-    return np.flatnonzero(seen)
-
-
 def _ordered(groups: Groups) -> Floats:
-    places = _occurring(groups)
+    """Positions count among the values the reference has; unseen ones would dilute distances."""
+    places = np.flatnonzero(groups.reference > 0)
     result = np.zeros(len(groups))
-    if len(places) < 2:
-        return result
     for start, stop in groups.blocks():
         gap = groups.dense(start, stop) / groups.sizes[start:stop, None] - groups.reference_share
         moved = np.cumsum(gap[:, places], axis=1)
-        result[start:stop] = np.abs(moved[:, :-1]).sum(axis=1) / (len(places) - 1)
+        result[start:stop] = np.abs(moved[:, :-1]).sum(axis=1) / max(len(places) - 1, 1)
+    # A group with a value the reference lacks has one more position, and only that group.
+    lacking = groups.reference[groups.indices] == 0
+    for g in np.unique(groups.row[lacking]).tolist():
+        gap = groups.dense(g, g + 1)[0] / groups.sizes[g] - groups.reference_share
+        own = np.flatnonzero((groups.reference > 0) | (gap > 0))
+        moved = np.cumsum(gap[own])
+        result[g] = np.abs(moved[:-1]).sum() / max(len(own) - 1, 1)
     return result
 
 
 def _ordered_exact(groups: Groups, gap: list[Fraction]) -> Fraction:
-    places = _occurring(groups).tolist()
-    if len(places) < 2:
-        return Fraction(0)
+    places = [i for i, weight in enumerate(groups.reference) if weight > 0 or gap[i] > 0]
     moved, work = Fraction(0), Fraction(0)
     for place in places[:-1]:
         moved += gap[place]
         work += abs(moved)
-    return work / (len(places) - 1)
+    return work / max(len(places) - 1, 1)
 
 
 def _steps(groups: Groups, hierarchy: Hierarchy) -> list[Codes]:
-    """The label of each value on every level below `*`."""
+    """The label of each value on every level below the root.
+
+    A label that all values share is the root, whatever a file calls it: distances are relative to
+    the height, and a root told twice would shrink them all.
+    """
     domain = groups.domain or Domain(groups.attribute or "sensitive", "categorical", groups.values)
-    return [level.codes for level in hierarchy.bind(domain).levels[:-1]]
+    levels = [level.codes for level in hierarchy.bind(domain).levels[:-1]]
+    return [codes for codes in levels if (codes != codes[0]).any()]
 
 
 def _nested(groups: Groups, steps: list[Codes]) -> Floats:
@@ -151,7 +153,7 @@ def _nested(groups: Groups, steps: list[Codes]) -> Floats:
             member = np.zeros((groups.width, int(codes.max()) + 1))
             member[np.arange(groups.width), codes] = 1.0
             result[start:stop] += np.abs(gap @ member).sum(axis=1)
-    return result / (2 * len(steps))
+    return result / max(2 * len(steps), 1)
 
 
 def _nested_exact(steps: list[Codes]) -> Callable[[Groups, list[Fraction]], Fraction]:
@@ -162,6 +164,6 @@ def _nested_exact(steps: list[Codes]) -> Callable[[Groups, list[Fraction]], Frac
             for code, g in zip(codes.tolist(), gap, strict=True):
                 surplus[code] += g
             work += sum((abs(s) for s in surplus), Fraction(0))
-        return work / (2 * len(steps))
+        return work / max(2 * len(steps), 1)
 
     return exact

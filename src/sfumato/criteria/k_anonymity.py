@@ -76,5 +76,6 @@ class AlphaK(GroupCriterion):
             "at_most",
             lambda g: sign(int(groups.largest[g]) - alpha * int(groups.sizes[g])),
         )
-        measure = summarize(groups, share, "at_most", {"smallest group": groups.sizes.min()})
-        return measure, fine & (groups.sizes >= self.k)
+        holds = fine & (groups.sizes >= self.k)
+        parts = {"smallest group": float(groups.sizes.min())}
+        return summarize(groups, share, "at_most", parts), holds

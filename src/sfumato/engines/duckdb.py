@@ -19,6 +19,8 @@ from sfumato.errors import InputError, ResourceError, SfumatoError, name_some
 _TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
+# 3,5 and 1.234,5 and 1.234 and 7, but not 007 nor 1.23: what a decimal comma makes of a number.
+COMMA_NUMBER = r"'[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?'"
 KNOWN_FILES = "CSV (.csv, .tsv, .txt, also .gz), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
 
 
@@ -32,10 +34,14 @@ class DuckDB:
         spill: str | Path | None = None,
         threads: int | None = None,
         delimiter: str | None = None,
+        decimal: str | None = None,
     ) -> None:
+        if decimal not in (None, ".", ","):
+            raise InputError(f"decimal {decimal!r} is not allowed; use '.' or ','")
         if memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
             raise InputError(f"memory {memory!r} is not a size; write it like '512MB' or '2GB'")
         self._delimiter = delimiter
+        self._decimal = decimal
         self._sources = 0
         self._label = "the table"  # what to call the source in messages
         self._alive: list[object] = []  # frames registered by reference must outlive their queries
@@ -105,8 +111,35 @@ class DuckDB:
             "null_padding = false, ignore_errors = false)",
             path.name,
         )
+        if self._decimal == ",":
+            name = self._with_points(name, file.columns, path.name)
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
         return Source(name, path.name, types, file.rows, untyped=True)
+
+    def _with_points(self, raw: str, columns: tuple[str, ...], label: str) -> str:
+        """A view with 1.234,5 as 1234.5, in the columns most of whose values are such numbers."""
+        self._label = label
+        matches = [f"regexp_full_match({quote(column)}, {COMMA_NUMBER})" for column in columns]
+        shares = self.fetch(
+            "SELECT "
+            + ", ".join(
+                f"2 * COUNT(*) FILTER (WHERE {match}) >= GREATEST(COUNT({quote(column)}), 1)"
+                for column, match in zip(columns, matches, strict=True)
+            )
+            + f" FROM {raw}"
+        )
+        written = []
+        for place, (column, match) in enumerate(zip(columns, matches, strict=True)):
+            plain = f"replace(replace({quote(column)}, '.', ''), ',', '.')"
+            numbers = shares.column(place)[0].as_py()
+            written.append(
+                f"CASE WHEN {match} THEN {plain} ELSE {quote(column)} END AS {quote(column)}"
+                if numbers
+                else quote(column)
+            )
+        name = self._name()
+        self._run(f"CREATE VIEW {name} AS SELECT {', '.join(written)} FROM {raw}", label)
+        return name
 
     def _register_arrow(
         self, table: pa.Table, needed: tuple[str, ...] | None, label: str = "the table"
@@ -116,7 +149,8 @@ class DuckDB:
             table = table.select([column for column in needed if column in table.schema.names])
         name = self._name()
         self._alive.append(table)
-        self._connection.register(name, table)
+        if table.num_columns:  # with none of the needed columns there is nothing to query
+            self._connection.register(name, table)
         types = dict(zip(table.schema.names, table.schema.types, strict=True))
         return Source(name, label, types, table.num_rows)
 
@@ -144,7 +178,7 @@ class DuckDB:
     # -- queries -----------------------------------------------------------------------------
 
     def materialize(self, name: str, select: str) -> None:
-        self._run(f"CREATE OR REPLACE TABLE {quote(name)} AS {select}", name)
+        self._run(f"CREATE OR REPLACE TABLE {quote(name)} AS {select}", self._label)
 
     def put(self, name: str, table: pa.Table) -> None:
         self._alive.append(table)

@@ -8,26 +8,45 @@ is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from sfumato.anonymizers.base import Anonymizer
 from sfumato.criteria.base import Criterion
 from sfumato.errors import PolicyError
 from sfumato.schema.roles import Schema
+from sfumato.utility import utility_named
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a release must satisfy."""
+    """What a release must satisfy.
+
+    `anonymizer` makes the release (Mondrian when none is named), `utility` names what the lattice
+    makes best, `suppression` is the share of people it may suppress. `reading` says how the text
+    file the policy was written for is to be read: delimiter, decimal.
+    """
 
     require: Sequence[Criterion]
+    anonymizer: Anonymizer | None = None
+    utility: str = "loss"
+    suppression: float = 0.0
     schema: Schema | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "require", tuple(self.require))
         if not self.require:
             raise PolicyError("a policy must require at least one criterion")
+        utility_named(self.utility)
+        if not isinstance(self.suppression, int | float) or not 0 <= self.suppression <= 1:
+            raise PolicyError(
+                f"suppression = {self.suppression!r} is not allowed; it must be a share from 0 to 1"
+            )
+        if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
+            raise PolicyError(f"anonymizer: {self.anonymizer!r} is not an anonymizer")
         for criterion in self.require:
             if not isinstance(criterion, Criterion):
                 raise PolicyError(f"require: {criterion!r} is not a criterion")
@@ -43,11 +62,19 @@ class Policy:
         """Read a TOML policy; file names in it are relative to it."""
         from sfumato.policy.toml import load_policy
 
-        schema, require = load_policy(Path(path))
-        return cls(require, schema)
+        return cls(**load_policy(Path(path)))
+
+    def public(self) -> dict[str, Any]:
+        """What may be told of the policy with a release: how it was made, by which bounds."""
+        return {
+            "require": [str(criterion) for criterion in self.require],
+            "anonymizer": self.anonymizer.name if self.anonymizer is not None else "mondrian",
+            "utility": self.utility,
+            "suppression": self.suppression,
+        }
 
     def save(self, path: str | Path) -> None:
         """Write the policy as TOML that `load` reads back as an equal policy."""
         from sfumato.policy.toml import save_policy
 
-        save_policy(Path(path), self.schema, self.require)
+        save_policy(Path(path), self)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.base import Anonymizer
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
+from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
+from sfumato.policy.construct import construct
+from sfumato.policy.spelling import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
+from sfumato.table.load import Table, read
 
 Number = int | float
 Scalar = str | int | float | bool | dt.date
@@ -78,19 +84,35 @@ class SchemaModel(_Strict):
     nulls: str = "value"
 
 
+class ReadModel(_Strict):
+    delimiter: str | None = None
+    decimal: Literal[".", ","] | None = None
+
+
 class PolicyModel(_Strict):
+    read: ReadModel = Field(default_factory=ReadModel)
     schema_: SchemaModel | None = Field(default=None, alias="schema")
     require: list[dict[str, Any]]
+    anonymizer: dict[str, Any] | None = None
+    utility: str = "loss"
+    suppression: Number = 0.0
 
 
-def load_policy(path: Path) -> tuple[Schema | None, list[Criterion]]:
-    """The schema and criteria a policy file describes."""
+def load_policy(path: Path) -> dict[str, Any]:
+    """What a policy file describes, by the names of Policy's fields."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PolicyError(f"policy {path} does not exist") from None
     except (UnicodeDecodeError, IsADirectoryError):
         raise PolicyError(f"policy {path} is not a text file") from None
+    return parse_policy(text, path)
+
+
+def parse_policy(text: str, path: Path) -> dict[str, Any]:
+    """The same from a policy's text; files it names lie beside `path`."""
+    try:
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
     try:
@@ -100,11 +122,20 @@ def load_policy(path: Path) -> tuple[Schema | None, list[Criterion]]:
     try:
         schema = _schema(model.schema_, path.parent) if model.schema_ else None
         require = [
-            _criterion(entry, place, schema) for place, entry in enumerate(model.require, start=1)
+            _criterion(entry, place, schema, path.parent)
+            for place, entry in enumerate(model.require, start=1)
         ]
+        anonymizer = _anonymizer(model.anonymizer)
     except SfumatoError as error:
         raise type(error)(f"{path.name}: {error}") from None
-    return schema, require
+    return {
+        "require": require,
+        "schema": schema,
+        "anonymizer": anonymizer,
+        "utility": model.utility,
+        "suppression": model.suppression,
+        "reading": model.read.model_dump(exclude_none=True),
+    }
 
 
 def _one_line(error: ValidationError) -> str:
@@ -134,8 +165,8 @@ def _one_line(error: ValidationError) -> str:
 def _allowed(path: list[str]) -> list[str]:
     """The keys allowed at a place of the policy."""
     if not path:
-        return ["schema", "require"]
-    model: type[BaseModel] = SchemaModel
+        return [field.alias or name for name, field in PolicyModel.model_fields.items()]
+    model: type[BaseModel] = ReadModel if path[0] == "read" else SchemaModel
     if len(path) > 3 and path[1] == "hierarchies":
         model = _KINDS.get(path[3], SchemaModel)
     return list(model.model_fields)
@@ -176,33 +207,35 @@ _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
 }
 
 
-def _criterion(entry: dict[str, Any], place: int, schema: Schema | None) -> Criterion:
+def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder: Path) -> Criterion:
     """One `[[require]]` table through the criterion's own constructor."""
     where = f"[[require]] number {place}"
-    name = entry.get("criterion")
-    if name is None:
-        raise PolicyError(f"{where}: criterion is missing; allowed: {', '.join(CRITERIA)}")
-    if not isinstance(name, str) or name not in CRITERIA:
-        raise PolicyError(
-            f"{where}: criterion = {name!r} is not known; {did_you_mean(str(name), CRITERIA)}"
-        )
-    kind = CRITERIA[name]
-    given = {key: value for key, value in entry.items() if key != "criterion"}
-    allowed = {f.name: f for f in fields(kind)}
-    for key in given:
-        if key not in allowed:
-            raise PolicyError(
-                f"{where} ({name}): unknown key {key!r}; {did_you_mean(key, allowed)}"
-            )
-    missing = [key for key, f in allowed.items() if key not in given and f.default is MISSING]
-    if missing:
-        raise PolicyError(f"{where} ({name}): {missing[0]} is missing")
-    if given.get("distance") == "hierarchy":
-        given["distance"] = _distance(where, given.get("sensitive"), schema)
-    try:
-        return kind(**given)
-    except PolicyError as error:
-        raise PolicyError(f"{where}: {error}") from None
+    population = entry.get("population")
+    if isinstance(population, str) and population != WEIGHTS:
+        entry = {**entry, "population": _population(where, folder / population, schema)}
+    if entry.get("distance") == "hierarchy":
+        entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
+    return construct(where, "criterion", entry, CRITERIA)
+
+
+def _anonymizer(entry: dict[str, Any] | None) -> Anonymizer | None:
+    return None if entry is None else construct("[anonymizer]", "kind", entry, ANONYMIZERS)
+
+
+def _population(where: str, path: Path, schema: Schema | None) -> Table:
+    """`population = "register.csv"`: a table of the population with the same quasi-identifiers."""
+    if schema is None:
+        raise PolicyError(f"{where}: a population file needs the [schema] of its columns")
+    columns = set(schema.quasi)
+    return read(
+        path,
+        Schema(
+            schema.quasi,
+            nulls=schema.nulls,
+            hierarchies={name: one for name, one in schema.hierarchies.items() if name in columns},
+            domains={name: one for name, one in schema.domains.items() if name in columns},
+        ),
+    )
 
 
 def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hierarchy:
@@ -219,48 +252,48 @@ def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hiera
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def save_policy(path: Path, schema: Schema | None, require: Sequence[Criterion]) -> None:
-    lines: list[str] = []
+def save_policy(path: Path, policy: Any) -> None:
+    """Write a Policy so that `load_policy` reads an equal one."""
+    lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
+    schema = policy.schema
+    if policy.reading:
+        lines += ["", "[read]"]
+        lines += [f"{key} = {toml_value(entry)}" for key, entry in policy.reading.items()]
+    if policy.anonymizer is not None:
+        lines += ["", "[anonymizer]", f"kind = {toml_value(policy.anonymizer.name)}"]
+        lines += _options(policy.anonymizer)
+    lines.append("")
     if schema is not None:
         lines += ["[schema]"]
         for f in fields(Schema):
             value = getattr(schema, f.name)
             if f.name in ("hierarchies", "domains", "levels") or value in (None, ()):
                 continue
-            lines.append(f"{f.name} = {_value(value)}")
+            lines.append(f"{f.name} = {toml_value(value)}")
         for table in ("hierarchies", "domains", "levels"):
             entries = getattr(schema, table)
             if entries:
                 lines += ["", f"[schema.{table}]"]
-                lines += [f"{_value(key)} = {_value(entry)}" for key, entry in entries.items()]
-    for criterion in require:
-        lines += ["", "[[require]]", f"criterion = {_value(criterion.name)}"]
-        for f in fields(criterion):
-            value = getattr(criterion, f.name)
-            if isinstance(value, Hierarchy):
-                value = "hierarchy"
-            if value is not None:
-                lines.append(f"{f.name} = {_value(value)}")
+                lines += [
+                    f"{toml_value(key)} = {toml_value(entry)}" for key, entry in entries.items()
+                ]
+    for criterion in policy.require:
+        lines += ["", "[[require]]", f"criterion = {toml_value(criterion.name)}"]
+        lines += _options(criterion)
     path.write_text("\n".join(lines).lstrip() + "\n", encoding="utf-8")
 
 
-def _value(value: Any) -> str:
-    """A value in TOML."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c >= " " else f"\\u{ord(c):04x}" for c in escaped) + '"'
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    if isinstance(value, Hierarchy):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
-        given.pop("source", None)
-        kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
-        return _value({"kind": value.kind, **kept})
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_value(str(key))} = {_value(entry)}" for key, entry in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, Sequence):
-        return f"[{', '.join(_value(entry) for entry in value)}]"
-    return repr(value)
+def _options(configured: Any) -> list[str]:
+    """The fields of a criterion or anonymizer, as TOML lines."""
+    lines = []
+    for f in fields(configured):
+        value = getattr(configured, f.name)
+        if callable(value) or isinstance(value, Table):
+            raise PolicyError(
+                f"{configured.name}: {f.name} is no plain value, so a file cannot hold it"
+            )
+        if value is not None:
+            lines.append(
+                f"{f.name} = {toml_value('hierarchy' if isinstance(value, Hierarchy) else value)}"
+            )
+    return lines

@@ -8,23 +8,33 @@ search makes the groups. It is fixed across a search.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.schema.domain import Domain
+
+if TYPE_CHECKING:
+    from sfumato.release.regions import Regions
 
 Floats = npt.NDArray[np.float64]
 _BLOCK_CELLS = 1 << 22
 
 
 class Groups:
-    """Sparse counts n(g, s) of B groups over m sensitive values."""
+    """Sparse counts n(g, s) of B groups over m sensitive values.
+
+    For criteria that need them: `regions`, and `population`, the summed survey weights.
+    """
+
+    regions: Regions | None = None
+    population: Floats | None = None
 
     def __init__(
         self,
@@ -46,12 +56,14 @@ class Groups:
             columns.astype(np.int32),
             dense[rows, columns],
             dense.shape[1],
-            values,
-            sizes,
-            reference,
+            None if sizes is None else _whole(sizes, "sizes"),
+            None if reference is None else np.asarray(reference, dtype=np.float64),
             domain,
             attribute,
         )
+        if values is not None:
+            self.values = tuple(str(value) for value in values)
+        self._check()
 
     @classmethod
     def from_sparse(
@@ -61,15 +73,17 @@ class Groups:
         data: Ints,
         width: int,
         *,
-        values: Sequence[str] | None = None,
-        sizes: npt.ArrayLike | None = None,
-        reference: npt.ArrayLike | None = None,
+        sizes: Ints | None = None,
+        reference: Floats | None = None,
         domain: Domain | None = None,
         attribute: str | None = None,
     ) -> Groups:
-        """Groups whose row g holds `data[indptr[g]:indptr[g + 1]]` at `indices` of `width`."""
+        """Groups whose row g holds `data[indptr[g]:indptr[g + 1]]` at `indices` of `width`.
+
+        Trusted and unchecked: searches make these by the thousand.
+        """
         groups = cls.__new__(cls)
-        groups._set(indptr, indices, data, width, values, sizes, reference, domain, attribute)
+        groups._set(indptr, indices, data, width, sizes, reference, domain, attribute)
         return groups
 
     def _set(
@@ -78,41 +92,67 @@ class Groups:
         indices: npt.NDArray[np.int32],
         data: Ints,
         width: int,
-        values: Sequence[str] | None,
-        sizes: npt.ArrayLike | None,
-        reference: npt.ArrayLike | None,
+        sizes: Ints | None,
+        reference: Floats | None,
         domain: Domain | None,
         attribute: str | None,
     ) -> None:
         self.indptr, self.indices, self.data, self.width = indptr, indices, data, width
         self.domain = domain
         self.attribute = attribute or (domain.name if domain is not None else None)
-        if values is None:
-            values = domain.labels if domain is not None else [str(i) for i in range(width)]
-        self.values = tuple(str(value) for value in values)
-        if len(self.values) != width:
-            raise InputError(f"{width} columns of counts but {len(self.values)} value labels")
-        if len(data) and data.min() < 0:
-            raise InputError("counts must not be negative")
-        self.occurrences = self.sum_of(data)
-        self.sizes = self.occurrences if sizes is None else _whole(sizes, "sizes")
+        if sizes is not None:
+            self.sizes = sizes
+        if reference is not None:
+            self.reference = reference
+
+    def _check(self) -> None:
+        if len(self.values) != self.width:
+            raise InputError(f"{self.width} columns of counts but {len(self.values)} value labels")
         if len(self.sizes) != len(self):
             raise InputError(f"{len(self)} groups but {len(self.sizes)} sizes")
-        if len(self) and (self.sizes.min() <= 0 or (self.max_of(data) > self.sizes).any()):
+        if len(self) and (self.sizes.min() <= 0 or (self.largest > self.sizes).any()):
             raise InputError(
                 "a group must have at least one individual, and no fewer individuals than have "
                 "any one value"
             )
-        if reference is None:
-            sums = np.bincount(indices, weights=data, minlength=width)
-            self.reference: Floats = sums.astype(np.float64)
-        else:
-            self.reference = np.asarray(reference, dtype=np.float64)
-        if self.reference.shape != (width,) or (self.reference < 0).any():
-            raise InputError(f"reference must hold {width} non-negative weights")
+        fine = np.isfinite(self.reference).all() and not (self.reference < 0).any()
+        if self.reference.shape != (self.width,) or not fine:
+            raise InputError(f"reference must hold {self.width} non-negative weights")
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The labels of the values."""
+        if self.domain is not None:
+            return self.domain.labels
+        return tuple(str(place) for place in range(self.width))
+
+    @cached_property
+    def occurrences(self) -> Ints:
+        """How often values occur in each group: its people, unless they have several each."""
+        found: Ints = self.sum_of(self.data)
+        return found
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The individuals of each group."""
+        return self.occurrences
+
+    @cached_property
+    def reference(self) -> Floats:
+        """The weights that "the whole table" stands for."""
+        sums = np.bincount(self.indices, weights=self.data, minlength=self.width)
+        return sums.astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    def described(self, regions: Regions | None, population: Floats | None = None) -> Groups:
+        """The same groups with what they publish and whom of the population they stand for."""
+        if any(given is not None and len(given) != len(self) for given in (regions, population)):
+            raise InputError(f"regions and population must be those of all {len(self)} groups")
+        groups = copy.copy(self)
+        groups.regions, groups.population = regions, population
+        return groups
 
     @property
     def single_valued(self) -> bool:
@@ -167,12 +207,13 @@ class Groups:
     def _reduce(
         self, operation: np.ufunc, stored: npt.NDArray[Any], empty: float
     ) -> npt.NDArray[Any]:
-        filled = np.flatnonzero(np.diff(self.indptr))
-        if len(filled) == len(self.indptr) - 1:
-            return operation.reduceat(stored, self.indptr[:-1]) if len(stored) else stored[:0]
-        result = np.full(len(self.indptr) - 1, empty, dtype=stored.dtype)
-        if len(filled):
-            result[filled] = operation.reduceat(stored, self.indptr[filled])
+        if len(stored) == 0:
+            return np.full(len(self), empty, dtype=stored.dtype)
+        if self.distinct.all():
+            return operation.reduceat(stored, self.indptr[:-1])
+        filled = np.flatnonzero(self.distinct)
+        result = np.full(len(self), empty, dtype=stored.dtype)
+        result[filled] = operation.reduceat(stored, self.indptr[filled])
         return result
 
     # -- dense views ------------------------------------------------------------------------------
@@ -219,52 +260,3 @@ def _whole(numbers: npt.ArrayLike, what: str) -> Ints:
     if whole.size and whole.min() < 0:
         raise InputError(f"{what} must not be negative")
     return whole
-
-
-def group_counts(
-    counts: Counts, group: Ints, total: int, attribute: int | None, reference: Floats | None = None
-) -> Groups:
-    """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
-    sizes = np.bincount(group, weights=counts.n, minlength=total).astype(np.int64)
-    if attribute is None:
-        empty = np.zeros(total + 1, dtype=np.int64)
-        return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=sizes)
-    described = counts.sensitive[attribute]
-    row, code, n = spread(described, counts.values[attribute], group, counts.n)
-    width = len(described.domain)
-    key = row * width + code
-    if total * width <= max(1 << 22, 8 * len(key)):
-        dense = np.bincount(key, weights=n, minlength=total * width)
-        key = np.flatnonzero(dense)
-        data = dense[key].astype(np.int64)
-    else:
-        key, inverse = np.unique(key, return_inverse=True)
-        data = np.bincount(inverse, weights=n).astype(np.int64)
-    row, code = np.divmod(key, width)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=total))])
-    return Groups.from_sparse(
-        indptr.astype(np.int64),
-        code.astype(np.int32),
-        data,
-        width,
-        sizes=None if described.sets is None else sizes,
-        reference=reference,
-        domain=described.domain,
-    )
-
-
-def spread(
-    attribute: Attribute, codes: npt.NDArray[np.int32], group: Ints, n: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """(group, value, people) triples: a person with a set of values counts for each of them."""
-    if attribute.sets is None:
-        return group, codes.astype(np.int64), n
-    offsets = attribute.sets.offsets
-    length = np.diff(offsets)[codes]
-    begin = np.repeat(offsets[codes] - np.concatenate([[0], np.cumsum(length)[:-1]]), length)
-    place = begin + np.arange(int(length.sum()))
-    return (
-        np.repeat(group, length),
-        attribute.sets.members[place].astype(np.int64),
-        np.repeat(n, length),
-    )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
-from sfumato.errors import SchemaError, did_you_mean
-from sfumato.release.groups import Floats, Groups, group_counts
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.members import Members
+from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions, Singletons
+from sfumato.release.summing import group_counts
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
@@ -32,12 +38,14 @@ class Release:
 
     `suppressed` people are not in any group and never make a criterion look better; they stay in
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
-    summed survey weights of each group, the people of the population it stands for.
+    summed survey weights of each group, the people of the population it stands for. `origin` is
+    private: what the release was made from, if we made it. `own`: the people published with each
+    group's own description, where sizes also count those compatible with it (wildcard matching).
     """
 
     schema: Schema
     by_attribute: Mapping[str, Groups]
-    regions: Regions
+    regions: Regions | Members
     scheme: Scheme = "generalized"
     suppressed: int = 0
     disjoint: bool = True
@@ -45,6 +53,16 @@ class Release:
     population: Floats | None = None
     label: str = "release"
     notes: tuple[str, ...] = field(default=())
+    origin: Origin | None = field(default=None, repr=False)
+    own: Ints | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        regions = self.regions if isinstance(self.regions, Regions) else None
+        described = {
+            name: groups.described(regions, self.population)
+            for name, groups in self.by_attribute.items()
+        }
+        object.__setattr__(self, "by_attribute", described)
 
     @property
     def groups(self) -> Groups:
@@ -63,6 +81,39 @@ class Release:
     def people(self) -> int:
         """People in published groups; one who is in several groups counts in each."""
         return int(self.groups.sizes.sum())
+
+    def tables(self, seed: int | None = None) -> dict[str, pa.Table]:
+        """What would be handed out: {"data": ...}, or {"quasi", "sensitive"} for buckets."""
+        from sfumato.release.publish import tables_of
+
+        return tables_of(self, seed)
+
+    def to_arrow(self) -> pa.Table:
+        """The published table."""
+        tables = self.tables()
+        if "data" not in tables:
+            raise InputError("a bucketized release is two tables: use tables()")
+        return tables["data"]
+
+    def save(self, out: str | Path, *, report: Any = None, policy: Any = None, **how: Any) -> Path:
+        """Write public/ and private/ to a new folder.
+
+        `report` and `policy` go to private/, what they promise into the public manifest. `how`:
+        form="csv" or "parquet", force=True to replace a folder, seed for the order of rows.
+        """
+        from sfumato.release.folder import write_folder
+
+        return write_folder(self, out, report=report, policy=policy, **how)
+
+    def to_pandas(self) -> Any:
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("to_polars needs Polars: pip install polars") from None
+        return polars.from_arrow(self.to_arrow())
 
     def __repr__(self) -> str:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
@@ -98,8 +149,20 @@ def as_it_stands(table: Table) -> Release:
     if counts.weights is not None:
         summed = np.bincount(group, weights=counts.weights, minlength=len(first))
         population = summed.astype(np.float64)
+    return Release(
+        table.schema,
+        by_attribute,
+        regions,
+        population=population,
+        label=table.source.label,
+        notes=standing_notes(table),
+    )
+
+
+def standing_notes(table: Table) -> tuple[str, ...]:
+    """What a reader of any judgement on this table must know besides."""
     notes = []
-    schema = table.schema
+    schema, counts = table.schema, table.counts
     if schema.person is None and schema.count is None:
         notes.append("one row is taken for one person (no person column was named)")
     if counts.spanning:
@@ -109,11 +172,4 @@ def as_it_stands(table: Table) -> Release:
         )
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
-    return Release(
-        schema,
-        by_attribute,
-        regions,
-        population=population,
-        label=table.source.label,
-        notes=tuple(notes),
-    )
+    return tuple(notes)

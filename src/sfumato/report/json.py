@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from sfumato.adversaries.linkage import Linkage, Risk
 from sfumato.report.model import Finding, Report
 
 
@@ -20,6 +21,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "status": report.status,
         "release": asdict(report.summary),
         "verdicts": [_finding(finding) for finding in report.findings],
+        "linkage": None if report.linkage is None else _linkage(report.linkage),
         "threats": [asdict(threat) for threat in report.threats],
         "notes": report.notes,
     }
@@ -39,6 +41,63 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "note": verdict.note,
         "worst": [asdict(group) for group in finding.worst],
     }
+
+
+def _linkage(linkage: Linkage) -> dict[str, Any]:
+    chosen = linkage.population_uniqueness
+    return {
+        "people": linkage.people,
+        "groups": linkage.groups,
+        "thresholds": linkage.thresholds,
+        "prosecutor": _risk(linkage.prosecutor),
+        "journalist": _risk(linkage.journalist),
+        "marketer": {
+            "in_release": linkage.marketer,
+            "in_population": linkage.marketer_in_population,
+        },
+        "population": linkage.source,
+        "sample_uniqueness": linkage.sample_uniqueness,
+        "population_uniqueness": None
+        if chosen is None
+        else {
+            "sampling_fraction": linkage.sampling_fraction,
+            "chosen": chosen.model,
+            "share": chosen.share,
+            "estimates": [asdict(estimate) for estimate in linkage.estimates],
+        },
+        "notes": linkage.notes,
+        "reason": linkage.reason,
+    }
+
+
+def _risk(risk: Risk | None) -> dict[str, Any] | None:
+    """A risk without its array per group: a report has worst groups, not everybody."""
+    if risk is None:
+        return None
+    return {
+        "highest": risk.highest,
+        "mean": risk.mean,
+        "above": risk.above,
+        "at_highest": risk.at_highest,
+        "unique": risk.unique,
+    }
+
+
+def promises(report: Report) -> list[dict[str, Any]]:
+    """The public part of the verdicts: no groups, no counts of people."""
+    told: list[dict[str, Any]] = _clean(
+        [
+            {
+                "criterion": verdict.criterion,
+                "about": verdict.attribute,
+                "required": verdict.required,
+                "measured": verdict.measured,
+                "holds": verdict.holds,
+            }
+            for verdict in report.verdicts
+        ]
+    )
+    return told
 
 
 def _clean(value: Any) -> Any:

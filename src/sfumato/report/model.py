@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from sfumato.adversaries.linkage import Linkage
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
@@ -51,12 +52,16 @@ class Summary:
 
 @dataclass(frozen=True)
 class Report:
-    """Verdicts on a release, the threats that remain, and what the reader must know besides."""
+    """Verdicts on a release, the threats that remain, and what the reader must know besides.
+
+    `linkage` tells how surely rows can be linked to names; every audit measures it.
+    """
 
     summary: Summary
     findings: tuple[Finding, ...]
     threats: tuple[Threat, ...]
     notes: tuple[str, ...]
+    linkage: Linkage | None = None
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -72,6 +77,12 @@ class Report:
     @property
     def holds(self) -> bool:
         return self.status == "holds"
+
+    def promises(self) -> list[dict[str, Any]]:
+        """What may be told to anybody: each criterion, its bound and the value that was reached."""
+        from sfumato.report.json import promises
+
+        return promises(self)
 
     def to_json(self) -> str:
         from sfumato.report.json import to_json

@@ -8,6 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from sfumato.adversaries.linkage import Linkage, Risk
+from sfumato.adversaries.uniqueness import Uniqueness
 from sfumato.report.model import Report
 
 _MARK = {
@@ -46,6 +48,8 @@ def render(report: Report) -> RenderableType:
     parts: list[RenderableType] = [head, _verdicts(report)]
     if any(finding.worst for finding in report.findings if not finding.verdict.holds):
         parts.append(_worst(report))
+    if report.linkage is not None:
+        parts += linkage_parts(report.linkage)
     parts.append(_threats(report))
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]
     return Group(*parts)
@@ -97,6 +101,52 @@ def _worst(report: Report) -> Table:
             finding.verdict.criterion, number(group.measured), f"{group.people:,}", escape(who)
         )
     return table
+
+
+def linkage_parts(linkage: Linkage) -> list[RenderableType]:
+    """Who can link rows to names, how surely, and what is estimated of the population."""
+    table = _table("Linkage: risk of being found")
+    limits = [f"above {limit:g}" for limit in linkage.thresholds]
+    for place, column in enumerate(
+        ("adversary", "highest", "mean", *limits, "at highest", "unique")
+    ):
+        table.add_column(column, justify="right" if place else "left", overflow="fold")
+    many = len(linkage.thresholds)
+    table.add_row("prosecutor", *_risk(linkage.prosecutor, many))
+    table.add_row("journalist" + _from(linkage.source), *_risk(linkage.journalist, many))
+    blank = [""] * (many + 2)
+    table.add_row("marketer", "", number(linkage.marketer), *blank)
+    if linkage.journalist is not None:
+        table.add_row(
+            "marketer" + _from(linkage.source), "", number(linkage.marketer_in_population), *blank
+        )
+    told = [*linkage.notes]
+    if linkage.reason:
+        told.append(f"linkage not measured: {linkage.reason}")
+    chosen = linkage.population_uniqueness
+    if chosen is not None:
+        others = ", ".join(_estimate(one) for one in linkage.estimates if one is not chosen)
+        told.append(
+            f"unique in the population (sampling fraction {linkage.sampling_fraction:g}): "
+            f"{_estimate(chosen)}; {others}"
+        )
+    return [table, *(Text(f"note: {text}", style="dim") for text in told)]
+
+
+def _risk(risk: Risk | None, thresholds: int) -> list[str]:
+    if risk is None:
+        return ["–"] * (thresholds + 4)
+    figures = (risk.highest, risk.mean, *risk.above, risk.at_highest, risk.unique)
+    return [number(figure) for figure in figures]
+
+
+def _from(source: str | None) -> str:
+    return {None: "", "table": " (population)", "weights": " (survey weights)"}[source]
+
+
+def _estimate(estimate: Uniqueness) -> str:
+    shown = "not converged" if estimate.share is None else f"{estimate.share:.6g}"
+    return f"{estimate.model} {shown}"
 
 
 def _threats(report: Report) -> Table:

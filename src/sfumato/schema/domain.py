@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import InputError, SchemaError, name_some
-from sfumato.schema.region import Value, text_of
+from sfumato.schema.region import Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -73,16 +73,12 @@ class Domain:
         return self._codes_by_text.get(text_of(value))
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """The values as floats (NULL as NaN); dates as days since 1970."""
-        return np.array([_as_number(value) for value in self.values], dtype=np.float64)
-
-
-def _as_number(value: Value) -> float:
-    if value is None or isinstance(value, str):
-        return float("nan")
-    if isinstance(value, dt.date):
-        return float(value.toordinal() - dt.date(1970, 1, 1).toordinal())
-    return float(value)
+        """Where numbers and dates lie on their axis; NULL and text as NaN."""
+        places = [
+            float("nan") if value is None or isinstance(value, str) else place_of(value)
+            for value in self.values
+        ]
+        return np.array(places, dtype=np.float64)
 
 
 def build_domain(
@@ -130,8 +126,11 @@ def _plain(name: str, raw: pa.Array) -> pa.Array:
         return raw
     if pa.types.is_large_string(kind) or str(kind) == "string_view":
         return raw.cast(pa.string())
-    if pa.types.is_unsigned_integer(kind) or pa.types.is_signed_integer(kind):
-        return raw.cast(pa.int64())
+    if pa.types.is_integer(kind):
+        try:
+            return raw.cast(pa.int64())
+        except pa.ArrowInvalid:  # numbers beyond 64 signed bits are codes, not quantities
+            return raw.cast(pa.string())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         floats = raw.cast(pa.float64())
         return pc.if_else(pc.is_nan(floats), None, floats)  # NaN is how frames spell NULL

@@ -75,7 +75,7 @@ class Hierarchy(ABC):
         levels = [identity]
         for regions in self.regions(domain):
             if domain.has_null:
-                top = all(region == whole for region in regions)
+                top = bool(regions) and all(region == whole for region in regions)
                 regions = [*regions, whole if top else ValueSet(frozenset({None}))]
             level = _level(regions)
             _check_nested(domain, levels[-1], level, len(levels))

@@ -72,15 +72,21 @@ class Intervals(Hierarchy):
         numbers = _numbers(domain, "intervals")
         if self.cuts:
             return [[self._between(number, cuts) for number in numbers] for cuts in self.cuts]
-        return [[self._of_width(number, width) for number in numbers] for width in self.widths]
-
-    def _of_width(self, number: Number, width: Number) -> Region:
-        if isinstance(number, int) and isinstance(width, int) and isinstance(self.origin, int):
-            begin = self.origin + (number - self.origin) // width * width
-            return self._capped(number, begin, begin + width)
-        step, start = _exact(width), _exact(self.origin)
-        low = start + math.floor((_exact(number) - start) / step) * step
-        return self._capped(number, _plain(low), _plain(low + step))
+        start = _exact(self.origin)
+        above = [_exact(number) - start for number in numbers]
+        levels: list[list[Region]] = []
+        for width in self.widths:
+            step = _exact(width)
+            ends: dict[int, tuple[Number, Number]] = {}
+            regions = []
+            for number, distance in zip(numbers, above, strict=True):
+                place = distance // step
+                if place not in ends:
+                    low = start + place * step
+                    ends[place] = _plain(low), _plain(low + step)
+                regions.append(self._capped(number, *ends[place]))
+            levels.append(regions)
+        return levels
 
     def _between(self, number: Number, cuts: Sequence[Number]) -> Region:
         low = max((cut for cut in cuts if cut <= number), default=-math.inf)

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 
 Value = str | int | float | bool | dt.date | None
 End = int | float | dt.date
 MISSING = "(missing)"
 
 
-def _place(end: End) -> float:
+def place_of(end: End) -> float:
     """Where a number or date lies on its axis; a date to the microsecond."""
     if isinstance(end, dt.datetime):
         return (
@@ -61,7 +63,13 @@ class ValueSet:
     label: str | None = None
 
     def contains(self, value: Value) -> bool:
-        return value in self.values
+        # By text where not by value: a zip code may be a number in one file and text in another.
+        return value in self.values or (value is not None and text_of(value) in self.texts)
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The values but NULL, as text."""
+        return frozenset(text_of(value) for value in self.values if value is not None)
 
     @property
     def text(self) -> str:
@@ -69,7 +77,14 @@ class ValueSet:
             return self.label
         if len(self.values) == 1:
             return text_of(next(iter(self.values)))
-        return "{" + ", ".join(sorted(text_of(value) for value in self.values)) + "}"
+        return "{" + ", ".join(sorted(_member(text_of(value)) for value in self.values)) + "}"
+
+
+def _member(text: str) -> str:
+    """A value inside `{a, b}`, quoted where it holds what separates members."""
+    if text and text == text.strip() and not any(sign in text for sign in ',{}"*'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True)
@@ -85,7 +100,7 @@ class Span:
     def contains(self, value: Value) -> bool:
         if not isinstance(value, int | float | dt.date) or isinstance(value, bool):
             return False
-        place, low, high = _place(value), _place(self.low), _place(self.high)
+        place, low, high = place_of(value), place_of(self.low), place_of(self.high)
         dated = any(isinstance(end, dt.date) for end in (self.low, self.high))
         if isinstance(value, dt.date) != dated and not (math.isinf(low) and math.isinf(high)):
             return False
@@ -96,7 +111,7 @@ class Span:
     def text(self) -> str:
         if self.label is not None:
             return self.label
-        no_low, no_high = math.isinf(_place(self.low)), math.isinf(_place(self.high))
+        no_low, no_high = math.isinf(place_of(self.low)), math.isinf(place_of(self.high))
         if no_low and no_high:
             return "*"
         if no_low:
@@ -136,9 +151,9 @@ def overlaps(one: Region, other: Region) -> bool:
     if isinstance(other, ValueSet):
         return any(one.contains(value) for value in other.values)
     if isinstance(one, Span) and isinstance(other, Span):
-        low = max(one.low, other.low, key=_place)
-        high = min(one.high, other.high, key=_place)
-        if _place(low) < _place(high):
+        low = max(one.low, other.low, key=place_of)
+        high = min(one.high, other.high, key=place_of)
+        if place_of(low) < place_of(high):
             return True
         # A single shared point counts only when both intervals include it.
         return low == high and all(span.contains(low) for span in (one, other))
@@ -147,3 +162,22 @@ def overlaps(one: Region, other: Region) -> bool:
             a == b or "*" in (a, b) for a, b in zip(one.pattern, other.pattern, strict=True)
         )
     return True
+
+
+def meaning(region: Region) -> Hashable:
+    """What a region says, whatever notation says it: equal for `[20, 30)` and `[20, 30[`."""
+    if isinstance(region, ValueSet):
+        return region.texts, None in region.values
+    if isinstance(region, Span):
+        low, high = place_of(region.low), place_of(region.high)
+        if low == high and region.low_closed and region.high_closed:
+            return frozenset({text_of(region.low)}), False
+        dated = isinstance(region.low, dt.date) or isinstance(region.high, dt.date)
+        return (
+            dated,
+            low,
+            high,
+            region.low_closed or math.isinf(low),
+            region.high_closed and not math.isinf(high),
+        )
+    return region.text

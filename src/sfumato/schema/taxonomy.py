@@ -34,6 +34,12 @@ class Taxonomy(Hierarchy):
                 f"{name_some(odd)}); repeat a label to fill a level"
             )
 
+        ends = [path[-1] == "*" for path in self.paths.values() if path]
+        if any("*" in path[:-1] for path in self.paths.values()) or len(set(ends)) > 1:
+            raise SchemaError(
+                f"{self.source}: '*' may only stand as the last label, and then of every value"
+            )
+
     def __hash__(self) -> int:
         return hash((self.source, tuple(self.paths.items())))
 

@@ -46,16 +46,18 @@ def read(
     spill: str | Path | None = None,
     threads: int | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Table:
     """Read a table: a path, anything with `__arrow_c_stream__`, pandas, or a DuckDB relation.
 
     `memory` limits what the engine may use ("2GB"); beyond it, work spills to the folder `spill`.
+    `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
     """
     if engine != "duckdb":
         raise InputError(f"engine {engine!r} is not known; allowed: duckdb")
     from sfumato.engines.duckdb import DuckDB
 
-    door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter)
+    door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter, decimal=decimal)
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)
     for role, name in schema.roles():

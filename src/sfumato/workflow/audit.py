@@ -5,27 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from sfumato.adversaries.linkage import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.criteria.judge import judge
+from sfumato.criteria.k_map import KMap
 from sfumato.policy.model import Policy
 from sfumato.release.release import Release, as_it_stands
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
 from sfumato.table.load import Table
 
 
-def audit(subject: Release | Table, policy: Policy | Sequence[Criterion]) -> Report:
-    """Judge every criterion of the policy and say what remains to be learnt."""
+def audit(
+    subject: Release | Table,
+    policy: Policy | Sequence[Criterion],
+    *,
+    population: Table | None = None,
+    sampling_fraction: float | None = None,
+    threshold: float = THRESHOLD,
+) -> Report:
+    """Judge every criterion of the policy and say what remains to be learnt.
+
+    For the linkage section: `population` is a table of the population with the same
+    quasi-identifiers (by default a k-map criterion's, else survey weights), `sampling_fraction`
+    the share of the population that is in the release, `threshold` the risk people should not
+    exceed.
+    """
     criteria = policy.require if isinstance(policy, Policy) else Policy(policy).require
     release = as_it_stands(subject) if isinstance(subject, Table) else subject
     verdicts = [judge(criterion, release) for criterion in criteria]
+    linked = linkage(
+        release,
+        population=population if population is not None else _population(criteria),
+        sampling_fraction=sampling_fraction,
+        thresholds=(threshold,),
+    )
     return Report(
         summary=_summary(release),
         findings=tuple(Finding(verdict, _worst(verdict, release)) for verdict in verdicts),
-        threats=tuple(_threats(release, criteria)),
+        threats=tuple(_threats(release, criteria, linked)),
         notes=release.notes,
+        linkage=linked,
     )
+
+
+def _population(criteria: Iterable[Criterion]) -> Table | None:
+    """The population table the policy itself names, if it does."""
+    for criterion in criteria:
+        if isinstance(criterion, KMap) and isinstance(criterion.population, Table):
+            return criterion.population
+    return None
 
 
 def _summary(release: Release) -> Summary:
@@ -56,18 +86,26 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
     )
 
 
-def _threats(release: Release, criteria: Iterable[Criterion]) -> list[Threat]:
+def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -> list[Threat]:
     """Every adversary that can run on this release, with the criteria that bound her."""
     found = [
         threat
         for groups in release.by_attribute.values()
         for threat in RandomWorlds(groups).threats()
     ]
+    found += linked.threats()
     listed = list(criteria)
     return [
         replace(
             threat,
-            covered=tuple(dict.fromkeys(c.name for c in listed if c.adversary == threat.adversary)),
+            covered=tuple(dict.fromkeys(c.name for c in listed if _bounds(c, threat))),
         )
         for threat in found
     ]
+
+
+def _bounds(criterion: Criterion, threat: Threat) -> bool:
+    """Whether a criterion bounds an adversary; who bounds a prosecutor bounds a journalist too."""
+    return criterion.adversary == threat.adversary or (
+        criterion.adversary == NAME and threat.adversary == JOURNALIST
+    )

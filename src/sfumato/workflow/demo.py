@@ -1,4 +1,4 @@
-"""The demo: a synthetic census, its policy, and an audit of the table as it stands."""
+"""The demo: a synthetic census goes the whole way, from raw table to a release judged anew."""
 
 from __future__ import annotations
 
@@ -10,43 +10,61 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 
 from sfumato.datasets.census import census, census_policy
-from sfumato.errors import InputError
 from sfumato.policy.model import Policy
+from sfumato.release.folder import check_free, replace_folder
+from sfumato.release.read import read_release
 from sfumato.report.model import Report
 from sfumato.table.load import read
+from sfumato.utility import utility_named
+from sfumato.utility.view import view_of
+from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.audit import audit
+
+TOLD = ("loss", "discernibility", "query-error")  # what the demo tells of a release's usefulness
 
 
 @dataclass(frozen=True)
 class Journey:
-    """Where the demo's files are, and what it found."""
+    """Where the demo's files are, and what was found before and after."""
 
-    data: Path
-    policy: Path
-    evidence: Path
-    report: Report
+    out: Path
+    raw: Report
+    released: Report
+    costs: dict[str, float]
+
+    @property
+    def data(self) -> Path:
+        return self.out / "input" / "census.csv"
+
+    @property
+    def policy(self) -> Path:
+        return self.out / "input" / "policy.toml"
+
+    @property
+    def release(self) -> Path:
+        return self.out / "release"
 
 
 def demo(out: Path, *, people: int = 10_000, seed: int = 0, force: bool = False) -> Journey:
-    """Write the census and its policy to a folder, judge it, and keep the evidence in private/."""
-    if out.exists() and not force:
-        raise InputError(f"{out} exists; give another --out, or --force to replace it")
+    """Make a census, judge it raw, anonymize it, and judge what anybody can read of the result."""
+    check_free(out, force=force)
     table = census(people, seed)
-    partial = out.with_name(f"{out.name}.part-{os.getpid()}")
-    (partial / "private").mkdir(parents=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = out.with_name(f".{out.name}.part-{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
     try:
-        # The raw table is nobody's to hand out: it lies with the evidence.
-        pa_csv.write_csv(table, partial / "private" / "census.csv")
-        (partial / "policy.toml").write_text(census_policy(), encoding="utf-8")
-        policy = Policy.load(partial / "policy.toml")
+        (partial / "input").mkdir(parents=True)
+        pa_csv.write_csv(table, partial / "input" / "census.csv")
+        (partial / "input" / "policy.toml").write_text(census_policy(), encoding="utf-8")
+        policy = Policy.load(partial / "input" / "policy.toml")
         assert policy.schema is not None
-        report = audit(read(partial / "private" / "census.csv", policy.schema), policy)
-        report.save(partial / "private" / "report.json")
-        if out.exists():
-            shutil.rmtree(out)
-        partial.rename(out)
+        raw = read(partial / "input" / "census.csv", policy.schema)
+        before = audit(raw, policy)
+        release = anonymize(raw, policy, seed=seed)
+        release.save(partial / "release", report=audit(release, policy), policy=policy)
+        after = audit(read_release(partial / "release", policy.schema), policy)
+        costs = {name: utility_named(name).cost(view_of(release)) for name in TOLD}
+        replace_folder(partial, out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return Journey(
-        out / "private" / "census.csv", out / "policy.toml", out / "private" / "report.json", report
-    )
+    return Journey(out, before, after, costs)

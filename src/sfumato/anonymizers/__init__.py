@@ -1,0 +1,13 @@
+"""Anonymizers: ways of making releases. Each is registered here once, by its name."""
+
+from __future__ import annotations
+
+from sfumato.anonymizers.anatomy import Anatomy
+from sfumato.anonymizers.base import Anonymizer
+from sfumato.anonymizers.lattice import Lattice
+from sfumato.anonymizers.microaggregation import Microaggregation
+from sfumato.anonymizers.mondrian import Mondrian
+
+ANONYMIZERS: dict[str, type[Anonymizer]] = {
+    anonymizer.name: anonymizer for anonymizer in (Lattice, Mondrian, Anatomy, Microaggregation)
+}

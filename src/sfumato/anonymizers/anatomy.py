@@ -1,0 +1,167 @@
+"""Anatomy: l-diverse buckets with exact QIs (Xiao & Tao, VLDB 2006).
+
+The release is two tables. One lists everybody's quasi-identifiers as they are, with a bucket
+number; the other lists each bucket's sensitive values. Who in a bucket has which of its values is
+all that is hidden: the adversary finds her target's bucket at once, and then all its values are
+equally likely, none more than 1/l. That keeps every statistic of the QIs exact, and is no answer to
+an adversary who must not learn that somebody is in the table at all.
+
+n people, of whom no more than n / l have any one value, become floor(n / l) buckets whose sizes
+differ by at most one: l or l + 1 people each, unless n mod l > floor(n / l) leaves more people over
+than there are buckets (7 people at l = 4 are one bucket of 7). All values of a bucket are distinct,
+so it is distinct and entropy l-diverse. A more frequent value makes such buckets impossible, and
+the error says so.
+
+The adversary may know this algorithm. Which values go together depends on how many people have each
+and on chance, never on QIs, and people of a value are drawn with equal probability; so every way of
+giving a bucket's values to its people is equally likely to have led to the release, and knowing the
+algorithm teaches nothing further. Bucket numbers are dealt at random for the same reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.criteria.base import parameter
+from sfumato.criteria.judge import judge
+from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.release.build import build_release
+from sfumato.release.members import Members
+from sfumato.release.origin import Origin
+from sfumato.release.release import Release
+
+
+@dataclass(frozen=True)
+class Anatomy(Anonymizer):
+    """Buckets of at least l people with all-distinct values of the one sensitive column.
+
+    `sensitive` may name that column. With several sensitive columns Anatomy is refused: buckets
+    diverse in one column say nothing about the next, and buckets diverse in the combination may
+    all agree in one of them. Nobody is suppressed, whatever the policy allows.
+    """
+
+    name: ClassVar[str] = "anatomy"
+
+    l: int  # noqa: E741 (the literature's own letter)
+    sensitive: str | None = None
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "l", self.l, whole=True, least=2)
+
+    def run(self, task: Task) -> Release:
+        counts = task.table.counts
+        attribute = self._attribute(counts)
+        classes = np.zeros(len(attribute.domain), dtype=np.int64)
+        np.add.at(classes, counts.values[0], counts.n)
+        self._check_eligible(attribute, classes)
+        rng = np.random.default_rng(task.seed)
+        tuples, bucket = _fill(counts, classes, self.l, rng)
+        members, disjoint = _list_members(counts, tuples, bucket)
+        origin = Origin(
+            task.table,
+            tuples,
+            bucket,
+            np.ones(len(tuples), dtype=np.int64),
+            seed=task.seed,
+            search={"l": self.l, "largest_l": _largest_l(classes)},
+        )
+        release = build_release(origin, members, scheme="bucketized", disjoint=disjoint)
+        return self._checked(release, task, _largest_l(classes))
+
+    def _attribute(self, counts: Counts) -> Attribute:
+        """The one sensitive attribute, single-valued; anything else cannot be bucketized."""
+        names = [attribute.name for attribute in counts.sensitive]
+        if len(names) != 1:
+            found = ", ".join(names) or "none"
+            raise PolicyError(
+                f"{self.name} needs exactly one sensitive column, the table has: {found}; leave "
+                "one in that role, or use another anonymizer"
+            )
+        if self.sensitive not in (None, names[0]):
+            raise PolicyError(
+                f"{self.name}: sensitive = {self.sensitive!r} is not the sensitive column; "
+                f"that is {names[0]!r}"
+            )
+        if counts.sensitive[0].sets is not None:
+            raise PolicyError(
+                f"{self.name}: people have several values of {names[0]!r} each; buckets are "
+                "defined for one value a person; use another anonymizer"
+            )
+        return counts.sensitive[0]
+
+    def _check_eligible(self, attribute: Attribute, classes: Ints) -> None:
+        people, most = int(classes.sum()), int(classes.max())
+        if most * self.l <= people:
+            return
+        label = attribute.domain.labels[int(classes.argmax())]
+        largest = _largest_l(classes)
+        remedy = (
+            f"the largest l possible is {largest}"
+            if largest > 1
+            else "no l above 1 is possible; make its values coarser, or use another anonymizer"
+        )
+        raise NoSafeRelease(
+            f"{self.name}: no buckets with l = {self.l} exist: {label!r} is the value of "
+            f"{attribute.name!r} for {most:,} of {people:,} people ({most / people:.1%}), more "
+            f"than 1 in {self.l}; {remedy}"
+        )
+
+    def _checked(self, release: Release, task: Task, largest: int) -> Release:
+        """Judge what was made by everything required; Anatomy itself only looks at l."""
+        for criterion in task.require:
+            verdict = judge(criterion, release)
+            if verdict.holds:
+                continue
+            measured = "" if verdict.measured is None else f", measured {verdict.measured:.6g}"
+            why = f" ({verdict.note})" if verdict.note else ""
+            larger = f"give a larger l (at most {largest} here), " if largest > self.l else ""
+            raise NoSafeRelease(
+                f"{self.name}: buckets with l = {self.l} do not satisfy {criterion.name}, required "
+                f"{criterion.required}{measured}{why}; {larger}"
+                "loosen that bound, or use an anonymizer that searches by it"
+            )
+        return release
+
+
+def _largest_l(classes: Ints) -> int:
+    return int(classes.sum() // classes.max())
+
+
+def _fill(
+    counts: Counts,
+    classes: Ints,
+    l: int,  # noqa: E741
+    rng: np.random.Generator,
+) -> tuple[Ints, Ints]:
+    """Everybody's tuple and bucket."""
+    from sfumato.anonymizers.buckets import draw_values, sizes_of  # its compiler loads slowly
+
+    people = int(classes.sum())
+    sizes = sizes_of(people, l)
+    drawn = draw_values(classes, sizes, rng.random(people))
+    place = np.repeat(rng.permutation(len(sizes)), sizes)
+    # The places that want a value and the people who have it, both in order of value.
+    persons = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
+    persons = persons[np.argsort(counts.values[0][persons], kind="stable")]
+    return persons, place[np.argsort(drawn, kind="stable")]
+
+
+def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Members, bool]:
+    """Each bucket's distinct QI tuples in their own order, and whether none is in two buckets."""
+    number, first = counts.group_of
+    listed, n = np.unique(bucket * len(first) + number[tuples], return_counts=True)
+    owner, listing = np.divmod(listed, len(first))
+    total = int(bucket.max()) + 1
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=total))])
+    members = Members(
+        domains=counts.quasi,
+        indptr=indptr.astype(np.int64),
+        codes=np.ascontiguousarray(counts.codes[:, first[listing]]),
+        n=n.astype(np.int64),
+    )
+    return members, len(listed) == len(first)

@@ -1,0 +1,85 @@
+"""The contract of an anonymizer: from a table and criteria to a release that satisfies them.
+
+Whatever an anonymizer returns holds by every criterion it was given; it raises `NoSafeRelease`
+rather than return anything else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion
+from sfumato.criteria.judge import judge
+from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+from sfumato.utility.base import Utility
+from sfumato.utility.loss import Loss
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be anonymized, and by which rules."""
+
+    table: Table
+    require: tuple[Criterion, ...]
+    utility: Utility = field(default_factory=Loss)
+    suppression: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.suppression <= 1:
+            raise PolicyError(
+                f"suppression = {self.suppression!r} is not allowed; it must be a share from 0 to 1"
+            )
+        bound = tuple(criterion.bind(self.table.counts) for criterion in self.require)
+        object.__setattr__(self, "require", bound)
+
+    @property
+    def by_group(self) -> tuple[GroupCriterion, ...]:
+        return tuple(c for c in self.require if isinstance(c, GroupCriterion))
+
+    @property
+    def by_release(self) -> tuple[ReleaseCriterion, ...]:
+        return tuple(c for c in self.require if isinstance(c, ReleaseCriterion))
+
+    def about(self, criterion: Criterion) -> tuple[int | None, ...]:
+        """The positions of the sensitive attributes a criterion is about."""
+        counts = self.table.counts
+        if not criterion.reads_values or not counts.sensitive:
+            return (0 if counts.sensitive else None,)
+        if criterion.sensitive is not None:
+            return (counts.attribute(criterion.sensitive),)
+        return tuple(range(len(counts.sensitive)))
+
+
+@dataclass(frozen=True)
+class Anonymizer(ABC):
+    """A way of making releases."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def run(self, task: Task) -> Release:
+        """The most useful release this way finds; every criterion holds on it."""
+
+
+def check_release(release: Release, task: Task) -> Release:
+    """The last word before a release is returned: judge it as anybody would."""
+    for criterion in task.require:
+        verdict = judge(criterion, release)
+        if not verdict.holds:
+            raise no_safe_release(criterion, verdict.measured, verdict.note)
+    return release
+
+
+def no_safe_release(criterion: Criterion, nearest: float | None, why: str = "") -> NoSafeRelease:
+    """Which criterion stands in the way, how near one came, what to change."""
+    reached = "" if nearest is None else f"; the nearest any release came is {nearest:.6g}"
+    detail = f" ({why})" if why else ""
+    return NoSafeRelease(
+        f"no release satisfies {criterion.name}, required {criterion.required}{reached}{detail}; "
+        "loosen that bound, allow more suppression, or give coarser hierarchies"
+    )

@@ -1,0 +1,223 @@
+"""Full-domain generalization: the best node of the lattice of hierarchy levels.
+
+Every quasi-identifier is published at one level of its hierarchy for everybody; groups that still
+violate a criterion are suppressed, up to a limit. Among the nodes that are safe within the limit
+the search returns the one of least cost, and all minimal ones (no safe node is finer).
+
+What may be skipped follows from what criteria declare. A failure of an *upward closed* criterion
+(k, distinct l) is inherited by all finer nodes under any suppression limit: the people suppressed
+for it can only grow. Other criteria lend themselves to that only when nothing may be suppressed,
+since a good group merged with a bad one can turn bad. Likewise safety is inherited by coarser
+nodes; such a node is judged only if the utility's bound leaves it a chance to be the best. Counts
+of a node are rolled up from a table that is already coarse in the columns before.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+import numpy as np
+
+from sfumato.anonymizers.base import Task, check_release, no_safe_release
+from sfumato.anonymizers.nodes import Judge, Node, roll_to
+from sfumato.counts.rollup import Rolled
+from sfumato.errors import NoSafeRelease
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.origin import whole_tuples
+from sfumato.release.release import Release
+
+Levels = tuple[int, ...]
+ROUNDING = 1e-12  # costs are sums of floats; ties must not be lost to it
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a lattice search learnt: nodes it judged, the best, the minimal; exact or heuristic.
+
+    Nodes that are not listed were not judged: they inherit a coarser node's failure or a finer
+    one's safety at a cost that cannot be the least (`exact`), or the budget did not reach them.
+    """
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    nodes: tuple[Node, ...]
+    best: Node | None
+    minimal: tuple[Levels, ...]
+    exact: bool
+
+
+def search_lattice(judge: Judge, budget: int) -> Found:
+    """Judge the lattice without making a release."""
+    exact = prod(judge.heights) <= budget
+    unjudged: list[Levels] = []
+    if exact:
+        nodes, unjudged = _exactly(judge)
+    else:
+        nodes = list(_best_first(judge, budget))
+    best = _best(nodes)
+    for levels in sorted(unjudged, key=judge.least_cost):
+        if best is not None and judge.least_cost(levels) > best.cost + ROUNDING:
+            break
+        nodes.append(judge.judge_levels(levels))
+        best = _best(nodes)
+    columns = tuple(one.domain.name for one in judge.levels)
+    safe = [node.levels for node in nodes if node.satisfied]
+    minimal = _minimal(safe, judge.heights)
+    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact)
+
+
+def _best(nodes: list[Node]) -> Node | None:
+    safe = [node for node in nodes if node.satisfied and not np.isnan(node.cost)]
+    return min(safe, key=_preference, default=None)
+
+
+def _preference(node: Node) -> tuple[float, int, int, Levels]:
+    """The cheapest; of equals the one with fewer people suppressed, then the finer one."""
+    return node.cost, node.suppressed, sum(node.levels), node.levels
+
+
+def _exactly(judge: Judge) -> tuple[list[Node], list[Levels]]:
+    """Judge what cannot be inferred; the nodes judged, and those known to be safe unjudged.
+
+    A failure that is inherited marks all finer nodes, safety that is inherited all coarser ones.
+    Where both are, levels are tried middle first, as in a bisection; else coarse ones first.
+    """
+    heights = judge.heights
+    doomed = np.zeros(heights, dtype=bool)
+    safe = np.zeros(heights, dtype=bool)
+    judged: dict[Levels, Node] = {}
+    order = [_middle_first(h) if judge.bisects else list(range(h))[::-1] for h in heights]
+
+    def visit(table: Callable[[], Rolled], column: int, prefix: Levels) -> None:
+        rest = heights[column + 1 :]
+        for level in order[column]:
+            chosen = (*prefix, level)
+            coarsest, finest = tuple(height - 1 for height in rest), (0,) * len(rest)
+            if doomed[chosen + coarsest] or safe[chosen + finest]:
+                ticker.add(prod(rest))  # the whole subtree is known
+                continue
+            rolled = cache(lambda level=level: table().up(column, level))
+            if rest:
+                visit(rolled, column + 1, chosen)
+                continue
+            node = judged[chosen] = judge.judge(rolled())
+            if node.outcome == "fails below too":
+                doomed[tuple(slice(0, one + 1) for one in chosen)] = True
+            elif node.safe_above and judge.bounded:
+                safe[tuple(slice(one, None) for one in chosen)] = True
+            ticker.add(1)
+
+    with Ticker("judging nodes", prod(heights)) as ticker:
+        visit(lambda: judge.base, 0, ())
+    for levels in judged:
+        safe[levels] = False
+    unjudged: list[Levels] = [tuple(map(int, found)) for found in np.argwhere(safe)]
+    return list(judged.values()), unjudged
+
+
+def _middle_first(height: int) -> list[int]:
+    """Levels in the order of a bisection: 5 levels as 2, 3, 4, 0, 1."""
+    ranges, order = [(0, height)], []
+    while ranges:
+        low, high = ranges.pop(0)
+        if low < high:
+            middle = (low + high) // 2
+            order.append(middle)
+            ranges += [(middle + 1, high), (low, middle)]
+    return order
+
+
+def judge_all(judge: Judge) -> list[Node]:
+    """Judge every node, inferring nothing: what the benchmarks compare with."""
+    nodes: list[Node] = []
+
+    def visit(table: Rolled, column: int) -> None:
+        for level in range(judge.heights[column]):
+            table = table.up(column, level)
+            if column + 1 < len(judge.heights):
+                visit(table, column + 1)
+            else:
+                nodes.append(judge.judge(table, thoroughly=True))
+
+    visit(judge.base, 0)
+    return nodes
+
+
+def _best_first(judge: Judge, budget: int) -> Iterator[Node]:
+    """From the top, always refine the cheapest safe node; judge at most `budget` nodes."""
+    top = tuple(height - 1 for height in judge.heights)
+    seen = {top}
+    first = judge.judge_levels(top)
+    yield first
+    queue = [(first.cost if first.satisfied else float("inf"), top)]
+    judged = 1
+    with Ticker("judging nodes", budget) as ticker:
+        while queue and judged < budget:
+            _, levels = heapq.heappop(queue)
+            for column, level in enumerate(levels):
+                finer = (*levels[:column], level - 1, *levels[column + 1 :])
+                if level == 0 or finer in seen or judged >= budget:
+                    continue
+                seen.add(finer)
+                node = judge.judge_levels(finer)
+                judged += 1
+                ticker.add(1)
+                yield node
+                if node.outcome != "fails below too":
+                    heapq.heappush(queue, (node.cost if node.satisfied else float("inf"), finer))
+
+
+def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]:
+    """The safe nodes below which no other safe node lies."""
+    if prod(heights) > 50_000_000:
+        return ()
+    grid = np.zeros(heights, dtype=bool)
+    for levels in safe:
+        grid[levels] = True
+    below = grid.copy()  # whether a safe node lies at or below
+    for axis in range(len(heights)):
+        below = np.logical_or.accumulate(below, axis=axis)
+    strictly = np.zeros_like(grid)
+    for axis in range(len(heights)):
+        upper = [slice(None)] * len(heights)
+        lower = [slice(None)] * len(heights)
+        upper[axis], lower[axis] = slice(1, None), slice(None, -1)
+        strictly[tuple(upper)] |= below[tuple(lower)]
+    return tuple(levels for levels in sorted(safe) if not strictly[levels])
+
+
+def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
+    """The release of one node: its good groups, the rest suppressed."""
+    node = roll_to(judge.base, levels)
+    bad, _, _ = judge.bad_groups(node)
+    search = {
+        "anonymizer": "lattice",
+        "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
+        "found": found,
+    }
+    origin = whole_tuples(
+        task.table, judge.group_of_tuple(node, ~bad), seed=task.seed, search=search
+    )
+    return check_release(build_release(origin, judge.regions(node, ~bad), disjoint=True), task)
+
+
+def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
+    """Name the criterion that stands in the way at the coarsest node, and how near one came."""
+    top = roll_to(judge.base, tuple(height - 1 for height in judge.heights))
+    for criterion in task.require:
+        for attribute in task.about(criterion):
+            groups = judge.groups(top, attribute if criterion.reads_values else None)
+            verdict = criterion.verdict(groups)
+            if not verdict.holds:
+                return no_safe_release(criterion, verdict.measured, verdict.note)
+    nearest = min(found.nodes, key=lambda node: node.suppressed)
+    return NoSafeRelease(
+        f"no node of the lattice satisfies the policy: the nearest fails {nearest.why} and would "
+        f"suppress {nearest.suppressed:,} of {judge.people:,} people, {judge.limit:,} allowed; "
+        "allow more suppression, loosen the criterion, or give coarser hierarchies"
+    )

@@ -1,0 +1,231 @@
+"""Microaggregation: groups of k near people, published as their centroid (MDAV).
+
+Domingo-Ferrer & Mateo-Sanz 2002; Domingo-Ferrer & Torra 2005. Everybody is put with the k - 1 or
+more people most like her, and all of them are published with the same middle values. The adversary
+who knows her target's values exactly finds no row that has them; the best she can do is to take the
+nearest centroid, which is why `origin.search` keeps the scale the distances were measured on.
+
+**Distances** are Euclidean on standardised columns: numbers and dates by their place, ordered and
+categorical columns by the position of the value in its domain, less the mean, over the standard
+deviation (both over people). NULL lies one standard deviation beyond the largest value: near to
+nothing in particular, and nearest to itself.
+
+**Centroids** are the mean of numbers, the (lower) median of dates and ordered columns, the mode of
+categorical ones (of several the first in the domain). NULL is a category like any other; a mean or
+median is that of the people who have a value, and NULL where more than half of a group have none.
+A mean is published with six significant digits. An exact mean times the size is an exact sum:
+whoever knows all but one of a group would read off the last, and the further digits would only
+serve to recognise the group elsewhere. Six digits end that for long numbers, not for short ones
+such as ages; against insiders require more than k.
+
+**Other criteria** are kept by merging: groups that violate one are merged with the nearest group,
+nearest pairs first, until all hold (Soria-Comas et al. 2015, algorithm 1, a round at a time).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
+from sfumato.anonymizers.centroids import centroids
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.criteria.base import Bools, parameter
+from sfumato.criteria.judge import judge
+from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.groups import Floats
+from sfumato.release.origin import Origin
+from sfumato.release.release import Release
+from sfumato.schema.domain import Codes, Domain
+
+MOST_PEOPLE = 200_000
+
+
+@dataclass(frozen=True)
+class Microaggregation(Anonymizer):
+    """Groups of k to 2k - 1 near people, more where another criterion needs it.
+
+    `columns` are the quasi-identifiers that decide who is near whom (default: all). Every
+    quasi-identifier is published as a centroid in any case. Nobody is suppressed.
+    """
+
+    name: ClassVar[str] = "microaggregation"
+
+    k: int
+    columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "k", self.k, whole=True, least=1)
+        if self.columns is not None:
+            given = (self.columns,) if isinstance(self.columns, str) else tuple(self.columns)
+            object.__setattr__(self, "columns", given)
+            if not given:
+                raise PolicyError(f"{self.name}: columns is empty; name some, or leave it out")
+
+    def run(self, task: Task) -> Release:
+        counts = task.table.counts
+        people = int(counts.n.sum())
+        if people > MOST_PEOPLE:
+            raise ResourceError(
+                f"{self.name} compares everybody with everybody, which takes too long for "
+                f"{people:,} people (at most {MOST_PEOPLE:,}); use mondrian"
+            )
+        if people < self.k:
+            raise no_safe_release(KAnonymity(self.k), people)
+        axes = self._axes(counts)
+        places = np.array([axis.standard[row] for axis, row in axes])
+        origin = replace(
+            _cluster(task, places, self.k),
+            search={
+                "centre": {axis.name: axis.centre for axis, _ in axes},
+                "scale": {axis.name: axis.scale for axis, _ in axes},
+                "missing": {axis.name: axis.missing for axis, _ in axes},
+            },
+        )
+        return check_release(_merge(task, origin, places), task)
+
+    def _axes(self, counts: Counts) -> list[tuple[Axis, Codes]]:
+        names = [domain.name for domain in counts.quasi]
+        for name in self.columns or ():
+            if name not in names:
+                raise PolicyError(
+                    f"{self.name}: column {name!r} is not a quasi-identifier; "
+                    f"{did_you_mean(name, names)}"
+                )
+        return [
+            (axis_of(domain, row, counts.n), row)
+            for domain, row in zip(counts.quasi, counts.codes, strict=True)
+            if self.columns is None or domain.name in self.columns
+        ]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where a column's values lie: `standard[code]` = (place - centre) / scale.
+
+    `missing` is the place given to NULL, in the column's own units.
+    """
+
+    name: str
+    centre: float
+    scale: float
+    missing: float
+    standard: Floats
+
+
+def axis_of(domain: Domain, codes: Codes, n: Ints) -> Axis:
+    """The axis of a column, standardised over the people who have a value."""
+    places = np.arange(len(domain), dtype=np.float64)
+    if domain.kind in ("numeric", "date"):
+        places = domain.numbers()
+    elif domain.has_null:
+        places[-1] = np.nan
+    here = places[codes]
+    present = ~np.isnan(here)
+    centre, scale, largest = 0.0, 1.0, 0.0
+    if present.any():
+        here, people = here[present], n[present]
+        largest = float(here.max())
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(np.average(here, weights=people))
+            if here.min() < largest:  # otherwise rounding alone would make the scale
+                scale = float(np.sqrt(np.average((here - centre) ** 2, weights=people)))
+        if not np.isfinite(centre) or not np.isfinite(scale) or scale == 0:
+            raise InputError(
+                f"column {domain.name!r} holds numbers too large, too close or infinite, between "
+                "which no distance can be computed; correct them, or declare it 'categorical'"
+            )
+    missing = largest + scale
+    standard = (np.where(np.isnan(places), missing, places) - centre) / scale
+    return Axis(domain.name, centre, scale, missing, standard)
+
+
+def _cluster(task: Task, places: Floats, k: int) -> Origin:
+    """MDAV over everybody; people are numbered at random, so ties are decided by chance."""
+    from sfumato.anonymizers.mdav import mdav  # its compiler loads slowly
+
+    counts = task.table.counts
+    rng = np.random.default_rng(task.seed)
+    person = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
+    cluster = mdav(places[:, person], k)
+    total = int(cluster.max()) + 1
+    pieces, n = np.unique(person * total + cluster, return_counts=True)
+    tuples, groups = np.divmod(pieces, total)
+    return Origin(task.table, tuples, groups, n.astype(np.int64), seed=task.seed)
+
+
+def _publish(origin: Origin) -> Release:
+    """The release of these clusters, groups in the order of what they publish."""
+    regions = centroids(origin.counts, origin.tuples, origin.groups, origin.n)
+    order = np.lexsort(regions.codes[::-1])
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    origin = replace(origin, groups=number[origin.groups])
+    # Centroids are points: once equal ones are one group, no two groups fit the same values.
+    return build_release(origin, regions.take(order), scheme="microaggregated", disjoint=True)
+
+
+def _merge(task: Task, origin: Origin, places: Floats) -> Release:
+    """Merge groups until every criterion that judges groups holds on all, or one group is left."""
+    release = _publish(origin)
+    bad = _violators(task, release)
+    if bad.any():
+        _check_everybody(task, origin)
+    with Ticker("merging groups", len(bad)) as ticker:
+        while bad.any() and len(bad) > 1:
+            assert release.origin is not None
+            release = _publish(_merge_round(release.origin, places, bad))
+            ticker.add(len(bad) - len(release.groups))
+            bad = _violators(task, release)
+    return release
+
+
+def _check_everybody(task: Task, origin: Origin) -> None:
+    """A criterion that merging keeps and that fails for all together holds for no partition."""
+    together = _publish(replace(origin, groups=np.zeros_like(origin.groups)))
+    for criterion in task.by_group:
+        if criterion.merge_closed:
+            verdict = judge(criterion, together)
+            if not verdict.holds:
+                raise no_safe_release(criterion, verdict.measured, verdict.note)
+
+
+def _violators(task: Task, release: Release) -> Bools:
+    bad = np.zeros(len(release.groups), dtype=bool)
+    for criterion in task.by_group:
+        for place in task.about(criterion):
+            name = "" if place is None else task.table.counts.sensitive[place].name
+            bad |= ~criterion.holds(release.by_attribute[name])
+    return bad
+
+
+def _merge_round(origin: Origin, places: Floats, bad: Bools) -> Origin:
+    """Merge violators with their nearest groups, nearest pairs first, each group once a round."""
+    from sfumato.anonymizers.mdav import nearest_others
+
+    total = len(bad)
+    sizes = np.bincount(origin.groups, weights=origin.n, minlength=total)
+    centres = np.array(
+        [
+            np.bincount(origin.groups, weights=row[origin.tuples] * origin.n, minlength=total)
+            / sizes
+            for row in places
+        ]
+    )
+    wanted = np.flatnonzero(bad)
+    partner, gap = nearest_others(centres, wanted)
+    becomes = np.arange(total)
+    free = np.ones(total, dtype=bool)
+    for place in np.argsort(gap, kind="stable"):
+        one, other = wanted[place], partner[place]
+        if free[one] and free[other]:
+            becomes[one] = other
+            free[one] = free[other] = False
+    _, number = np.unique(becomes, return_inverse=True)
+    return replace(origin, groups=number[origin.groups].astype(np.int64))

@@ -1,0 +1,124 @@
+"""What Mondrian partitions: rows, nodes that are runs of rows, and candidate splits of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.errors import PolicyError
+from sfumato.schema.domain import Codes
+
+BATCH = 1 << 18  # rows that fit the cache together
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The tuples to be partitioned, rows by columns: codes, people, sensitive values, target."""
+
+    tuples: Ints
+    codes: Codes
+    n: Ints
+    values: Codes
+    target: Codes
+    target_width: int
+
+    @classmethod
+    def of(cls, counts: Counts, target: str | None, *, whole: bool) -> Rows:
+        """`whole`: people with equal values stay one row; else each person is one."""
+        tuples = np.arange(len(counts))
+        n = counts.n
+        if not whole:
+            tuples = np.repeat(tuples, counts.n)
+            n = np.ones(len(tuples), dtype=np.int64)
+        values = np.zeros(len(counts), dtype=np.int32)
+        width = 1
+        if target is not None:
+            names = [domain.name for domain in counts.quasi]
+            sensitive = [attribute.name for attribute in counts.sensitive]
+            if target in names:
+                values = counts.codes[names.index(target)]
+                width = len(counts.quasi[names.index(target)])
+            elif target in sensitive:
+                attribute = counts.sensitive[sensitive.index(target)]
+                values = counts.values[sensitive.index(target)]
+                width = len(attribute.domain if attribute.sets is None else attribute.sets)
+            else:
+                raise PolicyError(
+                    f"mondrian: target {target!r} is neither quasi nor sensitive; allowed: "
+                    f"{', '.join([*names, *sensitive])}"
+                )
+        return cls(
+            tuples,
+            np.ascontiguousarray(counts.codes.T[tuples]),
+            n,
+            np.ascontiguousarray(counts.values[:, tuples]),
+            values[tuples],
+            width,
+        )
+
+    def take(self, order: Ints) -> Rows:
+        return Rows(
+            self.tuples[order],
+            self.codes[order],
+            self.n[order],
+            self.values[:, order],
+            self.target[order],
+            self.target_width,
+        )
+
+
+@dataclass
+class Nodes:
+    """A batch: its rows (positions in the whole, `place`), its nodes and the cell of each node."""
+
+    rows: Rows
+    place: Ints
+    starts: Ints
+    stops: Ints
+    low: Codes
+    high: Codes
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A candidate split of some nodes of a batch: the parts and what each would hold."""
+
+    nodes: Ints
+    column: Codes
+    cut: Codes
+    part: Codes
+    parts: Codes
+    order: Ints
+    begins: Ints
+    people: Ints
+
+
+def rows_of(batch: Nodes, nodes: Ints) -> Ints:
+    """The rows of some nodes of a batch."""
+    lengths = batch.stops[nodes] - batch.starts[nodes]
+    total = int(lengths.sum())
+    begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(nodes) else np.zeros(0, np.int64)
+    return np.arange(total) - np.repeat(begins - batch.starts[nodes], lengths)
+
+
+def batches(batch: Nodes) -> Iterator[Nodes]:
+    """Cut a batch into several of consecutive nodes, about BATCH rows each."""
+    goal = np.cumsum(batch.stops - batch.starts) // BATCH
+    edges = np.flatnonzero(np.diff(goal)) + 1
+    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(batch)], strict=True):
+        begin, end = batch.starts[first], batch.stops[last - 1]
+        order = np.arange(begin, end)
+        yield Nodes(
+            batch.rows.take(order),
+            batch.place[order],
+            batch.starts[first:last] - begin,
+            batch.stops[first:last] - begin,
+            batch.low[first:last],
+            batch.high[first:last],
+        )

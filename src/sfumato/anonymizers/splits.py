@@ -1,0 +1,244 @@
+"""Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
+
+A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
+two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
+the first level that separates the node's people.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sfumato.counts.contingency import Ints
+from sfumato.schema.domain import Codes
+
+NONE = -1
+
+
+@nb.njit(cache=True, parallel=True)
+def extents(
+    codes: Codes, starts: Ints, stops: Ints, nested: Codes, labels: Codes, at: Ints, tops: Codes
+) -> tuple[Codes, Codes]:
+    """Per node and column: least and greatest code, or for a nested column the level at which its
+    people first part (-1: nowhere) and the label they still share above it.
+
+    `labels[at[c] + level * size + code]` is the label of a code of nested column c.
+    """
+    total, columns = len(starts), codes.shape[1]
+    low = np.empty((total, columns), np.int32)
+    high = np.empty((total, columns), np.int32)
+    for node in nb.prange(total):
+        start, stop = starts[node], stops[node]
+        for column in range(columns):
+            if nested[column] == 0:
+                least = greatest = codes[start, column]
+                for row in range(start + 1, stop):
+                    code = codes[row, column]
+                    least = min(least, code)
+                    greatest = max(greatest, code)
+                low[node, column], high[node, column] = least, greatest
+                continue
+            size = nested[column]
+            level = tops[node, column]
+            first = codes[start, column]
+            parted = False
+            while level > 0 and not parted:
+                base = at[column] + (level - 1) * size
+                shared = labels[base + first]
+                for row in range(start + 1, stop):
+                    if labels[base + codes[row, column]] != shared:
+                        parted = True
+                        break
+                if not parted:
+                    level -= 1
+            low[node, column] = level - 1 if parted else NONE
+            high[node, column] = labels[at[column] + level * size + first]
+    return low, high
+
+
+@nb.njit(cache=True, parallel=True)
+def medians(
+    codes: Codes, n: Ints, starts: Ints, stops: Ints, column: Codes, low: Codes, high: Codes
+) -> Codes:
+    """The cut nearest to half of the people: codes up to it go left. Equal values stay together."""
+    total = len(starts)
+    cuts = np.full(total, NONE, np.int32)
+    for node in nb.prange(total):
+        start, stop, which = starts[node], stops[node], column[node]
+        if low[node] >= high[node]:
+            continue
+        reach = high[node] - low[node] + 1
+        if reach <= 8 * (stop - start) + 64:
+            people = np.zeros(reach, np.int64)
+            for row in range(start, stop):
+                people[codes[row, which] - low[node]] += n[row]
+            everybody = people.sum()
+            left = 0
+            best = np.int64(-1)
+            for place in range(reach - 1):
+                left += people[place]
+                if people[place] == 0:
+                    continue
+                away = abs(2 * left - everybody)
+                if best < 0 or away < best:
+                    best = away
+                    cuts[node] = low[node] + place
+        else:
+            order = np.argsort(codes[start:stop, which])
+            everybody = n[start:stop].sum()
+            left = 0
+            best = np.int64(-1)
+            for place in range(len(order) - 1):
+                row = start + order[place]
+                left += n[row]
+                if codes[row, which] == codes[start + order[place + 1], which]:
+                    continue
+                away = abs(2 * left - everybody)
+                if best < 0 or away < best:
+                    best = away
+                    cuts[node] = codes[row, which]
+    return cuts
+
+
+@nb.njit(cache=True, parallel=True)
+def halves(codes: Codes, starts: Ints, stops: Ints, column: Codes) -> Codes:
+    """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
+
+    Rows hold one person each. Part of a row that lies in no given node: 0.
+    """
+    part = np.zeros(codes.shape[0], np.int32)
+    for node in nb.prange(len(starts)):
+        start, stop = starts[node], stops[node]
+        order = np.argsort(codes[start:stop, column[node]], kind="mergesort")
+        for place in range((stop - start) // 2, stop - start):
+            part[start + order[place]] = 1
+    return part
+
+
+@nb.njit(cache=True, parallel=True)
+def assign(
+    codes: Codes,
+    starts: Ints,
+    stops: Ints,
+    column: Codes,
+    cut: Codes,
+    nested: Codes,
+    labels: Codes,
+    at: Ints,
+) -> tuple[Codes, Codes]:
+    """The part each row would fall into, and how many parts each node would have.
+
+    For a nested column `cut` is the level at which it falls apart.
+    """
+    part = np.zeros(codes.shape[0], np.int32)
+    parts = np.zeros(len(starts), np.int32)
+    for node in nb.prange(len(starts)):
+        start, stop, which = starts[node], stops[node], column[node]
+        if cut[node] == NONE:
+            parts[node] = 1
+            continue
+        if nested[which] == 0:
+            for row in range(start, stop):
+                part[row] = 1 if codes[row, which] > cut[node] else 0
+            parts[node] = 2
+            continue
+        size = nested[which]
+        base = at[which] + cut[node] * size
+        number = np.full(size, NONE, np.int32)
+        # Parts are numbered by label, not by row, so that the order of rows shows nowhere.
+        for row in range(start, stop):
+            number[labels[base + codes[row, which]]] = 0
+        found = 0
+        for label in range(size):
+            if number[label] == 0:
+                number[label] = found
+                found += 1
+        for row in range(start, stop):
+            part[row] = number[labels[base + codes[row, which]]]
+        parts[node] = found
+    return part, parts
+
+
+@nb.njit(cache=True)
+def gather(
+    part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Rows ordered by node and part, where each part begins in that order, and its people."""
+    rows = 0
+    for node in range(len(starts)):
+        rows += stops[node] - starts[node]
+    total = 0
+    for node in range(len(starts)):
+        total += parts[node]
+    order = np.empty(rows, np.int64)
+    begins = np.zeros(total + 1, np.int64)
+    people = np.zeros(total, np.int64)
+    first, filled = 0, 0
+    for node in range(len(starts)):
+        start, stop = starts[node], stops[node]
+        for row in range(start, stop):
+            begins[first + part[row] + 1] += 1
+            people[first + part[row]] += n[row]
+        begins[first] = filled
+        for one in range(parts[node]):
+            begins[first + one + 1] += begins[first + one]
+        place = begins[first : first + parts[node]].copy()
+        for row in range(start, stop):
+            order[place[part[row]]] = row
+            place[part[row]] += 1
+        filled += stop - start
+        first += parts[node]
+    return order, begins, people
+
+
+@nb.njit(cache=True, parallel=True)
+def cells(
+    order: Ints, begins: Ints, value: Codes, n: Ints, offsets: Ints, members: Codes, width: int
+) -> tuple[Ints, Codes, Ints]:
+    """The sensitive counts of each part, sparse. A row's value is a set of `members` if given."""
+    total = len(begins) - 1
+    single = len(offsets) == 0
+    room = np.zeros(total + 1, np.int64)
+    for one in nb.prange(total):
+        if single:
+            room[one + 1] = min(begins[one + 1] - begins[one], width)
+        else:
+            listed = 0
+            for place in range(begins[one], begins[one + 1]):
+                code = value[order[place]]
+                listed += offsets[code + 1] - offsets[code]
+            room[one + 1] = min(listed, width)
+    for one in range(total):
+        room[one + 1] += room[one]
+    indices = np.empty(room[-1], np.int32)
+    data = np.empty(room[-1], np.int64)
+    used = np.zeros(total + 1, np.int64)
+    chunks = 16
+    for chunk in nb.prange(chunks):
+        seen = np.full(width, NONE, np.int64)  # where a value stands in the current part
+        for one in range(chunk * total // chunks, (chunk + 1) * total // chunks):
+            begin = room[one]
+            filled = begin
+            for place in range(begins[one], begins[one + 1]):
+                row = order[place]
+                low, high = 0, 1
+                if not single:
+                    low, high = offsets[value[row]], offsets[value[row] + 1]
+                for listed in range(low, high):
+                    code = value[row] if single else members[listed]
+                    if seen[code] < begin:
+                        seen[code] = filled
+                        indices[filled] = code
+                        data[filled] = 0
+                        filled += 1
+                    data[seen[code]] += n[row]
+            used[one + 1] = filled - begin
+    indptr = np.cumsum(used)
+    out_indices = np.empty(indptr[-1], np.int32)
+    out_data = np.empty(indptr[-1], np.int64)
+    for one in nb.prange(total):
+        for place in range(indptr[one + 1] - indptr[one]):
+            out_indices[indptr[one] + place] = indices[room[one] + place]
+            out_data[indptr[one] + place] = data[room[one] + place]
+    return indptr, out_indices, out_data

@@ -1,0 +1,58 @@
+"""`sfumato anonymize`: from a table and a policy to a release folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def anonymize(
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
+    out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
+    form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of all chance; drawn at random when left out.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    memory: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 2GB.")] = None,
+    spill: Annotated[
+        Path | None, typer.Option(help="Folder for what does not fit in memory.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the fields of a text file.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
+    ] = None,
+) -> None:
+    """Make the most useful release the policy allows.
+
+    Writes OUT/public (may be handed out) and OUT/private (evidence). Exit code 0: done; 2: bad
+    input, or no release satisfies the policy.
+
+    Example: sfumato anonymize patients.csv --policy policy.toml --out release
+    """
+    from secrets import randbits
+
+    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.cli.show import show_report
+    from sfumato.release.folder import check_form, check_free
+    from sfumato.workflow.anonymize import anonymize as run_anonymize
+    from sfumato.workflow.audit import audit
+
+    check_free(out, force=force)
+    check_form(form)
+    rules, schema = load_rules(policy)
+    table = read_table(
+        data, rules, schema, memory=memory, spill=spill, delimiter=delimiter, decimal=decimal
+    )
+    release = run_anonymize(table, rules, seed=randbits(63) if seed is None else seed)
+    report = audit(release, rules)
+    release.save(out, report=report, policy=rules, form=form, force=force)
+    show_report(report, json=json)
+    if not json:
+        typer.echo(f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}")

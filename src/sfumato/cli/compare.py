@@ -1,0 +1,84 @@
+"""`sfumato compare`: which parameters are worth their cost?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="A parameter and its values: k=2,5,10, t-closeness.t=0.2,0.4, "
+            "suppression=0,0.02, anonymizer=lattice,mondrian. Several make every combination.",
+        ),
+    ] = None,
+    utility: Annotated[
+        list[str] | None,
+        typer.Option(help="A cost to measure; the first decides the Pareto front. Repeatable."),
+    ] = None,
+    risk: Annotated[
+        str,
+        typer.Option(help="The risk that decides it: mean or highest (prosecutor), or belief."),
+    ] = "mean",
+    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write the map to this .html file, to open offline.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    memory: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 2GB.")] = None,
+    spill: Annotated[
+        Path | None, typer.Option(help="Folder for what does not fit in memory.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the fields of a text file.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
+    ] = None,
+) -> None:
+    """Anonymize with many parameters; tell what each release costs and leaves to be found.
+
+    Nothing is published. Points for which there is no safe release are shown as such.
+
+    Example: sfumato compare patients.csv --policy policy.toml --sweep k=2,5,10,25 --html map.html
+    """
+    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.report.comparison import check_kind
+    from sfumato.report.html.page import check_free
+    from sfumato.workflow.compare import check_risk, choose_utilities
+    from sfumato.workflow.compare import compare as run_compare
+    from sfumato.workflow.sweep import parse_sweeps, plan_sweep
+
+    # Every mistake is told before a large file is read.
+    if html is not None:
+        check_kind(html, (".html", ".htm"))
+        check_free(html, force=force)
+    rules, schema = load_rules(policy)
+    swept = parse_sweeps(sweep or ())
+    plan_sweep(rules, swept)
+    choose_utilities(rules, utility)
+    check_risk(risk)
+    table = read_table(
+        data, rules, schema, memory=memory, spill=spill, delimiter=delimiter, decimal=decimal
+    )
+    found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
+    if html is not None:
+        found.save(html, force=force)
+    if json:
+        typer.echo(found.to_json())
+    else:
+        from rich.console import Console
+
+        from sfumato.report.compare_text import render
+
+        Console().print(render(found))
+    if html is not None:
+        typer.echo(f"The map: {html}", err=True)

@@ -1,0 +1,51 @@
+"""`sfumato init`: a policy drafted from the data, for its owner to read and correct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the policy to this file instead of the screen.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
+    ] = False,
+    delimiter: Annotated[
+        str | None, typer.Option(help="What separates the fields of a text file.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
+    ] = None,
+) -> None:
+    """Draft a policy: roles, hierarchies and criteria guessed from the data, with reasons.
+
+    What it could not decide goes to stderr. The draft runs as it is; read it before you rely on it.
+
+    Example: sfumato init patients.csv --out policy.toml
+    """
+    from sfumato.policy.draft import draft_policy, refuse
+
+    if out is not None:
+        refuse(out, force=force)
+    draft = draft_policy(data, delimiter=delimiter, decimal=decimal)
+    if out is not None:
+        draft.save(out, force=force)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps({"policy": draft.text, "questions": draft.questions}, indent=2))
+    elif out is None:
+        typer.echo(draft.text, nl=False)
+    for place, question in enumerate(draft.questions, start=1):
+        if place == 1:
+            typer.echo("For you to decide:", err=True)
+        typer.echo(f"  {place}. {question}", err=True)
+    if out is not None:
+        typer.echo(f"Read {out}, then: sfumato audit {data} --policy {out}", err=True)

@@ -1,0 +1,73 @@
+"""From an origin and descriptions to a Release: groups merged, counted, referenced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.members import Members
+from sfumato.release.origin import Origin
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release, Scheme, standing_notes
+from sfumato.release.summing import group_counts
+
+
+def references(counts: Counts) -> dict[str, Floats]:
+    """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
+    nobody = np.zeros(len(counts), dtype=np.int64)
+    return {
+        attribute.name: group_counts(counts, nobody, 1, place).reference
+        for place, attribute in enumerate(counts.sensitive)
+    }
+
+
+def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:
+    """Counts per attribute of the published groups (`groups` < 0 is suppressed)."""
+    kept = groups >= 0
+    pieces = replace(origin.counts.take(origin.tuples[kept]), n=origin.n[kept])
+    if not pieces.sensitive:
+        return {"": group_counts(pieces, groups[kept], total, None)}
+    known = references(origin.counts)
+    return {
+        attribute.name: group_counts(pieces, groups[kept], total, place, known[attribute.name])
+        for place, attribute in enumerate(pieces.sensitive)
+    }
+
+
+def build_release(
+    origin: Origin,
+    described: Regions | Members,
+    *,
+    scheme: Scheme = "generalized",
+    disjoint: bool | None = None,
+) -> Release:
+    """The release of these groups; equal published descriptions become one group."""
+    if isinstance(described, Regions):
+        number, first = described.equal_descriptions()
+        if len(first) < len(described):
+            moved = np.where(origin.groups >= 0, number[origin.groups], -1)
+            origin = replace(origin, groups=moved)
+            described = described.take(first)
+    table = origin.table
+    population = None
+    if table.counts.weights is not None:
+        kept = origin.groups >= 0
+        share = origin.n[kept] / table.counts.n[origin.tuples[kept]]
+        weights = table.counts.weights[origin.tuples[kept]] * share
+        summed = np.bincount(origin.groups[kept], weights=weights, minlength=len(described))
+        population = summed.astype(np.float64)
+    return Release(
+        schema=table.schema,
+        by_attribute=groups_of(origin, origin.groups, len(described)),
+        regions=described,
+        scheme=scheme,
+        suppressed=origin.suppressed,
+        disjoint=described.disjoint() if disjoint is None else disjoint,
+        population=population,
+        label=f"release of {table.source.label}",
+        notes=standing_notes(table),
+        origin=origin,
+    )

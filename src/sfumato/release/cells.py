@@ -1,0 +1,212 @@
+"""The cells of one published column: distinct texts become regions, equal regions one.
+
+What a column's values are is taken from the schema where it says so (a domain, a hierarchy) and
+otherwise from the texts together: numbers when every cell reads as a number or a range of them,
+dates likewise, else words, beside which ranges are still ranges. `13053` next to `130**` is a word:
+a mask hides characters, so its column holds codes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.errors import InputError, SchemaError, did_you_mean, name_some
+from sfumato.schema.domain import Codes, Declared, Domain, build_domain
+from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.notation import KNOWN, Axis, Notation
+from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, place_of
+from sfumato.schema.roles import Schema
+
+Separator = str | Mapping[str, str] | None
+Texts = Sequence[str | None]
+_LEADING_ZERO = re.compile(r"[+-]?0\d[\d.]*")
+_AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The distinct regions of a column and, for each distinct text, which of them it shows."""
+
+    parts: tuple[Region, ...]
+    code_of: Codes
+    ambiguous: tuple[str, ...] = ()  # labels of several hierarchy levels that differ in extent
+    twice: tuple[str, str] | None = None  # two texts of one region, if there are such
+
+
+def read_cells(
+    name: str, texts: Texts, schema: Schema, separator: str | None, *, untyped: bool = True
+) -> Cells:
+    """Read a column's distinct texts; `untyped`: they come from a text file."""
+    notation, ambiguous = _notation(name, texts, schema, separator, untyped)
+    regions = [notation.read(text) for text in texts]
+    unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
+    if unread:
+        raise InputError(
+            f"column {name!r}: {len(unread)} value(s) cannot be read: {name_some(unread)}; write "
+            f"{'a value or label it knows' if notation.closed else 'a value'}, or a notation: "
+            f"{KNOWN}"
+        )
+    index: dict[object, int] = {}
+    first: list[int] = []
+    codes = np.zeros(len(texts), dtype=np.int32)
+    twice = None
+    for place, region in enumerate(regions):
+        assert region is not None
+        key = meaning(region)
+        if key not in index:
+            index[key] = len(first)
+            first.append(place)
+        elif twice is None:
+            twice = (str(texts[first[index[key]]]), str(texts[place]))
+        codes[place] = index[key]
+    parts = tuple(region for place in first if (region := regions[place]) is not None)
+    shown = tuple(text for text in texts if text in ambiguous)
+    return Cells(parts, codes, tuple(text for text in shown if text is not None), twice)
+
+
+def says_nothing(region: Region) -> bool:
+    """Whether a cell is suppressed or missing: `*`, `****`, NULL."""
+    if isinstance(region, Mask):
+        return set(region.pattern) == {"*"}
+    return isinstance(region, Anything) or (
+        isinstance(region, ValueSet) and region.values == {None}
+    )
+
+
+def separators(separator: Separator, schema: Schema) -> Mapping[str, str]:
+    """The declared separator of each column that has one, checked."""
+    if separator is None:
+        return {}
+    if isinstance(separator, str):
+        separator = dict.fromkeys(schema.quasi, separator)
+    for name, text in separator.items():
+        if name not in schema.quasi:
+            raise InputError(
+                f"separator: column {name!r} is not a quasi-identifier; "
+                f"{did_you_mean(name, schema.quasi)}"
+            )
+        if not isinstance(text, str) or text in ("", "*"):
+            raise InputError(f"separator of column {name!r}: {text!r}; use a text such as '~'")
+    return separator
+
+
+def published_order(name: str, texts: Texts, schema: Schema) -> Declared | None:
+    """The domain of a sensitive column that shows labels of its level, not values any more.
+
+    None when it shows plain values, which are yet to be put at their level.
+    """
+    notation, _ = _notation(name, texts, schema, None, True)
+    present = [text for text in texts if text is not None]
+    regions = [notation.read(text) for text in present]
+    if all(isinstance(region, ValueSet) and region.label is None for region in regions):
+        return None
+    if any(region is None for region in regions):
+        read_cells(name, texts, schema, None)  # says what cannot be read
+    places = [_begin(region) for region in regions]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places):
+        return "categorical"
+    order = sorted(range(len(present)), key=lambda place: known[place])
+    return [present[place] for place in order]
+
+
+def _begin(region: Region | None) -> float | None:
+    if isinstance(region, Span):
+        return place_of(region.low)
+    if not isinstance(region, ValueSet):
+        return None
+    ends = [value for value in region.values if value is not None and not isinstance(value, str)]
+    return min(place_of(value) for value in ends) if len(ends) == len(region.values) else None
+
+
+def _notation(
+    name: str, texts: Texts, schema: Schema, separator: str | None, untyped: bool
+) -> tuple[Notation, frozenset[str]]:
+    declared, recipe = schema.domains.get(name), schema.hierarchies.get(name)
+    domain = _known_domain(name, declared, recipe)
+    if domain is not None:
+        labels, ambiguous = _labels(domain, recipe)
+        axis: Axis = "categorical"
+        if domain.kind == "numeric":
+            axis = "numeric"
+        elif domain.kind == "date":
+            axis = "date"
+        return Notation(axis, labels, True, separator), ambiguous
+    said: dict[object, Axis] = {"numeric": "numeric", "date": "date", "categorical": "categorical"}
+    if isinstance(declared, str) and declared in said:
+        return Notation(said[declared], separator=separator), frozenset()
+    if recipe is not None and recipe.kind in _AXIS_OF:
+        return Notation(_AXIS_OF[recipe.kind], separator=separator), frozenset()
+    guess = declared is None and untyped
+    return _inferred(name, texts, separator, guess=guess), frozenset()
+
+
+def _known_domain(name: str, declared: Declared | None, recipe: Hierarchy | None) -> Domain | None:
+    """The domain the schema alone tells: a declared list, or a taxonomy's leaves."""
+    leaves = list(recipe.leaves()) if recipe is not None else []
+    if declared is not None and not (leaves and isinstance(declared, str)):
+        # Built from no values at all: a list is its own domain, a word is only checked.
+        listed = build_domain(name, pa.array([], pa.string()), untyped=True, declared=declared)[0]
+        return None if isinstance(declared, str) else listed
+    if not leaves:
+        return None
+    raw = pa.array(leaves, pa.string())
+    try:
+        return build_domain(name, raw, untyped=True, declared=declared, extra=leaves)[0]
+    except (InputError, SchemaError):
+        if declared is not None:
+            raise
+        return build_domain(name, raw, untyped=True, declared="categorical", extra=leaves)[0]
+
+
+def _labels(domain: Domain, recipe: Hierarchy | None) -> tuple[dict[str, Region], frozenset[str]]:
+    """Every value and label by its text. One that stands for several sets stands for the widest."""
+    labels: dict[str, Region] = {}
+    ambiguous = set()
+    if recipe is None:
+        values = (ValueSet(frozenset({value})) for value in domain.values)
+        return {region.text: region for region in values}, frozenset()
+    for level in recipe.bind(domain).levels:  # from fine to coarse
+        for region in level.regions:
+            if isinstance(region, Anything) or region.text == "*":
+                continue
+            finer = labels.get(region.text)
+            if finer is None:
+                labels[region.text] = region
+            elif meaning(finer) != meaning(region):
+                ambiguous.add(region.text)
+                labels[region.text] = region
+    return labels, frozenset(ambiguous)
+
+
+def _inferred(name: str, texts: Texts, separator: str | None, *, guess: bool) -> Notation:
+    """What the texts agree on, in the way of a text file's columns (schema/domain.py)."""
+    numeric = Notation("numeric", separator=separator, zeros=False)
+    numbers = [numeric.read(text) for text in texts]
+    told = [region for region in numbers if region is not None and not says_nothing(region)]
+    masks = sum(isinstance(region, Mask) for region in told)
+    words = [text for text, read in zip(texts, numbers, strict=True) if read is None and text]
+    if told and not words and not masks:
+        return numeric
+    # A bare 1999 beside masks or words is no evidence of dates; 1999-05 and 1990s are.
+    date = Notation("date", separator=separator)
+    if words and all(date.read(text) is not None for text in texts):
+        return date
+    ranges = any(isinstance(region, Span) for region in told)
+    codes = any(_LEADING_ZERO.fullmatch(word) for word in words)
+    many = len(told) - masks >= max(3, len(texts) / 2)
+    if words and many and not codes and (guess or ranges):
+        raise InputError(
+            f"column {name!r} mixes numbers and text: {len(words)} of its {len(texts)} distinct "
+            f"values are no number or range ({name_some(words)}); leave a missing value empty, "
+            f"write a notation ({KNOWN}), or declare the column in domains as 'categorical'"
+        )
+    mixed = Notation("mixed", separator=separator, zeros=False)
+    if any(region is None or isinstance(region, Span) for region in map(mixed.read, texts)):
+        return mixed
+    return Notation("categorical", separator=separator)  # words, sets of words and masks

@@ -1,0 +1,176 @@
+"""A release on disk: `public/` may be handed out, `private/` is the owner's evidence.
+
+public/: the data and a manifest of what was promised. private/: the report, the policy, the chance
+that was used, the distribution of the whole table. Both are written beside their place and renamed,
+so that a killed run leaves nothing or a whole release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.publish import tables_of
+from sfumato.release.release import Release
+
+FORMATS = ("csv", "parquet")
+MANIFEST = "manifest.json"
+
+
+def write_folder(
+    release: Release,
+    out: str | Path,
+    *,
+    report: Any = None,
+    policy: Any = None,
+    form: str = "csv",
+    force: bool = False,
+    seed: int | None = None,
+) -> Path:
+    """Write public/ and private/.
+
+    Reports and policies belong to rooms below this one; all that is asked of them is that they can
+    be written (`to_json`, `save`) and what they promise (`promises`).
+    """
+    check_form(form)
+    target = Path(out)
+    check_free(target, force=force)
+    tables = tables_of(release, seed)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.part-{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        public, private = partial / "public", partial / "private"
+        public.mkdir(parents=True)
+        private.mkdir()
+        files = {}
+        for name, table in tables.items():
+            path = public / f"{name}.{form}"
+            write_table(table, path)
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        promises = [] if report is None else report.promises()
+        manifest = _manifest(release, tables, files, promises)
+        if policy is not None:
+            manifest["policy"] = policy.public()
+        _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+        for name, content in _private(release).items():
+            _write(private / name, content)
+        if report is not None:
+            _write(private / "report.json", report.to_json())
+        if policy is not None:
+            policy.save(private / "policy.toml")
+        replace_folder(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def check_form(form: str) -> None:
+    if form not in FORMATS:
+        raise InputError(f"format {form!r} is not known; {did_you_mean(form, FORMATS)}")
+
+
+def check_free(target: Path, *, force: bool) -> None:
+    """Refuse to write over something, unless told to."""
+    if target.exists() and not force:
+        raise InputError(f"{target} exists; give another --out, or --force to replace it")
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{target} is a file, not a folder; give another --out")
+
+
+def replace_folder(partial: Path, target: Path) -> None:
+    """Put a finished folder in its place; what was there goes last."""
+    _sync(partial)
+    if target.exists():
+        old = target.with_name(f".{target.name}.old-{os.getpid()}")
+        target.rename(old)
+        partial.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        partial.rename(target)
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            handle = os.open(path, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """One published table; neither format carries an index, an order or a program's name."""
+    if path.suffix == ".parquet":
+        pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
+        return
+    lists = [field.name for field in table.schema if pa.types.is_list(field.type)]
+    if lists:
+        raise InputError(
+            f"column {lists[0]!r} holds several values per person, which CSV cannot; use Parquet"
+        )
+    pa_csv.write_csv(table, path, pa_csv.WriteOptions(quoting_style="needed"))
+
+
+def _write(path: Path, content: str) -> None:
+    path.write_text(content.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _manifest(
+    release: Release,
+    tables: Mapping[str, pa.Table],
+    files: Mapping[str, str],
+    promises: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """What may be told: what was promised, what the columns are, how to check the files."""
+    schema = release.schema
+    roles = {name: role for role, name in schema.roles()}
+    search = release.origin.search if release.origin is not None else None
+    content: dict[str, Any] = {
+        "sfumato": version("sfumato"),
+        "scheme": release.scheme,
+        "people": release.people,
+        "suppressed": release.suppressed,
+        "promises": promises,
+        "columns": [
+            {"name": field.name, "role": roles.get(field.name, "group"), "type": str(field.type)}
+            for table in tables.values()
+            for field in table.schema
+        ],
+        "files": dict(files),
+    }
+    if release.scheme == "microaggregated" and search is not None:
+        # Whoever compares people with centroids needs the scale; it is in the data anyway.
+        content["scale"] = search.get("scale")
+    return content
+
+
+def _private(release: Release) -> dict[str, str]:
+    """The chance that was used and the whole table's distribution, suppressed people included."""
+    origin = release.origin
+    assert origin is not None
+    run = {
+        "seed": origin.seed,
+        "suppressed": release.suppressed,
+        "groups": len(release.groups),
+        "source": origin.table.source.label,
+    }
+    reference = {
+        name: dict(zip(groups.values, groups.reference.tolist(), strict=True))
+        for name, groups in release.by_attribute.items()
+        if name
+    }
+    return {
+        "run.json": json.dumps(run, indent=2),
+        "reference.json": json.dumps(reference, indent=2, ensure_ascii=False),
+    }

@@ -1,0 +1,244 @@
+"""Whether groups of a release overlap: does some combination of QI values fit two of them?
+
+Asking every pair is quadratic in groups. Instead: a column whose distinct regions are pairwise
+disjoint (any hierarchy level) only lets groups meet that show the same region there, so groups are
+first parted by all such columns together, which alone settles full-domain releases of any size.
+Next, groups are parted wherever a cut through some column crosses none of them, again and again:
+so Mondrian made its boxes. What cannot be cut is narrowed down column by column, the most telling
+column first, following only what still meets.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.schema.domain import Codes
+from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, overlaps, place_of
+
+Meets = npt.NDArray[np.bool_]
+Hulls = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+MOST_PARTS = 5_000  # distinct regions of a column up to which every pair of them is compared
+MOST_PAIRS = 1_000_000  # pairs of regions compared one by one
+AT_ONCE = 10_000  # pairs of groups compared at once
+MOST_WORK = 1_000_000_000  # groups looked at before giving up
+
+
+def no_overlap(parts: Sequence[Sequence[Region]], codes: Codes) -> bool | None:
+    """Whether distinct descriptions never fit the same values; None where that took too long.
+
+    `codes[c, g]` says which of `parts[c]` group g shows; no two groups show the same.
+    """
+    exact: list[int] = []
+    meets: dict[int, Meets] = {}
+    for column, regions in enumerate(parts):
+        if apart(regions):
+            exact.append(column)
+        elif (table := _meets(regions)) is not None:
+            meets[column] = table
+    order = sorted(meets, key=lambda column: _pairs(meets[column], codes[column]))
+    left_out = len(exact) + len(order) < len(parts)
+    alike = _cut(_alike(codes, exact), [_hulls(parts[c], codes[c]) for c in order])
+    found = _any_pair(alike, [(codes[c], meets[c]) for c in order])
+    if found is False:
+        return True
+    return None if found is None or left_out else False
+
+
+def apart(regions: Sequence[Region]) -> bool:
+    """Whether no two of a column's regions share a value; a hint of False where unsure."""
+    if any(isinstance(region, Anything) for region in regions):
+        return len(regions) == 1
+    texts: set[str | None] = set()
+    ends: list[tuple[float, float, bool, bool, bool]] = []
+    hidden: dict[tuple[int, ...], set[str]] = defaultdict(set)
+    for region in regions:
+        if isinstance(region, ValueSet):
+            mine: set[str | None] = {*region.texts, *([None] if None in region.values else [])}
+            if texts & mine:
+                return False
+            texts |= mine
+            for value in region.values:
+                if isinstance(value, int | float | dt.date) and not isinstance(value, bool):
+                    place = place_of(value)
+                    ends.append((place, place, True, True, True))
+        elif isinstance(region, Span):
+            low, high = place_of(region.low), place_of(region.high)
+            ends.append((low, high, region.low_closed, region.high_closed, False))
+        elif isinstance(region, Mask):
+            stars = (len(region.pattern), *_stars(region.pattern))
+            hidden[stars].add(_without(region.pattern, stars[1:]))
+    if hidden and any(not point for *_, point in ends):
+        return False  # a mask and a range: who knows
+    return _ranges_apart(ends) and _masks_apart(hidden, texts)
+
+
+def _ranges_apart(ends: list[tuple[float, float, bool, bool, bool]]) -> bool:
+    ends.sort(key=lambda end: (end[0], end[1]))
+    reach, included, was_point = -np.inf, False, True
+    for low, high, with_low, with_high, point in ends:
+        # Two points of one place are values told apart by text already.
+        touches = low == reach and with_low and included and not (point and was_point)
+        if low < reach or touches:
+            return False
+        if high > reach or (high == reach and with_high):
+            reach, included, was_point = high, with_high, point
+    return True
+
+
+def _masks_apart(hidden: dict[tuple[int, ...], set[str]], texts: set[str | None]) -> bool:
+    """Masks of one shape are apart unless equal; of two shapes, by what both of them show."""
+    shapes = list(hidden)
+    for place, shape in enumerate(shapes):
+        length, *stars = shape
+        shown = {_without(text, stars) for text in texts if text and len(text) == length}
+        if shown & hidden[shape]:
+            return False
+        for other in shapes[:place]:
+            if other[0] == length:
+                both = sorted({*stars, *other[1:]})
+                if _shown(shape, hidden, both) & _shown(other, hidden, both):
+                    return False
+    return True
+
+
+def _shown(
+    shape: tuple[int, ...], hidden: dict[tuple[int, ...], set[str]], stars: list[int]
+) -> set[str]:
+    """What masks of a shape show when more is hidden."""
+    visible = [place for place in range(shape[0]) if place not in shape[1:]]
+    kept = [index for index, place in enumerate(visible) if place not in stars]
+    return {"".join(text[index] for index in kept) for text in hidden[shape]}
+
+
+def _stars(pattern: str) -> tuple[int, ...]:
+    return tuple(place for place, sign in enumerate(pattern) if sign == "*")
+
+
+def _without(text: str, places: Sequence[int]) -> str:
+    return "".join(sign for place, sign in enumerate(text) if place not in places)
+
+
+def _meets(regions: Sequence[Region]) -> Meets | None:
+    """Which regions of a column share a value: ranges all at once, others pair by pair."""
+    spans = np.array([isinstance(region, Span) for region in regions])
+    others = np.flatnonzero(~spans)
+    if len(regions) > MOST_PARTS or len(others) * len(regions) > MOST_PAIRS:
+        return None
+    table = np.eye(len(regions), dtype=bool)
+    ranges = [region for region in regions if isinstance(region, Span)]
+    if ranges:
+        low = np.array([place_of(span.low) for span in ranges])
+        high = np.array([place_of(span.high) for span in ranges])
+        with_low = np.array([span.low_closed for span in ranges])
+        with_high = np.array([span.high_closed for span in ranges])
+        before = (low[:, None] < high) | ((low[:, None] == high) & with_low[:, None] & with_high)
+        table[np.ix_(spans, spans)] = before & before.T
+    for one in others.tolist():
+        for other in range(len(regions)):
+            table[one, other] = table[other, one] = overlaps(regions[one], regions[other])
+    np.fill_diagonal(table, True)
+    return table
+
+
+def _pairs(meets: Meets, codes: npt.NDArray[np.int32]) -> float:
+    """How many pairs of groups a column leaves together."""
+    people = np.bincount(codes, minlength=len(meets)).astype(np.float64)
+    return float(people @ meets @ people)
+
+
+def _alike(codes: Codes, columns: list[int]) -> list[Ints]:
+    """The groups that agree in these columns, where there are several."""
+    kept = codes[columns]
+    sizes = [int(row.max(initial=0)) + 1 for row in kept]
+    number, first = rank_rows(kept, sizes)
+    order = np.argsort(number, kind="stable").astype(np.int64)
+    cuts = np.cumsum(np.bincount(number, minlength=len(first)))[:-1]
+    return [groups for groups in np.split(order, cuts) if len(groups) > 1]
+
+
+def _hulls(regions: Sequence[Region], codes: npt.NDArray[np.int32]) -> Hulls | None:
+    """Each group's region as a stretch of whole numbers; regions that meet have some in common.
+
+    None for columns without such an order, those with masks or with words beside ranges.
+    """
+    if all(isinstance(region, ValueSet) for region in regions):
+        texts = [sorted(_texts(region)) for region in regions if isinstance(region, ValueSet)]
+        rank = {text: place for place, text in enumerate(sorted({t for ts in texts for t in ts}))}
+        low, high = ([rank[ts[end]] for ts in texts] for end in (0, -1))
+        return np.array(low)[codes], np.array(high)[codes]
+    ends: list[tuple[float, bool, float, bool]] = []
+    for region in regions:
+        if isinstance(region, Span):
+            low_end, high_end = place_of(region.low), place_of(region.high)
+            ends.append((low_end, region.low_closed, high_end, region.high_closed))
+            continue
+        values = region.values if isinstance(region, ValueSet) else ()
+        places = [place_of(v) for v in values if v is not None and not isinstance(v, str)]
+        if not places or len(places) < len(values):
+            return None
+        ends.append((min(places), True, max(places), True))
+    # Every end twice its rank, one inwards where it is open: then all stretches are closed.
+    marks = np.unique([end[0] for end in ends] + [end[2] for end in ends])
+    starts = 2 * np.searchsorted(marks, [end[0] for end in ends])
+    stops = 2 * np.searchsorted(marks, [end[2] for end in ends])
+    starts += ~np.array([end[1] for end in ends])
+    stops -= ~np.array([end[3] for end in ends])
+    return starts[codes], stops[codes]
+
+
+def _texts(region: ValueSet) -> set[str]:
+    return {*region.texts, *(["\0"] if None in region.values else [])}
+
+
+def _cut(blocks: list[Ints], hulls: list[Hulls | None]) -> list[Ints]:
+    """Part groups wherever a cut through one column crosses none of them."""
+    usable = [hull for hull in hulls if hull is not None]
+    whole: list[Ints] = []
+    while blocks:
+        block = blocks.pop()
+        if len(block) ** 2 <= AT_ONCE:
+            whole.append(block)
+            continue
+        for starts, stops in usable:
+            order = block[np.argsort(starts[block], kind="stable")]
+            reach = np.maximum.accumulate(stops[order])
+            cuts = np.flatnonzero(starts[order][1:] > reach[:-1]) + 1
+            if len(cuts):
+                blocks += [part for part in np.split(order, cuts) if len(part) > 1]
+                break
+        else:
+            whole.append(block)
+    return whole
+
+
+def _any_pair(alike: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meets]]) -> bool | None:
+    """Whether two groups of one list meet in every column; None after too much work."""
+    work = 0
+    stack = [(groups, groups, 0) for groups in alike]
+    while stack:
+        # `near` holds the groups that meet `mine` so far, themselves included.
+        mine, near, depth = stack.pop()
+        work += len(near)
+        if work > MOST_WORK:
+            return None
+        if len(mine) * len(near) <= AT_ONCE or depth == len(columns):
+            both = np.ones((len(mine), len(near)), dtype=bool)
+            for codes, meets in columns[depth:]:
+                both &= meets[codes[mine][:, None], codes[near]]
+            if both.sum() > len(mine):
+                return True
+            continue
+        codes, meets = columns[depth]
+        shown, there = codes[mine], codes[near]
+        for part in np.unique(shown):
+            work += len(near)
+            still = near[meets[part][there]]
+            if len(still) > 1:
+                stack.append((mine[shown == part], still, depth + 1))
+    return False

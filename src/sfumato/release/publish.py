@@ -1,0 +1,115 @@
+"""What a release looks like when it is handed out: tables without any trace of their making.
+
+No identifiers, no row index, no column without a role, no original of a suppressed cell; rows in a
+seeded random order. A bucketized release is two tables: exact quasi-identifiers with a group id,
+and the sensitive values of each group, sorted. Group ids are numbers that say nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.errors import InputError, SchemaError
+from sfumato.release.members import Members
+from sfumato.release.origin import Origin
+from sfumato.release.originals import rows_of_people
+from sfumato.release.release import Release
+from sfumato.schema.region import Region, ValueSet
+
+GROUP_ID = "group_id"
+
+
+def tables_of(release: Release, seed: int | None = None) -> dict[str, pa.Table]:
+    """The tables to hand out: {"data": ...}, or {"quasi": ..., "sensitive": ...} for buckets."""
+    origin = release.origin
+    if origin is None or origin.search is None:
+        raise InputError("only a release that anonymize made can be written; this one was read")
+    shuffle = np.random.default_rng(origin.seed if seed is None else seed)
+    if isinstance(release.regions, Members):
+        return _bucketized(release, release.regions, origin, shuffle)
+    people = _people(origin)
+    order = shuffle.permutation(len(people.groups))
+    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    columns: dict[str, Any] = {}
+    for name, parts, codes in zip(
+        release.regions.columns, release.regions.parts, release.regions.codes, strict=True
+    ):
+        columns[name] = _published(parts).take(pa.array(codes[people.groups[order]]))
+    for place, attribute in enumerate(origin.counts.sensitive):
+        columns[attribute.name] = _values(attribute, origin.counts, place, people.tuples[order])
+    for name, values in kept.items():
+        columns[name] = values.take(pa.array(order))
+    return {"data": pa.table(columns)}
+
+
+class _People:
+    """One entry per published person: her tuple and her group."""
+
+    def __init__(self, tuples: Ints, groups: Ints) -> None:
+        self.tuples, self.groups = tuples, groups
+
+
+def _people(origin: Origin) -> _People:
+    kept = origin.groups >= 0
+    n = origin.n[kept]
+    return _People(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
+
+
+def _published(parts: Any) -> pa.Array:
+    """Each distinct region as a cell: values in their own type if nothing was generalized."""
+    regions: list[Region] = [parts[place] for place in range(len(parts))]
+    single = [region for region in regions if _is_value(region)]
+    if len(single) == len(regions):
+        return pa.array([next(iter(region.values)) for region in single])  # type: ignore[union-attr]
+    missing = ValueSet(frozenset({None}))
+    return pa.array([None if region == missing else region.text for region in regions], pa.string())
+
+
+def _is_value(region: Region) -> bool:
+    return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
+
+
+def _values(attribute: Attribute, counts: Counts, place: int, tuples: Ints) -> pa.Array:
+    values = pa.array(list(attribute.domain.values))
+    codes = counts.values[place][tuples]
+    if attribute.sets is None:
+        return values.take(pa.array(codes))
+    sets = attribute.sets
+    listed = [
+        [attribute.domain.values[code] for code in sets.members[low:high]]
+        for low, high in zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
+    ]
+    return pa.array(listed, pa.list_(values.type)).take(pa.array(codes))
+
+
+def _bucketized(
+    release: Release, members: Members, origin: Origin, shuffle: np.random.Generator
+) -> dict[str, pa.Table]:
+    people = _people(origin)
+    order = shuffle.permutation(len(people.groups))
+    number = shuffle.permutation(len(members)) + 1  # ids that say nothing about the making
+    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
+    for domain, codes in zip(members.domains, origin.counts.codes, strict=True):
+        if domain.name == GROUP_ID:
+            raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
+        quasi[domain.name] = pa.array(list(domain.values)).take(
+            pa.array(codes[people.tuples[order]])
+        )
+    for name, values in kept.items():
+        quasi[name] = values.take(pa.array(order))
+    (attribute,) = origin.counts.sensitive
+    groups = release.groups_for(attribute.name)
+    ids = number[groups.row]
+    ranked = np.lexsort((groups.indices, ids))
+    values = pa.array(list(attribute.domain.values))
+    sensitive = {
+        GROUP_ID: pa.array(ids[ranked]),
+        attribute.name: values.take(pa.array(groups.indices[ranked])),
+        "count": pa.array(groups.data[ranked]),
+    }
+    return {"quasi": pa.table(quasi), "sensitive": pa.table(sensitive)}

@@ -1,0 +1,207 @@
+"""`sf.read_release`: a release made by any tool, read the way an adversary reads it.
+
+Only distinct cell texts are ever parsed; people are counted by the published texts in SQL, as in
+every other scan. What is published is a group: rows whose every quasi-identifier is `*` form one
+too, which everybody fits. Only what is not in the file is suppressed, and how much that is the file
+does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from sfumato.counts.contingency import rank_rows
+from sfumato.counts.scan import scan
+from sfumato.engines.base import Engine
+from sfumato.errors import InputError, name_some
+from sfumato.release.bucketized import read_pair
+from sfumato.release.build import build_release
+from sfumato.release.cells import Cells, Separator, read_cells, separators
+from sfumato.release.origin import Origin, whole_tuples
+from sfumato.release.overlap import no_overlap
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.release.reread import (
+    find_manifest,
+    folder_schema,
+    load_manifest,
+    read_buckets,
+    with_manifest,
+)
+from sfumato.release.source import as_published, open_release
+from sfumato.release.wildcard import compatible, spread
+from sfumato.schema.region import Anything
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+Matching = Literal["exact", "wildcard"]
+
+
+def read_release(
+    path: object,
+    schema: Schema | None = None,
+    *,
+    group: str | None = None,
+    matching: Matching = "exact",
+    separator: Separator = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    memory: str | None = None,
+    spill: str | Path | None = None,
+) -> Release:
+    """Read a release: one generalized file or frame, or a bucketized pair.
+
+    One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
+    notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
+    `separator` is the text between the members of a set (`a~b`), for all columns or by column.
+
+    A pair (qi_file, sensitive_file) with `group`, the column of group ids in both: the first lists
+    exact quasi-identifiers, the second the sensitive values of each group, one row a person or with
+    the schema's `count` column.
+
+    A folder that `Release.save` wrote: scheme and columns come from its manifest, and the schema,
+    which may be left out, adds hierarchies and domains.
+
+    matching: who counts as alike. "exact": people whose published descriptions are equal.
+    "wildcard": a suppressed or missing cell is compatible with everything, as sdcMicro counts; a
+    group's size, weight and sensitive counts are then those of all groups compatible with it. Such
+    groups overlap: one person counts in several, sizes add up to more than the people there are,
+    and merging two groups would count people twice, so read them group by group (k, risk), never
+    summed up. An adversary who knows that a cell was suppressed *because* its person stood out
+    may do better than these sizes say: the exact reading is the careful one.
+    """
+    from sfumato.engines.duckdb import DuckDB
+
+    if matching not in ("exact", "wildcard"):
+        raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
+    engine = DuckDB(memory=memory, spill=spill, delimiter=delimiter, decimal=decimal)
+    manifest = find_manifest(path)
+    if manifest is not None:
+        return _folder(engine, manifest, schema, matching)
+    if schema is None:
+        raise InputError("a file says nothing about its columns' roles; give a schema")
+    if isinstance(path, tuple | list):
+        if len(path) != 2 or group is None:
+            raise InputError(
+                "a bucketized release is a pair (qi_file, sensitive_file) and the column of group "
+                "ids: read_release((q, s), schema, group='gid')"
+            )
+        if matching == "wildcard" or separator is not None:
+            raise InputError(
+                "a bucketized release lists exact values; matching='wildcard' and separator are "
+                "for generalized files, leave them out"
+            )
+        return read_pair(engine, path[0], path[1], schema, group)
+    if group is not None:
+        raise InputError(
+            f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
+            "leave group out"
+        )
+    return _generalized(engine, path, schema, matching, separators(separator, schema))
+
+
+def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matching) -> Release:
+    """A folder of ours."""
+    manifest = load_manifest(path)
+    published = folder_schema(manifest, schema)
+    if manifest["scheme"] == "bucketized":
+        release = read_buckets(engine, manifest, path.parent, published)
+    else:
+        (name,) = manifest["files"]
+        release = _generalized(engine, path.parent / name, published, matching, {})
+    return with_manifest(release, manifest, path.parent)
+
+
+def _generalized(
+    engine: Engine,
+    source: object,
+    schema: Schema,
+    matching: Matching,
+    separator: Mapping[str, str],
+) -> Release:
+    registered, schema, notes = open_release(engine, source, schema)
+    published = as_published(engine, registered, schema)
+    table = Table(schema, scan(engine, registered, published), {}, registered, engine)
+    counts = table.counts
+    columns = [
+        read_cells(
+            domain.name,
+            [None if value is None else str(value) for value in domain.values],
+            schema,
+            separator.get(domain.name),
+            untyped=registered.untyped,
+        )
+        for domain in counts.quasi
+    ]
+    if schema.person is not None:
+        _refuse_two_notations(schema, columns)
+    codes = np.vstack(
+        [cells.code_of[row] for cells, row in zip(columns, counts.codes, strict=True)]
+    )
+    group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
+    regions = Regions(
+        tuple(schema.quasi),
+        tuple(cells.parts for cells in columns),
+        np.ascontiguousarray(codes[:, first]),
+    )
+    origin = whole_tuples(table, group)
+    shared = False
+    if matching == "wildcard":
+        pairs = compatible(regions)
+        tuples, groups = spread(pairs, group)
+        origin = Origin(table, tuples, groups, counts.n[tuples])
+        shared = len(pairs[0]) > len(regions)
+        notes += (
+            "wildcard matching: a suppressed or missing cell is compatible with everything; groups "
+            f"overlap, so the {counts.people:,} people count in several of them each",
+        )
+    disjoint = False if shared else no_overlap(regions.parts, regions.codes)
+    release = build_release(origin, regions, disjoint=bool(disjoint))
+    if disjoint is None:
+        notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
+    return replace(
+        release,
+        label=registered.label,
+        notes=(
+            *release.notes,
+            *notes,
+            *_reading_notes(columns, regions, whole_tuples(table, group)),
+        ),
+        origin=None,
+    )
+
+
+def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
+    """A person's rows are gathered by text; two texts of one region would count her twice."""
+    for name, cells in zip(schema.quasi, columns, strict=True):
+        if cells.twice is not None:
+            one, other = cells.twice
+            raise InputError(
+                f"column {name!r} writes one region as {one!r} and as {other!r}, which with a "
+                "person column could count a person twice; write it one way"
+            )
+
+
+def _reading_notes(columns: list[Cells], regions: Regions, origin: Origin) -> list[str]:
+    notes = ["people who were not published are not in the file and are not counted as suppressed"]
+    labels = sorted({text for cells in columns for text in cells.ambiguous})
+    if labels:
+        notes.append(
+            f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
+        )
+    everybody = np.ones(len(regions), dtype=bool)
+    for parts, codes in zip(regions.parts, regions.codes, strict=True):
+        anything = np.fromiter((isinstance(part, Anything) for part in parts), bool, len(parts))
+        everybody &= anything[codes]
+    if everybody.any():
+        people = int(origin.n[everybody[origin.groups]].sum())
+        notes.append(
+            f"{people:,} people are published with every quasi-identifier suppressed; they are a "
+            "group which everybody fits"
+        )
+    return notes

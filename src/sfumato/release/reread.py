@@ -1,0 +1,133 @@
+"""A folder that we wrote, read back: the published content, exactly as it was published.
+
+What the public side cannot know comes from the private side when it is there: the distribution of
+the whole table, suppressed people included. Without it the published counts stand in, and a note
+says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.engines.base import Engine
+from sfumato.errors import InputError
+from sfumato.release.bucketized import read_pair
+from sfumato.release.folder import MANIFEST
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.publish import GROUP_ID
+from sfumato.release.release import Release
+from sfumato.schema.domain import Domain
+from sfumato.schema.region import Value
+from sfumato.schema.roles import Schema
+
+
+def find_manifest(path: object) -> Path | None:
+    """The manifest of a release folder (or its public/ part); None if this is no folder."""
+    if not isinstance(path, str | Path) or not Path(path).is_dir():
+        return None
+    for public in (Path(path) / "public", Path(path)):
+        if (public / MANIFEST).is_file():
+            return public / MANIFEST
+    raise InputError(f"{path} is a folder without {MANIFEST}; give a file or a release folder")
+
+
+def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
+    """What the published columns are; hierarchies and domains come from the owner's schema."""
+    roles: dict[str, list[str]] = {"quasi": [], "sensitive": [], "keep": []}
+    for column in manifest["columns"]:
+        listed = roles.get(column["role"])
+        if listed is not None and column["name"] not in listed:
+            listed.append(column["name"])
+    known = {*roles["quasi"], *roles["sensitive"]}
+    # Centroids are points that need not be values of any domain.
+    if schema is None or manifest["scheme"] == "microaggregated":
+        return Schema(roles["quasi"], roles["sensitive"], keep=roles["keep"])
+    return replace(
+        schema,
+        quasi=roles["quasi"],
+        sensitive=roles["sensitive"],
+        identifiers=(),
+        keep=roles["keep"],
+        person=None,
+        count=None,
+        weight=None,
+        protect=None,
+        hierarchies={name: one for name, one in schema.hierarchies.items() if name in known},
+        domains={name: one for name, one in schema.domains.items() if name in known},
+        levels={name: one for name, one in schema.levels.items() if name in roles["sensitive"]},
+    )
+
+
+def load_manifest(path: Path) -> dict[str, Any]:
+    """The manifest, after checking that the files are the ones it was written for."""
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        files = manifest["files"]
+        for name in files:
+            digest = hashlib.sha256((path.parent / name).read_bytes()).hexdigest()
+            if digest != files[name]:
+                raise InputError(
+                    f"{name} is not the file its manifest was written for; restore it, or read "
+                    "the file itself as a release of unknown origin"
+                )
+    except FileNotFoundError as error:
+        raise InputError(f"{Path(str(error.filename)).name} is missing beside {path}") from None
+    except (json.JSONDecodeError, KeyError, UnicodeDecodeError):
+        raise InputError(f"{path} is not a manifest of a release") from None
+    return manifest
+
+
+def read_buckets(engine: Engine, manifest: dict[str, Any], folder: Path, schema: Schema) -> Release:
+    """Our own bucketized pair."""
+    quasi, sensitive = (folder / name for name in sorted(manifest["files"]))
+    return read_pair(engine, quasi, sensitive, replace(schema, count="count"), GROUP_ID)
+
+
+def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> Release:
+    """What the manifest and the private side know besides."""
+    known = public.parent / "private" / "reference.json"
+    by_attribute = dict(release.by_attribute)
+    notes = [note for note in release.notes if "not counted as suppressed" not in note]
+    if known.is_file():
+        told = json.loads(known.read_text(encoding="utf-8"))
+        by_attribute = {
+            name: _with_reference(groups, told[name]) if name in told else groups
+            for name, groups in by_attribute.items()
+        }
+    elif manifest["suppressed"]:
+        notes.append("the whole table's distribution is not known; the published one stands in")
+    return replace(
+        release,
+        by_attribute=by_attribute,
+        scheme=manifest["scheme"],
+        suppressed=manifest["suppressed"],
+        notes=tuple(notes),
+        label=public.parent.name,
+    )
+
+
+def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
+    """The same groups over the whole table's domain, in its order, with its distribution."""
+    domain = groups.domain
+    if domain is None or not set(groups.values) <= set(weights):
+        raise InputError("private/reference.json does not fit the published data; remove it")
+    values: dict[str, Value] = dict(zip(domain.labels, domain.values, strict=True))
+    wider = Domain(domain.name, domain.kind, tuple(values.get(label, label) for label in weights))
+    place = {label: code for code, label in enumerate(weights)}
+    codes = np.array([place[label] for label in groups.values], dtype=np.int32)
+    reference: Floats = np.array(list(weights.values()), dtype=np.float64)
+    return Groups.from_sparse(
+        groups.indptr,
+        codes[groups.indices],
+        groups.data,
+        len(wider),
+        sizes=groups.sizes,
+        reference=reference,
+        domain=wider,
+    )

@@ -1,0 +1,58 @@
+"""From a table's counts to groups: sum the people of each group by sensitive value."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.release.groups import Floats, Groups
+
+
+def group_counts(
+    counts: Counts, group: Ints, total: int, attribute: int | None, reference: Floats | None = None
+) -> Groups:
+    """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
+    sizes = np.bincount(group, weights=counts.n, minlength=total).astype(np.int64)
+    if attribute is None:
+        empty = np.zeros(total + 1, dtype=np.int64)
+        return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=sizes)
+    described = counts.sensitive[attribute]
+    row, code, n = spread(described, counts.values[attribute], group, counts.n)
+    width = len(described.domain)
+    key = row * width + code
+    if total * width <= max(1 << 22, 8 * len(key)):
+        dense = np.bincount(key, weights=n, minlength=total * width)
+        key = np.flatnonzero(dense)
+        data = dense[key].astype(np.int64)
+    else:
+        key, inverse = np.unique(key, return_inverse=True)
+        data = np.bincount(inverse, weights=n).astype(np.int64)
+    row, code = np.divmod(key, width)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=total))])
+    return Groups.from_sparse(
+        indptr.astype(np.int64),
+        code.astype(np.int32),
+        data,
+        width,
+        sizes=None if described.sets is None else sizes,
+        reference=reference,
+        domain=described.domain,
+    )
+
+
+def spread(
+    attribute: Attribute, codes: npt.NDArray[np.int32], group: Ints, n: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """(group, value, people) triples: a person with a set of values counts for each of them."""
+    if attribute.sets is None:
+        return group, codes.astype(np.int64), n
+    offsets = attribute.sets.offsets
+    length = np.diff(offsets)[codes]
+    begin = np.repeat(offsets[codes] - np.concatenate([[0], np.cumsum(length)[:-1]]), length)
+    place = begin + np.arange(int(length.sum()))
+    return (
+        np.repeat(group, length),
+        attribute.sets.members[place].astype(np.int64),
+        np.repeat(n, length),
+    )

@@ -1,0 +1,64 @@
+"""Pages: a template filled in, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.report.compare_table import FRONT, counted, grid_of
+from sfumato.report.comparison import RISKS, Comparison
+from sfumato.report.html.charts import plotly_script, risk_utility_map
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def compare_page(comparison: Comparison) -> str:
+    """The risk-utility map and its table."""
+    chart = risk_utility_map(comparison)
+    return _fill(
+        "compare.html",
+        comparison=comparison,
+        grid=grid_of(comparison),
+        counted=counted(comparison),
+        front=FRONT,
+        risk=RISKS[comparison.risk][0],
+        chart=chart,
+        script=plotly_script() if chart else "",
+    )
+
+
+def _fill(template: str, **content: Any) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**content)
+
+
+def check_free(target: Path, *, force: bool) -> None:
+    """Refuse to write over something, or where nothing can be written; before any work is done."""
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; give a file name, such as map.html")
+    if target.exists() and not force:
+        raise InputError(f"{target} exists; give another name, or --force to replace it")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} is no folder; make it first")
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write beside the place and rename."""
+    partial = target.with_name(f".{target.name}.part-{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {type(error).__name__}") from None
+    finally:
+        partial.unlink(missing_ok=True)

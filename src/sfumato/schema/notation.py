@@ -1,0 +1,264 @@
+"""Published cells read back: `[20, 30)`, `130**`, `{a, b}`, `<30` and their like become regions.
+
+Tools publish the same range in many ways; each way is read here, and nowhere else. Two rules keep
+the reading honest. Labels first: what the column's domain or hierarchy knows is that value or
+label, however much it looks like a notation (Adult has the values `<=50K` and `1st-4th`). And
+nothing is guessed: a text that is neither a known label nor a notation is `None` here, an error to
+the reader of the file.
+
+    *  ***                       everything
+    130**  2021-05-**            a mask; on a number its decimal text
+    [20, 30)  [20, 30[  (20, 30]  ]20, 30]     ends of numbers or dates, also inf and -inf
+    20-29  20 - 29  -5-3         both ends included; the dash may be an en dash
+    <30  <=30  >=40  >40  90+    also ≤ and ≥
+    {a, b}  a~b                  a set; the second with a separator that was declared
+    2021-05  2021-Q2  2021  2020s    a period, in a column of dates
+    (empty)  (missing)           the value is missing
+
+`read(write(region))` is the region again, given the column's labels; a `Span` without any end is
+written `*` and read as anything.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from sfumato.schema.recipes import Unit, period
+from sfumato.schema.region import (
+    MISSING,
+    Anything,
+    End,
+    Mask,
+    Region,
+    Span,
+    Value,
+    ValueSet,
+    place_of,
+    text_of,
+)
+
+Axis = Literal["numeric", "date", "mixed", "categorical"]
+KNOWN = (
+    "*, 130**, [20, 30), [20, 30[, (20, 30], ]20, 30], 20-29, <30, <=30, >=40, >40, 90+, {a, b}, "
+    "a~b with separator='~', and in dates 2021-05, 2021-Q2, 2021, 2020s"
+)
+
+_DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_NUMBER = rf"{_DECIMAL}(?:[eE][+-]?\d+)?"
+_DAY = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+_END = rf"(?:{_DAY}|{_NUMBER}|[+-]?(?:inf|∞))"
+_IS_NUMBER = re.compile(_NUMBER)
+_IS_DAY = re.compile(_DAY)
+_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_INTERVAL = re.compile(rf"([\[\](])\s*({_END})\s*[,;]\s*({_END})\s*([\])\[])")
+_BOUND = re.compile(rf"(<=|>=|≤|≥|<|>)\s*({_END})")
+_AND_MORE = re.compile(rf"({_DECIMAL})\+")
+_RANGE = re.compile(rf"({_DAY}|{_DECIMAL})\s*[-–]\s*({_DAY}|{_DECIMAL})")
+_PERIODS: tuple[tuple[Unit, re.Pattern[str]], ...] = (
+    ("month", re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])")),
+    ("quarter", re.compile(r"(?P<year>\d{4})-?Q(?P<quarter>[1-4])")),
+    ("year", re.compile(r"(?P<year>\d{4})")),
+    ("decade", re.compile(r"(?P<year>\d{3}0)s")),
+)
+_MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"][^,]*?|))\s*(?:,|\Z)')
+_NO_VALUE = ValueSet(frozenset({None}))
+
+
+def write(region: Region) -> str:
+    """The text that publishes a region."""
+    return region.text
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How the cells of one column are read.
+
+    axis: what its values are. "numeric" and "date" columns hold nothing else; "categorical" ones
+    have no ranges, so that `20-29` is a category; "mixed" ones (nobody said what they are) hold
+    words beside numbers, dates and ranges of them. labels: the values of the column's domain and
+    the labels of its hierarchy, by text; closed: there are no other values. separator: what stands
+    between the members of a set. zeros: whether `007` may be a number.
+    """
+
+    axis: Axis = "mixed"
+    labels: Mapping[str, Region] = field(default_factory=dict)
+    closed: bool = False
+    separator: str | None = None
+    zeros: bool = True
+
+    def read(self, text: str | None) -> Region | None:
+        """The region a cell publishes, or None where it cannot be read."""
+        if text is None:
+            return _NO_VALUE
+        body = text.strip()
+        known = self.labels.get(text) or self.labels.get(body)
+        if known is not None:
+            return known
+        if body in ("", MISSING):
+            return _NO_VALUE
+        if body == "*":
+            return Anything()
+        found = self._number_or_day(body) or self._notation(body)
+        if found is None and self._takes_words and not self._is_set(body):
+            return ValueSet(frozenset({text}))
+        return found
+
+    @property
+    def _takes_words(self) -> bool:
+        return not self.closed and self.axis in ("mixed", "categorical")
+
+    def _is_set(self, body: str) -> bool:
+        declared = self.separator is not None and self.separator in body
+        return declared or (body.startswith("{") and body.endswith("}"))
+
+    def _notation(self, body: str) -> Region | None:
+        """Everything but a plain value, `*` and the missing value."""
+        if body.startswith("{") and body.endswith("}"):
+            return self._set(_members(body[1:-1]), body)
+        found = self._interval(body) or self._bound(body)
+        if found is None and self.separator is not None and self.separator in body:
+            pieces = [(piece.strip(), False) for piece in body.split(self.separator)]
+            return self._set(pieces, body)
+        found = found or self._range(body) or self._period(body)
+        if found is not None:
+            return _as_published(found, body)
+        return Mask(body) if "*" in body and not set("[]{}<>") & set(body) else None
+
+    def _number_or_day(self, body: str) -> ValueSet | None:
+        """A plain number or date, where the column holds such."""
+        value: Value = None
+        if self.axis in ("numeric", "mixed") and (self.zeros or not _LEADING_ZERO.match(body)):
+            value = number(body)
+        if value is None and self.axis in ("date", "mixed"):
+            value = day(body)
+        if value is None:
+            return None
+        if self.closed:
+            known = self.labels.get(text_of(value))
+            return known if isinstance(known, ValueSet) else None
+        return ValueSet(frozenset({value}))
+
+    def _set(self, pieces: list[tuple[str, bool]], body: str) -> Region | None:
+        """The union of values and of labels that stand for values; sets of ranges are no region.
+
+        Each piece comes with whether it was quoted, that is: meant as it stands.
+        """
+        values: set[Value] = set()
+        for piece, quoted in pieces:
+            found = self.labels.get(piece)
+            if found is None and piece == MISSING:
+                found = _NO_VALUE
+            if found is None:
+                found = self._number_or_day(piece)
+            if found is None and self._takes_words and piece:
+                found = None if quoted else self._notation(piece)
+                found = ValueSet(frozenset({piece})) if found is None else found
+            if not isinstance(found, ValueSet):
+                return None
+            values |= found.values
+        return _as_published(ValueSet(frozenset(values)), body) if values else None
+
+    def _interval(self, body: str) -> Region | None:
+        match = _INTERVAL.fullmatch(body)
+        if match is None:
+            return None
+        left, low, high, right = match.groups()
+        return _span(self._end(low), self._end(high), left == "[", right == "]")
+
+    def _bound(self, body: str) -> Region | None:
+        if match := _AND_MORE.fullmatch(body):
+            return _span(self._end(match[1]), math.inf, True, False)
+        match = _BOUND.fullmatch(body)
+        if match is None:
+            return None
+        sign, end = match[1], self._end(match[2])
+        if sign[0] in "<≤":
+            return _span(-math.inf, end, True, sign in ("<=", "≤"))
+        return _span(end, math.inf, sign in (">=", "≥"), False)
+
+    def _range(self, body: str) -> Region | None:
+        match = _RANGE.fullmatch(body)
+        return _span(self._end(match[1]), self._end(match[2]), True, True) if match else None
+
+    def _period(self, body: str) -> Region | None:
+        if self.axis != "date":
+            return None
+        for unit, pattern in _PERIODS:
+            match = pattern.fullmatch(body)
+            if match is not None and int(match["year"]) > 0:
+                found = match.groupdict()
+                month = int(found.get("month") or 3 * int(found.get("quarter") or 1) - 2)
+                return period(dt.date(int(match["year"]), month, 1), unit)
+        return None
+
+    def _end(self, text: str) -> End | None:
+        """One end of a range, of the column's sort; categories have none."""
+        if self.axis == "categorical":
+            return None
+        if text.lstrip("+-") in ("inf", "∞"):
+            return -math.inf if text.startswith("-") else math.inf
+        found = day(text) if self.axis != "numeric" else None
+        return number(text) if found is None and self.axis != "date" else found
+
+
+def number(text: str) -> int | float | None:
+    """A plain number, whole where it can be; None for anything else."""
+    if _IS_NUMBER.fullmatch(text) is None:
+        return None
+    if text.lstrip("+-").isdecimal():
+        return int(text)
+    value = float(text)
+    if math.isinf(value):
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def day(text: str) -> dt.date | None:
+    """An ISO date, with a time of day if it has one; None for anything else."""
+    if _IS_DAY.fullmatch(text) is None:
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.time() != dt.time() else moment.date()
+
+
+def _span(low: End | None, high: End | None, with_low: bool, with_high: bool) -> Region | None:
+    """An interval whose ends are of one sort and not crossed."""
+    if low is None or high is None:
+        return None
+    begin, end = place_of(low), place_of(high)
+    free_low, free_high = begin == -math.inf, end == math.inf
+    if free_low and free_high:
+        return Anything()
+    if isinstance(low, dt.date) != isinstance(high, dt.date) and not (free_low or free_high):
+        return None
+    if begin > end or (begin == end and not (with_low and with_high and math.isfinite(begin))):
+        return None
+    return Span(low, high, with_low or free_low, with_high and not free_high)
+
+
+def _members(inside: str) -> list[tuple[str, bool]]:
+    """The members of `{a, "b, c"}` and whether each was quoted; none where it is malformed."""
+    found, place = [], 0
+    while place < len(inside):
+        match = _MEMBER.match(inside, place)
+        if match is None:
+            return []
+        quoted = match[1] is not None
+        found.append((match[1].replace('""', '"') if quoted else match[2], quoted))
+        place = match.end()
+    return found
+
+
+def _as_published(region: Region, text: str) -> Region:
+    """Keep the text of the file where it is not how we would write the region."""
+    if isinstance(region, Span | ValueSet) and region.text != text:
+        return replace(region, label=text)
+    return region

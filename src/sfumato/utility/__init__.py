@@ -1,0 +1,34 @@
+"""Utility: what a release costs in usefulness. Each measure is registered here once."""
+
+from __future__ import annotations
+
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.utility.base import Utility
+from sfumato.utility.classification import Classification
+from sfumato.utility.divergence import Divergence
+from sfumato.utility.group_size import AverageGroupSize, Discernibility
+from sfumato.utility.loss import Loss
+from sfumato.utility.nonuniform_entropy import NonUniformEntropy
+from sfumato.utility.precision import Precision
+from sfumato.utility.queries import QueryError
+
+UTILITIES: dict[str, type[Utility]] = {
+    measure.name: measure
+    for measure in (
+        Loss,
+        Discernibility,
+        AverageGroupSize,
+        Precision,
+        NonUniformEntropy,
+        Divergence,
+        QueryError,
+        Classification,
+    )
+}
+
+
+def utility_named(name: str) -> Utility:
+    """The measure a policy names."""
+    if name not in UTILITIES:
+        raise PolicyError(f"utility = {name!r} is not known; {did_you_mean(name, UTILITIES)}")
+    return UTILITIES[name]()

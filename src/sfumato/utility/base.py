@@ -1,0 +1,64 @@
+"""The contract of a utility measure: one number that is lower when the release says more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from sfumato.counts.contingency import Counts
+from sfumato.release.coverage import Coverage
+from sfumato.release.groups import Floats
+from sfumato.utility.view import View
+
+Known = TypeVar("Known")
+
+
+@dataclass(frozen=True)
+class Utility(ABC):
+    """A measure of what a release costs; 0 or the least value for an unchanged table.
+
+    `about` says in words what the number means. `monotone`: the cost never falls when whole values
+    are generalized further and nobody is suppressed, so a search may take the cost of a node as a
+    lower bound for all coarser ones. `seeded` measures draw chance from `seed` and give the same
+    number for the same seed.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    monotone: ClassVar[bool] = False
+    seeded: ClassVar[bool] = False
+
+    @abstractmethod
+    def cost(self, view: View) -> float:
+        """The cost of the release; lower is more useful; NaN when it does not apply."""
+
+    def by_level(self, counts: Counts, covers: list[list[Coverage]]) -> list[Floats] | None:
+        """For lattice searches: per column, what each level costs at the least.
+
+        The sum over columns must never exceed the cost of that node, whoever is suppressed;
+        `covers[column][level]` is given. None when there is no such bound.
+        """
+        return None
+
+
+class Remembered(Generic[Known]):
+    """What a measure worked out about a table, kept as long as it is asked about the same one.
+
+    A search measures thousands of releases of one table with one measure.
+    """
+
+    def __init__(self) -> None:
+        self._about: tuple[object, ...] = ()
+        self._known: Known | None = None
+
+    def of(self, *about: object, make: Callable[[], Known]) -> Known:
+        """What `make` gives for these very objects (the same objects, not equal ones)."""
+        same = len(about) == len(self._about) and all(
+            one is other for one, other in zip(about, self._about, strict=True)
+        )
+        if not same or self._known is None:
+            self._known = make()
+            self._about = about
+        return self._known

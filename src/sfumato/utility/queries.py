@@ -1,0 +1,184 @@
+"""Query error (Xiao, Tao 2006; LeFevre et al. 2008): how wrong are counts answered from a release?
+
+An analyst asks "how many people are between 30 and 45, live in one of these towns and have one of
+these diagnoses?". Each of `queries` random queries restricts `columns` quasi-identifiers, drawn
+anew, and with `sensitive` the first sensitive attribute as well: a run of values where the column
+has an order (numbers, dates, declared lists; NULL lies in no range), any subset of them where it
+has none, each of as many values that all restrictions together keep about the share `selectivity`
+of all combinations. Queries depend on the table and `seed` only, so that releases compare.
+
+From the release the analyst answers by spreading each person evenly over the values her region
+covers; in a bucketized release the QIs are exact and each bucket's sensitive values are spread over
+its people. Suppressed people are missing from the answer. The cost is the mean over queries of the
+relative error |answer - truth| / max(truth, `sanity` x people): 0 for an unchanged table, 1 when
+nothing is left. An error counts `cap` at most, by default 1: an answer that is off by as much as
+the truth is worth no more than none, and a few wild ones on rare values would otherwise make a
+release look worse than no release at all (`cap` = inf gives the plain mean of the papers).
+Not applicable (NaN) to centroids and noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.criteria.base import parameter
+from sfumato.release.groups import Floats
+from sfumato.schema.domain import Domain
+from sfumato.utility.base import Remembered, Utility
+from sfumato.utility.shares import Bools, Shares
+from sfumato.utility.view import View, dot, first_values
+
+
+@dataclass(frozen=True)
+class Query:
+    """How many people have, in each of these columns, one of the wanted codes?
+
+    `values` are the wanted codes of the first sensitive attribute; None: any.
+    """
+
+    wanted: dict[int, Bools]
+    values: Bools | None
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Queries on a table, and their true answers."""
+
+    queries: tuple[Query, ...]
+    truth: Floats
+
+
+@dataclass(frozen=True)
+class QueryError(Utility):
+    """The mean relative error of random count queries answered from the release."""
+
+    name: ClassVar[str] = "query-error"
+    about: ClassVar[str] = (
+        "mean relative error of random count queries answered from the release, each at most 1"
+    )
+    seeded: ClassVar[bool] = True
+
+    queries: int = 200
+    columns: int = 2
+    selectivity: float = 0.1
+    sensitive: bool = True
+    sanity: float = 0.001
+    cap: float = 1.0
+    seed: int = 0
+    _workload: Remembered[Workload] = field(
+        default_factory=Remembered, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "queries", self.queries, whole=True, least=1)
+        parameter(self.name, "columns", self.columns, whole=True, least=1)
+        parameter(self.name, "selectivity", self.selectivity, above=0, most=1)
+        parameter(self.name, "sanity", self.sanity, above=0, most=1)
+        parameter(self.name, "cap", self.cap, above=0)
+        parameter(self.name, "seed", self.seed, whole=True, least=0)
+
+    def cost(self, view: View) -> float:
+        if view.people == 0 or not view.covering:
+            return float("nan")
+        work = self.workload(view.counts)
+        answers = answer_exact(view, work) if view.exact else answer_spread(view, work)
+        errors = np.abs(answers - work.truth) / np.maximum(work.truth, self.sanity * view.people)
+        return float(np.minimum(errors, self.cap).mean())
+
+    def workload(self, counts: Counts) -> Workload:
+        """The queries on this table; the same for every release of it."""
+        return self._workload.of(counts, make=lambda: self._draw(counts))
+
+    def _draw(self, counts: Counts) -> Workload:
+        chance = np.random.default_rng(self.seed)
+        restricted = min(self.columns, len(counts.quasi))
+        attribute = counts.sensitive[0] if self.sensitive and counts.sensitive else None
+        share = self.selectivity ** (1 / (restricted + (attribute is not None)))
+        queries = []
+        for _ in range(self.queries):
+            columns = chance.choice(len(counts.quasi), restricted, replace=False)
+            wanted = {int(c): _some(counts.quasi[c], share, chance) for c in np.sort(columns)}
+            values = None if attribute is None else _held(attribute, share, chance)
+            queries.append(Query(wanted, values))
+        return Workload(tuple(queries), np.array([_truth(counts, query) for query in queries]))
+
+
+def _some(domain: Domain, share: float, chance: np.random.Generator) -> Bools:
+    """A random run of an ordered domain, or a random subset of one without order."""
+    wanted = np.zeros(len(domain), dtype=bool)
+    present = len(domain) - domain.has_null
+    if domain.is_ordered and present:
+        length = max(1, ceil(share * present))
+        start = int(chance.integers(0, present - length + 1))
+        wanted[start : start + length] = True
+    else:
+        wanted[chance.permutation(len(domain))[: max(1, ceil(share * len(domain)))]] = True
+    return wanted
+
+
+def _held(attribute: Attribute, share: float, chance: np.random.Generator) -> Bools:
+    """The codes of a sensitive attribute that have a wanted value; of sets, those with any."""
+    wanted = _some(attribute.domain, share, chance)
+    if attribute.sets is None:
+        return wanted
+    counted = np.concatenate([[0], np.cumsum(wanted[attribute.sets.members])])
+    found: Bools = counted[attribute.sets.offsets[1:]] > counted[attribute.sets.offsets[:-1]]
+    return found
+
+
+def _truth(counts: Counts, query: Query) -> float:
+    fits = _matches(counts, query)
+    if query.values is not None:
+        fits &= query.values[first_values(counts)]
+    return float(counts.n[fits].sum())
+
+
+def _matches(counts: Counts, query: Query, tuples: Ints | None = None) -> Bools:
+    """Which tuples of the table lie in the query's QI restrictions."""
+    codes = counts.codes if tuples is None else counts.codes[:, tuples]
+    fits = np.ones(codes.shape[1], dtype=bool)
+    for column, wanted in query.wanted.items():
+        fits &= wanted[codes[column]]
+    return fits
+
+
+def answer_spread(view: View, work: Workload) -> Floats:
+    """The answers from regions, each person spread evenly over the values hers covers."""
+    shares = [Shares(view.coverage(column)) for column in range(len(view.counts.quasi))]
+    answers = np.zeros(len(work.queries))
+    for place, query in enumerate(work.queries):
+        inside = np.ones(len(view.sizes))
+        for column, wanted in query.wanted.items():
+            inside *= shares[column].mean(wanted)[view.regions.codes[column]]
+        answers[place] = dot(inside, _having(view, query))
+    return answers
+
+
+def answer_exact(view: View, work: Workload) -> Floats:
+    """The answers from buckets: exact QIs, each bucket's sensitive values spread over it."""
+    kept = np.flatnonzero(view.pieces.groups >= 0)
+    tuples, groups, n = (
+        view.pieces.tuples[kept],
+        view.pieces.groups[kept],
+        view.pieces.n[kept].astype(np.float64),
+    )
+    answers = np.zeros(len(work.queries))
+    for place, query in enumerate(work.queries):
+        fits = _matches(view.counts, query, tuples)
+        share = _having(view, query) / view.weights
+        answers[place] = dot(share[groups[fits]], n[fits])
+    return answers
+
+
+def _having(view: View, query: Query) -> Floats:
+    """How many people of each group have a wanted sensitive value."""
+    if query.values is None:
+        return view.weights
+    tally = view.tally
+    people = np.where(query.values[tally.values], tally.n, 0)
+    return np.bincount(tally.groups, weights=people, minlength=len(view.sizes)).astype(np.float64)

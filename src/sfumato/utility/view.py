@@ -1,0 +1,184 @@
+"""View: what a utility measure sees of a release of ours and of the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.errors import InputError
+from sfumato.release.coverage import Coverage, cover
+from sfumato.release.groups import Floats
+from sfumato.release.members import Members
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.schema.domain import Codes
+from sfumato.schema.hierarchy import Levels
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """`n[i]` people of the table's tuple `tuples[i]` are in group `groups[i]`; -1: suppressed."""
+
+    tuples: Ints
+    groups: Ints
+    n: Ints
+
+
+@dataclass(frozen=True)
+class Tally:
+    """`n[i]` people of group `groups[i]` have the sensitive value `values[i]`, of `width` values.
+
+    Sorted by group, then value, each pair once.
+    """
+
+    groups: Ints
+    values: Ints
+    n: Ints
+    width: int
+
+    def look_up(self, groups: Ints, values: Ints) -> Ints:
+        """How many people of each of these groups have that value."""
+        if len(self.n) == 0:
+            return np.zeros(len(groups), dtype=np.int64)
+        keys, wanted = self.groups * self.width + self.values, groups * self.width + values
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[place] == wanted, self.n[place], 0)
+
+
+class View:
+    """A release for measuring. Whatever is costly is made when first asked for.
+
+    `disjoint`: no combination of QI values fits two groups. `covering`: everybody's values lie in
+    the regions of her group; false where a release publishes centroids or noise, to which measures
+    of widening do not apply.
+    """
+
+    def __init__(
+        self,
+        counts: Counts,
+        levels: tuple[Levels, ...],
+        regions: Regions | Members | Callable[[], Regions],
+        sizes: Ints,
+        pieces: Callable[[], Pieces],
+        coverage: Callable[[int], Coverage] | None = None,
+        total: Callable[[list[Floats]], float] | None = None,
+        *,
+        disjoint: bool = False,
+        covering: bool = True,
+    ) -> None:
+        self.counts = counts
+        self.levels = levels
+        self._regions = regions
+        self.sizes = sizes
+        self.people = int(counts.n.sum())
+        self.suppressed = self.people - int(sizes.sum())
+        self.disjoint = disjoint
+        self.covering = covering
+        self._pieces = pieces
+        self._coverage = coverage
+        self._total = total
+        self._covered: dict[int, Coverage] = {}
+
+    @cached_property
+    def regions(self) -> Regions | Members:
+        return self._regions() if callable(self._regions) else self._regions
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        return self._pieces()
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The sizes of the groups as floats, for sums over people."""
+        return self.sizes.astype(np.float64)
+
+    def over_people(self, per_group: Floats) -> float:
+        """The sum over published people of a number per group."""
+        return dot(per_group, self.weights)
+
+    def coverage(self, column: int) -> Coverage:
+        """Which domain values each distinct region of a QI column stands for."""
+        if self._coverage is not None:
+            return self._coverage(column)
+        if isinstance(self.regions, Members):
+            raise InputError("a bucketized release publishes exact values, not regions")
+        if column not in self._covered:
+            self._covered[column] = cover(self.counts.quasi[column], self.regions.parts[column])
+        return self._covered[column]
+
+    def total(self, figures: list[Floats]) -> float:
+        """Sum over published people and QI columns of a figure per distinct region."""
+        if self._total is not None:
+            return self._total(figures)
+        if isinstance(self.regions, Members):
+            raise InputError("a bucketized release publishes exact values, not regions")
+        return sum(
+            self.over_people(figure.take(codes))
+            for figure, codes in zip(figures, self.regions.codes, strict=True)
+        )
+
+    @property
+    def exact(self) -> bool:
+        """Whether the release publishes the exact quasi-identifiers of its people."""
+        return isinstance(self._regions, Members)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The published groups' people by their value of the first sensitive attribute."""
+        pieces, value = self.pieces, first_values(self.counts)
+        kept = pieces.groups >= 0
+        return tally(
+            pieces.groups[kept],
+            value[pieces.tuples[kept]].astype(np.int64),
+            pieces.n[kept],
+            first_width(self.counts),
+        )
+
+
+def dot(one: Floats, other: Floats) -> float:
+    """The inner product without BLAS, whose threads cost more than they give on such lengths."""
+    return float(np.einsum("i,i->", one, other))
+
+
+def first_values(counts: Counts) -> Codes:
+    """Each tuple's code of the first sensitive attribute; a set of values is one code."""
+    return counts.values[0] if counts.sensitive else np.zeros(len(counts), dtype=np.int32)
+
+
+def first_width(counts: Counts) -> int:
+    """How many codes the first sensitive attribute has; 1 when there is none."""
+    if not counts.sensitive:
+        return 1
+    first = counts.sensitive[0]
+    return len(first.domain) if first.sets is None else len(first.sets)
+
+
+def tally(groups: Ints, values: Ints, n: Ints, width: int) -> Tally:
+    """Sum people by group and value."""
+    keys, inverse = np.unique(groups * width + values, return_inverse=True)
+    summed = np.bincount(inverse, weights=n, minlength=len(keys)).astype(np.int64)
+    group, value = np.divmod(keys, width)
+    return Tally(group, value, summed, width)
+
+
+def view_of(release: Release) -> View:
+    """The view of a release of ours; one read from a file has no original to compare with."""
+    origin = release.origin
+    if origin is None:
+        raise InputError(
+            "utility needs the original table: measure the release that anonymize returned"
+        )
+    table = origin.table
+    return View(
+        table.counts,
+        tuple(table.levels[domain.name] for domain in table.counts.quasi),
+        release.regions,
+        release.groups.sizes,
+        lambda: Pieces(origin.tuples, origin.groups, origin.n),
+        disjoint=release.disjoint,
+        covering=release.scheme in ("generalized", "bucketized"),
+    )

@@ -1,0 +1,76 @@
+"""`sf.anonymize` and `sf.generalize`: from a table and a policy to a release that satisfies it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.nodes import Judge
+from sfumato.criteria.base import Criterion
+from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
+from sfumato.policy.model import Policy
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+from sfumato.utility import utility_named
+
+
+def anonymize(table: Table, policy: Policy, *, seed: int = 0) -> Release:
+    """The most useful release the policy allows; `NoSafeRelease` when there is none."""
+    _check_people(table)
+    task = Task(
+        table, tuple(policy.require), utility_named(policy.utility), policy.suppression, seed
+    )
+    return (policy.anonymizer or Mondrian()).run(task)
+
+
+def generalize(
+    table: Table,
+    levels: Mapping[str, int] | Sequence[int],
+    require: Sequence[Criterion] = (),
+    suppression: float = 0.0,
+) -> Release:
+    """The release of one lattice node; groups that violate `require` are suppressed.
+
+    `levels` gives the hierarchy level of each quasi-identifier, by name (0 where not named) or in
+    the order of the schema.
+    """
+    _check_people(table)
+    names = [domain.name for domain in table.counts.quasi]
+    if isinstance(levels, Mapping):
+        for name in levels:
+            if name not in names:
+                raise InputError(
+                    f"levels: {name!r} is not a quasi-identifier; {did_you_mean(name, names)}"
+                )
+        chosen = tuple(levels.get(name, 0) for name in names)
+    else:
+        chosen = tuple(levels)
+    if len(chosen) != len(names):
+        raise InputError(f"{len(chosen)} levels given for {len(names)} quasi-identifiers")
+    for name, level in zip(names, chosen, strict=True):
+        height = table.levels[name].height
+        if not isinstance(level, int) or not 0 <= level < height:
+            raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {level!r}")
+    from sfumato.anonymizers.lattice_search import release_of
+
+    task = Task(table, tuple(require), suppression=suppression)
+    judge = Judge(task)
+    node = judge.judge_levels(chosen)
+    if not node.satisfied:
+        raise NoSafeRelease(
+            f"the node fails {node.why}: it would suppress {node.suppressed:,} of "
+            f"{judge.people:,} people, {judge.limit:,} allowed; choose a coarser node, allow more "
+            "suppression, or loosen the criterion"
+        )
+    return release_of(task, judge, chosen)
+
+
+def _check_people(table: Table) -> None:
+    if table.counts.spanning:
+        raise InputError(
+            "some people's rows differ in their quasi-identifiers, so merging groups would count "
+            "them more than once; make the quasi-identifiers the same on all rows of a person"
+        )
+    if not table.counts.quasi:
+        raise PolicyError("there is no quasi-identifier to generalize")

@@ -1,0 +1,563 @@
+"""The lattice search against exhaustion, Adult's golden nodes, and everything it must refuse."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.lattice_oracle import LatticeOracle
+
+import sfumato as sf
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.lattice import Lattice
+from sfumato.anonymizers.lattice_search import Found, judge_all, search_lattice
+from sfumato.anonymizers.nodes import Judge
+from sfumato.criteria.base import (
+    Bools,
+    Criterion,
+    GroupCriterion,
+    Measure,
+    ReleaseCriterion,
+    Verdict,
+    summarize,
+)
+from sfumato.datasets.adult import adult
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.utility import UTILITIES, utility_named
+from sfumato.utility.base import Utility
+from sfumato.workflow.anonymize import anonymize, generalize
+
+BUDGET = 1_000_000
+CHEAP = [name for name in UTILITIES if name != "classification"]  # that one trains a tree a node
+
+
+# -- criteria of the other closure kinds ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FewValues(GroupCriterion):
+    """At most m distinct values: merging two groups that hold may break it."""
+
+    name: ClassVar[str] = "few-values"
+    adversary: ClassVar[str] = "none"
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+
+    m: int
+
+    @property
+    def required(self) -> str:
+        return f"m ≤ {self.m}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        return summarize(groups, groups.distinct, "at_most"), groups.distinct <= self.m
+
+
+@dataclass(frozen=True)
+class SmallGroups(GroupCriterion):
+    """At most m people a group, whatever they have."""
+
+    name: ClassVar[str] = "small-groups"
+    adversary: ClassVar[str] = "none"
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    m: int
+
+    @property
+    def required(self) -> str:
+        return f"m ≤ {self.m}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        return summarize(groups, groups.sizes, "at_most"), groups.sizes <= self.m
+
+
+@dataclass(frozen=True)
+class FewGroups(ReleaseCriterion):
+    """At most m groups in all. Coarser nodes have fewer, unless fewer people are suppressed."""
+
+    name: ClassVar[str] = "few-groups"
+    adversary: ClassVar[str] = "none"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    m: int
+
+    @property
+    def required(self) -> str:
+        return f"groups ≤ {self.m}"
+
+    def measure(self, groups: Groups) -> Measure:
+        return summarize(groups, np.full(len(groups), len(groups)), "at_most")
+
+    def verdict(self, groups: Groups) -> Verdict:
+        status = "holds" if 0 < len(groups) <= self.m else "violated"
+        return Verdict(self.name, status, len(groups), self.required)
+
+    def start(self, groups: Groups) -> int:
+        return len(groups)
+
+    def split(self, state: int, parent: Groups, children: Groups) -> int | None:
+        total = state - len(parent) + len(children)
+        return total if total <= self.m else None
+
+
+# -- small tables ---------------------------------------------------------------------------------
+
+COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {
+    "age": ([21, 23, 26, 34, 37, 50, 70, None], pa.int64()),
+    "zip": (["11", "12", "21", "22", None], pa.string()),
+    "city": (["a", "b", "c", "d", None], pa.string()),
+    "sex": (["F", "M", None], pa.string()),
+    "born": ([dt.date(1978, 3, 1), dt.date(1979, 9, 9), dt.date(1983, 1, 1), None], pa.date32()),
+}
+HIERARCHIES = {
+    "age": sf.intervals([5, 10], top=50),
+    "zip": sf.mask(),
+    "city": sf.taxonomy({"a": "x", "b": "y", "c": "x", "d": "y", "e": "x"}),
+    "sex": sf.suppression(),
+    "born": sf.dates("year", "decade"),
+}
+DISEASES = ["flu", "gout", "cold", "hiv"]
+TABLES = 16
+
+
+@lru_cache(maxsize=TABLES)
+def small_table(seed: int) -> sf.Table:
+    """Three or four columns of two to five values, up to forty people, two sensitive columns."""
+    chance = Random(seed)
+    names = chance.sample(list(COLUMNS), chance.choice([3, 3, 4]))
+    if {"age", "born"} <= set(names) and len(names) == 4:
+        names.remove("born")  # keeps the lattice under a hundred nodes
+    domains = {
+        name: chance.sample(COLUMNS[name][0], min(chance.randint(2, 5), len(COLUMNS[name][0])))
+        for name in names
+    }
+    kinds = [
+        [
+            *(chance.choice(domains[name]) for name in names),
+            chance.choice(DISEASES),
+            chance.choice("pq"),
+        ]
+        for _ in range(chance.randint(4, 14))
+    ]
+    rows = [kind for kind in kinds for _ in range(chance.choice([1, 1, 2, 5]))]
+    types = [*(COLUMNS[name][1] for name in names), pa.string(), pa.string()]
+    arrays = [pa.array(list(c), t) for c, t in zip(zip(*rows, strict=True), types, strict=True)]
+    schema = sf.Schema(
+        quasi=names,
+        sensitive=["disease", "job"],
+        hierarchies={name: HIERARCHIES[name] for name in names},
+        domains={"disease": DISEASES},
+    )
+    return sf.read(pa.table(dict(zip([*names, "disease", "job"], arrays, strict=True))), schema)
+
+
+tables = st.integers(0, TABLES - 1).map(small_table)
+UPWARD = [sf.KAnonymity(k) for k in (2, 3, 5)] + [
+    sf.DistinctDiversity(2),
+    sf.DistinctDiversity(3, sensitive="disease"),
+]
+MERGING = [
+    sf.EntropyDiversity(1.5),
+    sf.EntropyDiversity(2, sensitive="disease"),
+    sf.RecursiveDiversity(2, 2),
+    sf.RecursiveDiversity(3, 3, sensitive="disease"),
+    sf.TCloseness(0.3),
+    sf.TCloseness(0.25, distance="ordered", sensitive="disease"),
+    sf.AlphaK(0.7, 3),
+    sf.BetaLikeness(1),
+    sf.DeltaDisclosure(1, sensitive="job"),
+]
+NEITHER: list[Criterion] = [FewValues(2), FewValues(3, sensitive="disease"), SmallGroups(8)]
+WHOLE: list[Criterion] = [FewGroups(1), FewGroups(3), FewGroups(6)]
+
+
+def some(*pools: list[Any]) -> st.SearchStrategy[list[Criterion]]:
+    """One criterion of each pool, and perhaps one that is upward closed."""
+    drawn = st.tuples(*(st.sampled_from(pool) for pool in pools))
+    return st.tuples(drawn, st.lists(st.sampled_from(UPWARD), max_size=1)).map(
+        lambda pair: [*pair[0], *pair[1]]
+    )
+
+
+KINDS = {
+    "upward closed": some(UPWARD),
+    "merge closed": some(MERGING),
+    "not closed": some(NEITHER),
+    "of the release": some(WHOLE),
+    "mixed": some(MERGING, NEITHER) | some(MERGING, WHOLE) | some(MERGING, MERGING),
+}
+
+
+def search(
+    table: sf.Table,
+    require: list[Criterion],
+    suppression: float = 0.0,
+    utility: str = "loss",
+    budget: int = BUDGET,
+) -> Found:
+    task = Task(table, tuple(require), utility_named(utility), suppression)
+    return search_lattice(Judge(task), budget)
+
+
+def check_found(found: Found, oracle: LatticeOracle, utility: Utility) -> None:
+    """The best and the minimal nodes are the oracle's, and so is all that was measured."""
+    assert found.exact
+    assert set(found.minimal) == oracle.minimal
+    for node in found.nodes:
+        judged = oracle.nodes[node.levels]
+        assert node.satisfied == judged.satisfied
+        if node.satisfied:
+            assert node.groups == len(judged.kept)
+            assert node.suppressed == len(judged.suppressed)
+            assert node.cost == pytest.approx(oracle.cost(node.levels, utility))
+    costs = {levels: oracle.cost(levels, utility) for levels in oracle.safe}
+    assert (found.best is None) == (not costs)
+    if found.best is not None:
+        least = min(costs.values())
+        ties = [levels for levels, cost in costs.items() if cost <= least + 1e-12]
+        assert costs[found.best.levels] == pytest.approx(least, rel=1e-12, abs=1e-12)
+        # Of equals the one that suppresses fewer people, then the finer one.
+        if len(ties) > 1:
+            fewest = min(len(oracle.nodes[levels].suppressed) for levels in ties)
+            assert found.best.suppressed == fewest or found.best.levels not in ties
+
+
+@pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_the_best_node_is_that_of_exhaustive_search(kind: str, suppression: float, data) -> None:
+    table, require = data.draw(tables), data.draw(KINDS[kind])
+    oracle = LatticeOracle(table, require, suppression)
+    for name in CHEAP:
+        check_found(search(table, require, suppression, name), oracle, utility_named(name))
+
+
+@settings(max_examples=4)
+@given(table=tables, require=KINDS["merge closed"])
+def test_the_best_node_for_a_classifier(table: sf.Table, require: list[Criterion]) -> None:
+    utility = utility_named("classification")
+    oracle = LatticeOracle(table, require, 0.1)
+    check_found(search(table, require, 0.1, utility.name), oracle, utility)
+
+
+@pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
+@settings(max_examples=10)
+@given(table=tables, require=st.one_of(*KINDS.values()))
+def test_judging_every_node_is_exhaustive_search(
+    table: sf.Table, suppression: float, require: list[Criterion]
+) -> None:
+    """What the benchmarks take for the exhaustive way; also, no bound exceeds its cost."""
+    oracle = LatticeOracle(table, require, suppression)
+    judge = Judge(Task(table, tuple(require), suppression=suppression))
+    nodes = judge_all(judge)
+    assert {node.levels for node in nodes} == oracle.nodes.keys()
+    for node in nodes:
+        judged = oracle.nodes[node.levels]
+        assert node.satisfied == judged.satisfied
+        assert node.suppressed == len(judged.suppressed)
+        if node.satisfied:
+            assert node.cost >= judge.least_cost(node.levels) - 1e-12
+            if not judged.suppressed:
+                assert node.cost == pytest.approx(judge.least_cost(node.levels))
+
+
+def test_a_failure_that_another_criterion_shares_in_is_not_inherited() -> None:
+    """Groups over the size allowed and homogeneous ones are too many together, but only here."""
+    held = {"1": "abab", "2": "abab", "3": "aaaa", "4": "abab"}
+    rows = [(label, value) for label, values in held.items() for value in values]
+    columns = dict(zip(("x", "ill"), map(list, zip(*rows, strict=True)), strict=True))
+    schema = sf.Schema(
+        quasi=["x"],
+        sensitive="ill",
+        domains={"x": "categorical"},
+        hierarchies={"x": sf.taxonomy({"1": "p", "2": "p", "3": "q", "4": "r"})},
+    )
+    table = sf.read(pa.table(columns), schema)
+    require: list[Criterion] = [SmallGroups(5), sf.DistinctDiversity(2)]
+    assert LatticeOracle(table, require, 0.5).safe == [(0,)]
+    best = search(table, require, 0.5).best
+    assert best is not None
+    assert best.levels == (0,)
+
+
+@pytest.mark.parametrize("utility", ["loss", "query-error"])
+def test_a_release_of_nobody_is_never_the_best(utility: str) -> None:
+    require: list[Criterion] = [sf.DistinctDiversity(3, sensitive="disease")]
+    table = small_table(4)
+    oracle = LatticeOracle(table, require, 1.0)
+    assert any(not node.kept for node in oracle.nodes.values())
+    check_found(search(table, require, 1.0, utility), oracle, utility_named(utility))
+
+
+# -- other tables ---------------------------------------------------------------------------------
+
+
+def test_people_with_several_values_each() -> None:
+    values = [["a"], ["a", "b"], ["b", "c"], ["c"], ["a"], ["b"], ["a", "c"], ["c", "b"], ["a"]]
+    ages = [21, 22, 26, 27, 31, 32, 36, 37, 21]
+    table = sf.read(
+        pa.table({"age": ages, "sex": list("FMFMFMFMF"), "ill": values}),
+        sf.Schema(
+            quasi=["age", "sex"], sensitive="ill", hierarchies={"age": sf.intervals([5, 10])}
+        ),
+    )
+    for require in ([sf.KAnonymity(2)], [sf.AlphaK(0.6, 2)], [sf.AlphaK(0.5, 1), FewGroups(3)]):
+        for suppression in (0, 0.3):
+            oracle = LatticeOracle(table, require, suppression)
+            assert oracle.safe
+            for name in CHEAP:
+                check_found(search(table, require, suppression, name), oracle, utility_named(name))
+
+
+def test_a_table_without_a_sensitive_column_and_with_survey_weights() -> None:
+    rows = {"age": [21, 22, 26, 27, 31, 38], "w": [1.0, 9.0, 2.0, 2.5, 0.5, 3.0]}
+    table = sf.read(
+        pa.table(rows),
+        sf.Schema(quasi=["age"], weight="w", hierarchies={"age": sf.intervals([5, 10])}),
+    )
+    require: list[Criterion]
+    for require in ([sf.KAnonymity(2)], [sf.KMap(4, "weights")], [sf.KMap(6, "weights")]):
+        for suppression in (0, 0.2):
+            oracle = LatticeOracle(table, require, suppression)
+            assert oracle.safe
+            check_found(search(table, require, suppression), oracle, utility_named("loss"))
+
+
+def test_a_table_of_one_person() -> None:
+    table = sf.read(
+        pa.table({"age": [30], "ill": ["flu"]}), sf.Schema(quasi=["age"], sensitive="ill")
+    )
+    release = Lattice().run(Task(table, (sf.KAnonymity(1),)))
+    assert release.regions.describe(0) == {"age": "30"}
+
+
+# -- the release of a node ------------------------------------------------------------------------
+
+
+def published(release: Release) -> dict[tuple[str, ...], list[str]]:
+    """The groups a reader finds in what is handed out, with their diseases."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    names = release.regions.columns
+    for row in release.tables()["data"].to_pylist():
+        key = tuple("(missing)" if row[name] is None else str(row[name]) for name in names)
+        found.setdefault(key, []).append(row["disease"])
+    return {key: sorted(values) for key, values in found.items()}
+
+
+def by_hand(oracle: LatticeOracle, levels: tuple[int, ...]) -> dict[tuple[str, ...], list[str]]:
+    values = oracle.table.counts.sensitive[0].domain.values
+    return {
+        tuple(region.text for region in key): sorted(
+            str(values[code]) for person in group for code in person.values[0]
+        )
+        for key, group in oracle.nodes[levels].kept.items()
+    }
+
+
+@settings(max_examples=30)
+@given(table=tables, require=KINDS["merge closed"], suppression=st.sampled_from([0, 0.1, 0.5]))
+def test_what_is_handed_out_is_the_best_node(
+    table: sf.Table, require: list[Criterion], suppression: float
+) -> None:
+    oracle = LatticeOracle(table, require, suppression)
+    task = Task(table, tuple(require), suppression=suppression)
+    if not oracle.safe:
+        with pytest.raises(sf.NoSafeRelease):
+            Lattice().run(task)
+        return
+    release = Lattice().run(task)
+    assert release.origin is not None
+    search = release.origin.search
+    assert search is not None
+    found = search["found"]
+    assert search["levels"] == dict(zip(found.columns, found.best.levels, strict=True))
+    assert found.heights == oracle.heights
+    assert published(release) == by_hand(oracle, found.best.levels)
+    assert release.suppressed == len(oracle.nodes[found.best.levels].suppressed)
+    assert release.disjoint
+
+
+@settings(max_examples=30)
+@given(table=tables, require=KINDS["upward closed"], data=st.data())
+def test_generalize_gives_the_release_of_one_node(table: sf.Table, require, data) -> None:
+    oracle = LatticeOracle(table, require, 0.5)
+    levels = data.draw(st.sampled_from(sorted(oracle.nodes)))
+    named = dict(zip((domain.name for domain in table.counts.quasi), levels, strict=True))
+    if oracle.nodes[levels].satisfied:
+        release = generalize(table, named, require, 0.5)
+        assert published(release) == by_hand(oracle, levels)
+    else:
+        with pytest.raises(sf.NoSafeRelease, match=r"the node fails .* of .* people, .* allowed"):
+            generalize(table, levels, require, 0.5)
+
+
+def test_generalize_without_criteria_suppresses_nobody() -> None:
+    table = small_table(1)
+    release = generalize(table, {})
+    assert release.suppressed == 0
+    assert release.people == table.people
+    assert len(release.groups) == len({tuple(codes) for codes in table.counts.codes.T})
+
+
+# -- above the budget -----------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(table=tables, require=KINDS["merge closed"], budget=st.integers(1, 30))
+def test_above_the_budget_the_search_is_heuristic_and_says_so(
+    table: sf.Table, require: list[Criterion], budget: int
+) -> None:
+    exact = search(table, require, 0.1)
+    found = search(table, require, 0.1, budget=budget)
+    assert found.exact == (budget >= math.prod(exact.heights))
+    if found.exact:
+        assert found.best == exact.best
+        return
+    assert len(found.nodes) <= budget
+    assert len({node.levels for node in found.nodes}) == len(found.nodes)
+    if found.best is not None:
+        assert exact.best is not None
+        assert found.best.cost >= exact.best.cost - 1e-12
+        task = Task(table, tuple(require), suppression=0.1)
+        release = Lattice(budget).run(task)
+        assert release.origin.search["found"].exact is False  # type: ignore[union-attr, index]
+        assert sf.audit(release, require).holds
+
+
+def test_the_heuristic_refines_the_top() -> None:
+    """With half of the nodes it gets from `*` to something better."""
+    table, require = small_table(1), [sf.KAnonymity(2)]
+    total = math.prod(search(table, require).heights)
+    found = search(table, require, budget=total // 2)
+    assert not found.exact
+    assert found.best is not None
+    assert found.best.cost < 1
+
+
+# -- Adult ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def adults(data_folder: Path) -> sf.Table:
+    return sf.read(*adult(data_folder))
+
+
+FINE, BEST = (0, 4, 1, 2, 3, 2, 0, 0), (0, 3, 0, 2, 2, 1, 1, 0)
+
+
+def test_adult_has_a_5_anonymous_node_of_26_groups(adults: sf.Table) -> None:
+    release = generalize(adults, FINE, [sf.KAnonymity(5)])
+    assert (len(release.groups), release.suppressed, release.people) == (26, 0, 30_162)
+    assert release.groups.sizes.min() >= 5
+
+
+def test_adult_has_a_node_of_222_groups_with_506_suppressed(adults: sf.Table) -> None:
+    release = generalize(adults, BEST, [sf.KAnonymity(5)], 0.02)
+    assert (len(release.groups), release.suppressed) == (222, 506)
+    with pytest.raises(sf.NoSafeRelease, match=r"suppress 506 of 30,162 people, 301 allowed"):
+        generalize(adults, BEST, [sf.KAnonymity(5)], 0.01)
+
+
+def test_adult_costs_least_at_that_node(adults: sf.Table) -> None:
+    release = anonymize(adults, sf.Policy([sf.KAnonymity(5)], Lattice(), "loss", 0.02))
+    found = release.origin.search["found"]  # type: ignore[union-attr, index]
+    assert math.prod(found.heights) == 4_320
+    assert found.exact
+    assert found.best.levels == BEST
+    assert (len(release.groups), release.suppressed) == (222, 506)
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def test_nothing_safe_names_the_criterion_and_the_nearest_miss() -> None:
+    table = small_table(1)
+    for suppression in (0, 0.3):
+        policy = sf.Policy(
+            [sf.KAnonymity(2), sf.EntropyDiversity(9, sensitive="disease")],
+            Lattice(),
+            suppression=suppression,
+        )
+        with pytest.raises(sf.NoSafeRelease, match="entropy-diversity, required l ≥ 9") as told:
+            anonymize(table, policy)
+        assert "nearest any release came is" in str(told.value)
+        assert "loosen" in str(told.value)
+    with pytest.raises(
+        sf.NoSafeRelease, match=rf"k-anonymity, required k ≥ 500; .* came is {table.people} "
+    ):
+        anonymize(table, sf.Policy([sf.KAnonymity(500)], Lattice()))
+
+
+def test_nothing_safe_tells_how_many_would_have_to_go() -> None:
+    """The top alone holds by both; together the finer nodes fail and the top has one group."""
+    table = small_table(1)
+    require = [SmallGroups(table.people - 1), sf.KAnonymity(table.people - 1)]
+    with pytest.raises(sf.NoSafeRelease, match="small-groups|k-anonymity"):
+        anonymize(table, sf.Policy(require, Lattice(), suppression=0.1))
+
+
+def test_a_utility_that_does_not_apply_is_what_the_error_is_about() -> None:
+    table = sf.read(pa.table({"age": [1, 2, 3, 4]}), sf.Schema(quasi=["age"]))
+    with pytest.raises(sf.SfumatoError, match="classification"):
+        anonymize(table, sf.Policy([sf.KAnonymity(2)], Lattice(), "classification"))
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
+def test_suppression_is_a_share(share: float) -> None:
+    with pytest.raises(sf.PolicyError, match="suppression = .* from 0 to 1"):
+        Task(small_table(1), (sf.KAnonymity(2),), suppression=share)
+    with pytest.raises(sf.PolicyError, match="suppression"):
+        generalize(small_table(1), {}, [sf.KAnonymity(2)], share)
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2.5, "many"])
+def test_the_budget_is_a_whole_number(budget: object) -> None:
+    with pytest.raises(sf.PolicyError, match="lattice: budget"):
+        Lattice(budget)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"agee": 1}, "'agee' is not a quasi-identifier; did you mean 'age'"),
+        ({"age": 4}, "'age' has levels 0 to 3, not 4"),
+        ({"age": -1}, "'age' has levels 0 to 3, not -1"),
+        ({"age": 1.0}, "'age' has levels 0 to 3, not 1.0"),
+        ({"age": "1"}, "'age' has levels 0 to 3, not '1'"),
+        ((1,), "1 levels given for 2 quasi-identifiers"),
+        ((1, 1, 1), "3 levels given for 2 quasi-identifiers"),
+    ],
+)
+def test_wrong_levels_are_refused(levels: Any, words: str) -> None:
+    table = sf.read(
+        pa.table({"age": [1, 2], "sex": ["F", "M"]}),
+        sf.Schema(quasi=["age", "sex"], hierarchies={"age": sf.intervals([5, 10])}),
+    )
+    with pytest.raises(sf.InputError, match=words):
+        generalize(table, levels)
+
+
+def test_people_whose_rows_differ_in_their_qis_are_refused() -> None:
+    rows = pa.table({"who": [1, 1, 2], "age": [30, 31, 30], "ill": ["a", "b", "a"]})
+    table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="ill", person="who"))
+    words = "differ in their quasi-identifiers"
+    with pytest.raises(sf.InputError, match=words):
+        generalize(table, {})
+    with pytest.raises(sf.InputError, match=words):
+        anonymize(table, sf.Policy([sf.KAnonymity(1)], Lattice()))

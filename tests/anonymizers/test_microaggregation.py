@@ -1,0 +1,379 @@
+"""Microaggregation: MDAV against a plain reading of the paper, centroids by hand, criteria kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.mdav_oracle import mdav_oracle
+
+import sfumato as sf
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mdav import mdav, nearest_others
+from sfumato.anonymizers.microaggregation import Microaggregation
+from sfumato.criteria.base import (
+    Bools,
+    Criterion,
+    GroupCriterion,
+    Measure,
+    ReleaseCriterion,
+    Verdict,
+    summarize,
+)
+from sfumato.datasets.census import census, census_schema
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+
+
+def aggregate(table: sf.Table, k: int, *require: Criterion, seed: int = 0, **more) -> Release:
+    return Microaggregation(k, **more).run(Task(table, require, seed=seed))
+
+
+def one_group(*, ordered: list[str] | None = None, **columns: list[Any]) -> dict[str, str]:
+    """What a single group of everybody publishes."""
+    domains = {"level": ordered} if ordered else {}
+    table = sf.read(pa.table(columns), sf.Schema(quasi=list(columns), domains=domains))
+    return aggregate(table, table.people).regions.describe(0)
+
+
+def clusters_of(cluster: np.ndarray) -> list[list[int]]:
+    return [np.flatnonzero(cluster == c).tolist() for c in range(cluster.max() + 1)]
+
+
+grid = st.integers(1, 3).flatmap(
+    lambda width: st.lists(st.tuples(*[st.integers(-3, 3)] * width), min_size=1, max_size=40)
+)
+places = st.integers(1, 4).flatmap(
+    lambda width: st.lists(
+        st.tuples(*[st.floats(-4, 4, width=16)] * width), min_size=1, max_size=40
+    )
+)
+
+
+@given(st.one_of(grid, places), st.integers(1, 6))
+def test_mdav_is_the_paper_s(points: list[tuple[float, ...]], k: int) -> None:
+    if len(points) < k:
+        points = points * k
+    found = mdav(np.array(points, dtype=np.float64).T, k)
+    expected = mdav_oracle(points, k)
+    assert clusters_of(found) == [sorted(cluster) for cluster in expected]
+    sizes = np.bincount(found)
+    assert (sizes[:-1] == k).all()
+    assert k <= sizes[-1] < 2 * k
+
+
+def test_mdav_over_several_blocks_is_the_paper_s() -> None:
+    points = np.random.default_rng(3).integers(-6, 7, (3, 5_000)).astype(np.float64)
+    found = mdav(points, 500)
+    expected = mdav_oracle(points.T.tolist(), 500)
+    assert clusters_of(found) == [sorted(cluster) for cluster in expected]
+
+
+def test_mdav_leaves_its_points_alone() -> None:
+    points = np.random.default_rng(0).random((2, 50))
+    before = points.copy()
+    mdav(points, 5)
+    assert (points == before).all()
+
+
+def test_the_nearest_other_is_never_oneself_and_the_first_of_equals() -> None:
+    partner, gap = nearest_others(np.array([[0.0, 3.0, 0.0, 1.5]]), np.array([0, 1, 3]))
+    assert partner.tolist() == [2, 3, 0]
+    assert gap.tolist() == [0.0, 2.25, 2.25]
+
+
+@settings(max_examples=50)  # each reads a table
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.integers(20, 24)),
+            st.sampled_from(["a", "b", "c"]),
+            st.sampled_from(["flu", "cold", "gout"]),
+        ),
+        min_size=6,
+        max_size=40,
+    ),
+    st.integers(2, 6),
+    st.integers(0, 3),
+)
+def test_everybody_is_in_one_group_of_at_least_k(rows: list[Any], k: int, seed: int) -> None:
+    age, place, disease = (list(column) for column in zip(*rows, strict=True))
+    table = sf.read(
+        pa.table({"age": pa.array(age, pa.int64()), "zip": place, "disease": disease}),
+        sf.Schema(quasi=["age", "zip"], sensitive="disease"),
+    )
+    try:
+        release = aggregate(table, k, sf.DistinctDiversity(2), seed=seed)
+    except sf.NoSafeRelease as told:
+        assert len(set(disease)) == 1
+        assert "distinct-diversity" in str(told)  # noqa: PT017 (both outcomes are right)
+        return
+    assert release.scheme == "microaggregated"
+    assert release.suppressed == 0
+    origin = release.origin
+    assert origin is not None
+    summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
+    assert (summed == table.counts.n).all()
+    sizes = np.bincount(origin.groups, weights=origin.n)
+    assert (sizes == release.groups.sizes).all()
+    assert sizes.min() >= k
+    shown = [tuple(release.regions.describe(g).items()) for g in range(len(release.groups))]
+    assert len(set(shown)) == len(shown)
+    assert release.disjoint
+    assert release.regions.disjoint()
+    assert sf.audit(release, [sf.KAnonymity(k), sf.DistinctDiversity(2)]).holds
+
+
+def test_two_heaps_of_people_are_two_groups() -> None:
+    ages = [20, 21, 22, 60, 61, 62]
+    table = sf.read(
+        pa.table({"age": ages, "disease": list("abcabc")}),
+        sf.Schema(quasi=["age"], sensitive="disease"),
+    )
+    release = aggregate(table, 3, sf.KAnonymity(3))
+    assert [release.regions.describe(g) for g in range(2)] == [{"age": "21"}, {"age": "61"}]
+    assert release.groups.counts_of(0) == {"a": 1, "b": 1, "c": 1}
+    origin = release.origin
+    assert origin is not None
+    assert origin.search is not None
+    assert origin.search["centre"] == {"age": 41.0}
+    assert origin.search["scale"]["age"] == pytest.approx(np.std(ages))
+    assert origin.search["missing"]["age"] == pytest.approx(62 + np.std(ages))
+
+
+def test_numbers_are_published_as_a_mean_of_six_digits() -> None:
+    assert one_group(x=[1, 2, 2]) == {"x": "1.66667"}
+    assert one_group(x=[1234567, 1234568]) == {"x": "1234570"}
+    assert one_group(x=[0.1, 0.2]) == {"x": "0.15"}
+    assert one_group(x=[7, 7, 7]) == {"x": "7"}
+
+
+def test_dates_and_ordered_values_are_published_as_a_value_somebody_has() -> None:
+    day = dt.date(2020, 1, 1)
+    days = [day, day + dt.timedelta(days=1), dt.date(2024, 5, 5)]
+    assert one_group(born=days) == {"born": "2020-01-02"}
+    assert one_group(born=[*days, dt.date(2024, 5, 6)]) == {"born": "2020-01-02"}  # lower of two
+    levels = ["none", "school", "college"]
+    assert one_group(level=["none", "college", "college"], ordered=levels) == {"level": "college"}
+    assert one_group(level=["none", "college"], ordered=levels) == {"level": "none"}
+
+
+def test_categories_and_truth_values_are_published_as_the_most_frequent() -> None:
+    assert one_group(job=["cook", "smith", "smith"]) == {"job": "smith"}
+    assert one_group(job=["smith", "cook"]) == {"job": "cook"}  # of equals the first in the domain
+    assert one_group(member=[True, False, True]) == {"member": "true"}
+    assert one_group(member=[True, False]) == {"member": "false"}
+
+
+def test_null_is_published_where_most_have_no_value() -> None:
+    day = dt.date(2020, 1, 1)
+    levels = ["none", "school"]
+    assert one_group(x=[None, 4, 5]) == {"x": "4.5"}
+    assert one_group(x=[None, 4]) == {"x": "4"}
+    assert one_group(x=[None, None, 4]) == {"x": "(missing)"}
+    assert one_group(born=[None, day, day]) == {"born": "2020-01-01"}
+    assert one_group(born=[None, None, day]) == {"born": "(missing)"}
+    assert one_group(level=[None, "school"], ordered=levels) == {"level": "school"}
+    assert one_group(level=[None, None, "none"], ordered=levels) == {"level": "(missing)"}
+    assert one_group(job=[None, None, "cook"]) == {"job": "(missing)"}
+    assert one_group(job=[None, "cook"]) == {"job": "cook"}
+    assert one_group(x=[None, None], job=["a", "b"]) == {"x": "(missing)", "job": "a"}
+
+
+def test_people_without_a_value_lie_beyond_the_largest() -> None:
+    table = sf.read(pa.table({"x": [None, None, 1, 2, 9, 10]}), sf.Schema(quasi=["x"]))
+    release = aggregate(table, 2)
+    shown = {release.regions.describe(g)["x"] for g in range(len(release.groups))}
+    assert shown == {"1.5", "9.5", "(missing)"}
+
+
+def test_one_value_of_several_columns_does_not_matter() -> None:
+    table = sf.read(
+        pa.table({"x": [1, 2, 8, 9], "y": [0.1] * 4, "z": [None] * 4}),
+        sf.Schema(quasi=["x", "y", "z"]),
+    )
+    release = aggregate(table, 2)
+    assert [release.regions.describe(g)["x"] for g in range(2)] == ["1.5", "8.5"]
+
+
+def test_chosen_columns_decide_who_is_near_and_all_are_published() -> None:
+    table = sf.read(
+        pa.table({"x": [1, 2, 8, 9], "y": [0, 100, 0, 100]}), sf.Schema(quasi=["x", "y"])
+    )
+    by_x, by_y = (aggregate(table, 2, columns=name) for name in ("x", ["y"]))
+    assert [by_x.regions.describe(g) for g in range(2)] == [
+        {"x": "1.5", "y": "50"},
+        {"x": "8.5", "y": "50"},
+    ]
+    assert [by_y.regions.describe(g)["y"] for g in range(2)] == ["0", "100"]
+    with pytest.raises(sf.PolicyError, match="'w' is not a quasi-identifier"):
+        aggregate(table, 2, columns=["w"])
+    with pytest.raises(sf.PolicyError, match="columns is empty"):
+        Microaggregation(2, columns=[])
+
+
+def test_groups_with_equal_centroids_are_one_before_they_are_judged() -> None:
+    table = sf.read(
+        pa.table({"x": [5] * 12, "s": ["a"] * 6 + ["b"] * 6}), sf.Schema(quasi=["x"], sensitive="s")
+    )
+    release = aggregate(table, 3, sf.EntropyDiversity(2))
+    assert release.groups.sizes.tolist() == [12]
+
+
+@pytest.fixture(scope="module")
+def people() -> sf.Table:
+    return sf.read(census(3_000), census_schema())
+
+
+@pytest.mark.parametrize(
+    "require",
+    [
+        [sf.DistinctDiversity(3)],
+        [sf.TCloseness(0.35)],
+        [sf.EntropyDiversity(3), sf.KAnonymity(8), sf.BetaLikeness(6)],
+        [sf.RecursiveDiversity(2, 3), sf.AlphaK(0.4, 5)],
+    ],
+    ids=str,
+)
+def test_further_criteria_are_kept(people: sf.Table, require: list[Criterion]) -> None:
+    release = aggregate(people, 5, *require)
+    assert len(release.groups) > 1
+    assert sf.audit(release, [*require, sf.KAnonymity(5)]).holds
+    assert not sf.audit(aggregate(people, 5), require).holds
+
+
+def test_same_seed_same_release(people: sf.Table) -> None:
+    first, again, other = (aggregate(people, 5, seed=seed) for seed in (1, 1, 2))
+    assert first.origin is not None
+    assert again.origin is not None
+    assert (first.regions.codes == again.regions.codes).all()
+    assert (first.origin.groups == again.origin.groups).all()
+    assert first.regions.codes.shape != other.regions.codes.shape or (
+        (first.groups.dense() != other.groups.dense()).any()
+    )
+
+
+def test_every_sensitive_column_is_kept() -> None:
+    table = sf.read(census(1_500), census_schema(income=True))
+    release = aggregate(table, 4, sf.DistinctDiversity(3))
+    assert release.groups_for("disease").distinct.min() >= 3
+    assert release.groups_for("income").distinct.min() >= 3
+
+
+def test_people_with_several_values_count_once() -> None:
+    table = sf.read(
+        pa.table({"x": [1, 2, 3, 4], "s": [["a"], ["a", "b"], ["b"], ["a"]]}),
+        sf.Schema(quasi=["x"], sensitive="s"),
+    )
+    release = aggregate(table, 2, sf.AlphaK(1.0, 2))
+    assert release.groups.sizes.tolist() == [2, 2]
+
+
+def test_a_counted_table_is_split_into_people() -> None:
+    table = sf.read(pa.table({"x": [1, 9], "n": [10, 11]}), sf.Schema(quasi=["x"], count="n"))
+    release = aggregate(table, 5)
+    assert release.people == 21
+    assert Counter(release.groups.sizes.tolist()).keys() <= set(range(5, 22))
+
+
+def test_impossible_demands_are_told_at_once() -> None:
+    table = sf.read(
+        pa.table({"x": range(20), "s": ["a"] * 20}), sf.Schema(quasi=["x"], sensitive="s")
+    )
+    with pytest.raises(sf.NoSafeRelease, match=r"distinct-diversity, required l ≥ 2.*came is 1"):
+        aggregate(table, 5, sf.DistinctDiversity(2))
+    with pytest.raises(sf.NoSafeRelease, match=r"k ≥ 21.*came is 20"):
+        aggregate(table, 21)
+    with pytest.raises(sf.NoSafeRelease, match="no order"):
+        aggregate(table, 5, sf.TCloseness(0.5, distance="ordered"))
+
+
+@dataclass(frozen=True)
+class AtMost(GroupCriterion):
+    """A made-up criterion that merging can break: a group has at most so many people, or all."""
+
+    name: ClassVar[str] = "at-most"
+    adversary: ClassVar[str] = "nobody"
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    allowed: tuple[int, ...]
+
+    @property
+    def required(self) -> str:
+        return f"size in {self.allowed}"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        return summarize(groups, groups.sizes, "at_most"), np.isin(groups.sizes, self.allowed)
+
+
+def test_a_criterion_that_merging_breaks_is_kept_or_refused() -> None:
+    table = sf.read(pa.table({"x": [1, 2, 3, 10, 11, 12, 30, 31, 32]}), sf.Schema(quasi=["x"]))
+    assert aggregate(table, 3, AtMost((3,))).groups.sizes.tolist() == [3, 3, 3]
+    assert sorted(aggregate(table, 3, AtMost((6, 9))).groups.sizes.tolist()) in ([9], [3, 6])
+    with pytest.raises(sf.NoSafeRelease, match="at-most"):
+        aggregate(table, 3, AtMost((4,)))
+
+
+@dataclass(frozen=True)
+class AtLeastGroups(ReleaseCriterion):
+    """A made-up criterion on the whole release."""
+
+    name: ClassVar[str] = "at-least-groups"
+    adversary: ClassVar[str] = "nobody"
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    least: int
+
+    @property
+    def required(self) -> str:
+        return f"groups ≥ {self.least}"
+
+    def measure(self, groups: Groups) -> Measure:
+        return summarize(groups, np.full(len(groups), len(groups)), "at_least")
+
+    def verdict(self, groups: Groups) -> Verdict:
+        status = "holds" if len(groups) >= self.least else "violated"
+        return Verdict(self.name, status, len(groups), self.required)
+
+    def start(self, groups: Groups) -> None:
+        return None
+
+    def split(self, state: Any, parent: Groups, children: Groups) -> None:
+        return None
+
+
+def test_a_criterion_on_the_whole_release_has_the_last_word() -> None:
+    table = sf.read(pa.table({"x": [1, 2, 8, 9]}), sf.Schema(quasi=["x"]))
+    assert len(aggregate(table, 2, AtLeastGroups(2)).groups) == 2
+    with pytest.raises(sf.NoSafeRelease, match=r"groups ≥ 3.*came is 2"):
+        aggregate(table, 2, AtLeastGroups(3))
+
+
+def test_too_many_people_are_refused_in_one_line() -> None:
+    table = sf.read(pa.table({"x": [1, 2], "n": [200_000, 1]}), sf.Schema(quasi=["x"], count="n"))
+    with pytest.raises(sf.ResourceError, match=r"200,001 people .*use mondrian") as told:
+        aggregate(table, 5)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("numbers", [[1.0, float("inf")], [1e308, -1e308], [0.0, 5e-324]])
+def test_numbers_without_a_distance_are_refused(numbers: list[float]) -> None:
+    with pytest.raises(sf.InputError, match="'x' holds numbers"):
+        aggregate(sf.read(pa.table({"x": numbers}), sf.Schema(quasi=["x"])), 2)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, True, "3"])
+def test_k_must_be_a_whole_number(k: object) -> None:
+    with pytest.raises(sf.PolicyError, match="microaggregation: k"):
+        Microaggregation(k)  # type: ignore[arg-type]

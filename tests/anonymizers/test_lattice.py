@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -163,7 +163,9 @@ def small_table(seed: int) -> sf.Table:
         hierarchies={name: HIERARCHIES[name] for name in names},
         domains={"disease": DISEASES},
     )
-    return sf.read(pa.table(dict(zip([*names, "disease", "job"], arrays, strict=True))), schema)
+    table = sf.read(pa.table(dict(zip([*names, "disease", "job"], arrays, strict=True))), schema)
+    # Nothing here goes back to the rows; a kept connection for each table would pile up.
+    return replace(table, engine=cast(Any, None))
 
 
 tables = st.integers(0, TABLES - 1).map(small_table)
@@ -226,15 +228,17 @@ def check_found(found: Found, oracle: LatticeOracle, utility: Utility) -> None:
             assert node.suppressed == len(judged.suppressed)
             assert node.cost == pytest.approx(oracle.cost(node.levels, utility))
     costs = {levels: oracle.cost(levels, utility) for levels in oracle.safe}
-    assert (found.best is None) == (not costs)
-    if found.best is not None:
-        least = min(costs.values())
-        ties = [levels for levels, cost in costs.items() if cost <= least + 1e-12]
-        assert costs[found.best.levels] == pytest.approx(least, rel=1e-12, abs=1e-12)
-        # Of equals the one that suppresses fewer people, then the finer one.
-        if len(ties) > 1:
-            fewest = min(len(oracle.nodes[levels].suppressed) for levels in ties)
-            assert found.best.suppressed == fewest or found.best.levels not in ties
+    if not costs:
+        assert found.best is None
+        return
+    assert found.best is not None
+    assert costs[found.best.levels] == pytest.approx(min(costs.values()), rel=1e-12, abs=1e-12)
+    if utility.name in ("discernibility", "average-group-size"):  # exact, so ties are ties
+
+        def preference(levels: tuple[int, ...]) -> tuple[float, int, int, tuple[int, ...]]:
+            return costs[levels], len(oracle.nodes[levels].suppressed), sum(levels), levels
+
+        assert found.best.levels == min(costs, key=preference)
 
 
 @pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
@@ -317,7 +321,7 @@ def test_people_with_several_values_each() -> None:
             quasi=["age", "sex"], sensitive="ill", hierarchies={"age": sf.intervals([5, 10])}
         ),
     )
-    for require in ([sf.KAnonymity(2)], [sf.AlphaK(0.6, 2)], [sf.AlphaK(0.5, 1), FewGroups(3)]):
+    for require in ([sf.KAnonymity(2)], [sf.AlphaK(0.6, 2)], [sf.AlphaK(0.6, 1), FewGroups(3)]):
         for suppression in (0, 0.3):
             oracle = LatticeOracle(table, require, suppression)
             assert oracle.safe
@@ -504,14 +508,6 @@ def test_nothing_safe_names_the_criterion_and_the_nearest_miss() -> None:
         anonymize(table, sf.Policy([sf.KAnonymity(500)], Lattice()))
 
 
-def test_nothing_safe_tells_how_many_would_have_to_go() -> None:
-    """The top alone holds by both; together the finer nodes fail and the top has one group."""
-    table = small_table(1)
-    require = [SmallGroups(table.people - 1), sf.KAnonymity(table.people - 1)]
-    with pytest.raises(sf.NoSafeRelease, match="small-groups|k-anonymity"):
-        anonymize(table, sf.Policy(require, Lattice(), suppression=0.1))
-
-
 def test_a_utility_that_does_not_apply_is_what_the_error_is_about() -> None:
     table = sf.read(pa.table({"age": [1, 2, 3, 4]}), sf.Schema(quasi=["age"]))
     with pytest.raises(sf.SfumatoError, match="classification"):
@@ -520,7 +516,7 @@ def test_a_utility_that_does_not_apply_is_what_the_error_is_about() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
 def test_suppression_is_a_share(share: float) -> None:
-    with pytest.raises(sf.PolicyError, match="suppression = .* from 0 to 1"):
+    with pytest.raises(sf.PolicyError, match=r"suppression = .* from 0 to 1"):
         Task(small_table(1), (sf.KAnonymity(2),), suppression=share)
     with pytest.raises(sf.PolicyError, match="suppression"):
         generalize(small_table(1), {}, [sf.KAnonymity(2)], share)

@@ -62,20 +62,23 @@ def test_kept_columns_are_reported_as_unprotected(tmp_path: Path) -> None:
     assert "unprotected and unjudged: ward" in audit(tmp_path, data, policy).stdout
 
 
-def test_demo_makes_its_files_and_they_can_be_audited(tmp_path: Path) -> None:
+def test_demo_goes_the_whole_way_and_its_release_can_be_judged_by_anybody(tmp_path: Path) -> None:
     out = tmp_path / "demo"
-    run = sfumato("demo", "--out", out, "--people", 500)
+    run = sfumato("demo", "--out", out, "--people", 800)
     assert run.returncode == 0, run.stderr
-    again = sfumato(
-        "audit", out / "private" / "census.csv", "--policy", out / "policy.toml", "--json"
-    )
-    assert again.returncode == 1
-    assert json.loads(again.stdout) == json.loads((out / "private" / "report.json").read_text())
+    assert "As it stands, the policy is violated" in run.stdout
+    policy = out / "input" / "policy.toml"
+    assert sfumato("audit", out / "input" / "census.csv", "--policy", policy).returncode == 1
+    assert sfumato("audit", out / "release", "--policy", policy).returncode == 0
+    data = out / "release" / "public" / "data.csv"
+    assert sfumato("audit", data, "--policy", policy).returncode == 0
+    report = json.loads((out / "release" / "private" / "report.json").read_text())
+    assert report["holds"] is True
     assert sfumato("demo", "--out", out, "--people", 300, "--force").returncode == 0
 
 
 def test_help_has_an_example_for_every_command() -> None:
     listed = sfumato("--help").stdout
-    for command in ("audit", "demo"):
+    for command in ("anonymize", "audit", "compare", "demo", "init"):
         assert command in listed
         assert f"sfumato {command}" in sfumato(command, "--help").stdout

@@ -56,7 +56,7 @@ CASES = {
     "hierarchy gap": (
         "age,zip,disease\n" + "".join(f"{age},1,flu\n" for age in range(7)),
         POLICY + '[schema.hierarchies]\nage = { kind = "taxonomy", paths = { "9" = ["x"] } }\n',
-        "column 'age': 7 value(s) are not covered by its hierarchy: '0', '1', '2', '3', '4' and 2 more",
+        "column 'age': 7 value(s) cannot be read: '0', '1', '2', '3', '4' and 2 more",
     ),
     "empty file": ("", POLICY, "rows.csv is empty"),
     "blank file": ("\n\n", POLICY, "rows.csv is empty"),
@@ -66,7 +66,7 @@ CASES = {
     "mixed types": (
         "age,zip,disease\n" + "".join(f"{age},1,flu\n" for age in (17, 18, 19, "4O")),
         POLICY,
-        "column 'age' mixes numbers and text: 1 of its 4 distinct values are not numbers ('4O')",
+        "column 'age' mixes numbers and text: 1 of its 4 distinct values are no number or range ('4O')",
     ),
     "sensitive is quasi": (DATA, schema(quasi='["age", "zip", "disease"]'), "'disease' is listed as quasi and as sensitive"),
     "negative counts": (

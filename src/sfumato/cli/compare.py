@@ -77,8 +77,8 @@ def compare(
     else:
         from rich.console import Console
 
-        from sfumato.report.compare_text import render
+        from sfumato.report.compare_text import show
 
-        Console().print(render(found))
+        show(found, Console())
     if html is not None:
         typer.echo(f"The map: {html}", err=True)

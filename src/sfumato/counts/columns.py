@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +24,6 @@ class Column:
     domain: Domain
     codes: Codes
     sets: Sets | None = None
-    merged: bool = False  # several raw values share a code
 
 
 def keys(schema: Schema) -> tuple[str, ...]:
@@ -80,8 +79,7 @@ def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> Column
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode(null_encoding="encode")
     domain, code_of = domain_of(name, array.dictionary, source, schema)
-    merged = len(np.unique(code_of)) < len(code_of)
-    return Column(domain, code_of[array.indices.to_numpy()], merged=merged)
+    return Column(domain, code_of[array.indices.to_numpy()])
 
 
 def encode_lists(name: str, array: pa.Array, source: Source, schema: Schema) -> Column:
@@ -92,8 +90,7 @@ def encode_lists(name: str, array: pa.Array, source: Source, schema: Schema) -> 
     domain, code_of = domain_of(name, distinct.dictionary, source, schema)
     members = code_of[distinct.indices.to_numpy()]
     ends = np.cumsum([0] + [len(found) for found in lists])
-    column = code_sets(domain, [members[a:b].tolist() for a, b in pairwise(ends)])
-    return replace(column, merged=True)
+    return code_sets(domain, [members[a:b].tolist() for a, b in pairwise(ends)])
 
 
 def code_sets(domain: Domain, found: list[list[int]]) -> Column:

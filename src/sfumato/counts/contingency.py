@@ -81,7 +81,11 @@ class Counts:
         )
 
     def compact(self) -> Counts:
-        """The same counts with every distinct tuple once."""
+        """The same counts with every distinct tuple once, in the order of their codes.
+
+        Engines return groups in any order; what is made of them by chance must depend on the seed
+        alone. Tuples repeat where raw values share a code ("1" and "1.0", or a sensitive level).
+        """
         extra = [] if self.protect is None else [self.protect[1][None, :]]
         stacked = np.vstack([self.codes, self.values, *extra])
         number, first = rank_rows(stacked, [int(row.max(initial=0)) + 1 for row in stacked])

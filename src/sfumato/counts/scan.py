@@ -98,5 +98,4 @@ def _assemble(
     kept = counts.n > 0  # a pre-aggregated row of 0 people describes nobody
     if not kept.all():
         counts = counts.take(np.flatnonzero(kept))
-    # Raw values may share a code ("1" and "1.0", or a sensitive level): tuples then repeat.
-    return counts.compact() if any(column.merged for column in columns.values()) else counts
+    return counts.compact()

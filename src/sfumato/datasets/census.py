@@ -232,6 +232,11 @@ kind = "taxonomy"
 [schema.hierarchies.work.paths]
 {work}
 
+# How releases are made: split everybody into ever smaller groups as long as the bounds below hold.
+# Others: lattice (one level per column for all), anatomy, microaggregation.
+[anonymizer]
+kind = "mondrian"
+
 # Everybody looks like at least four others.
 [[require]]
 criterion = "k-anonymity"

@@ -10,6 +10,8 @@ from sfumato.report.comparison import NOT_RELEASED, Comparison, Figures, Outcome
 _VERDICTS = {"holds": "holds", "violated": "violated", "could_not_judge": "not judged"}
 FRONT = "no other release here is better in risk or cost without being worse in the other"
 
+WORDS = ("anonymizer", "policy")  # columns of words, the others are of figures
+
 
 @dataclass(frozen=True)
 class Row:
@@ -55,9 +57,10 @@ def _utilities(comparison: Comparison) -> tuple[str, ...]:
 
 def _row(comparison: Comparison, outcome: Outcome, utilities: tuple[str, ...]) -> Row:
     found = outcome.figures
+    blank = (*("–",) * (len(utilities) + 5), NOT_RELEASED.get(outcome.status, ""))
     return Row(
         tuple(_setting(outcome, name) for name in comparison.sweep),
-        ("–",) * (len(utilities) + 6) if found is None else _figures(found),
+        blank if found is None else _figures(found),
         outcome.pareto,
         "" if found else f"{NOT_RELEASED[outcome.status]}: {outcome.reason}",
         outcome.label,
@@ -77,6 +80,18 @@ def _figures(found: Figures) -> tuple[str, ...]:
         *(cost(value) for value in found.costs.values()),
         _VERDICTS[found.verdict],
     )
+
+
+def reasons(grid: Grid) -> dict[str, str]:
+    """Why points have no release, and which points: one reason may be that of many."""
+    found: dict[str, list[str]] = {}
+    for row in grid.rows:
+        if row.message:
+            found.setdefault(row.message, []).append(row.label)
+    return {
+        message: "; ".join(labels[:4]) + (f"; {len(labels) - 4} more" if len(labels) > 4 else "")
+        for message, labels in found.items()
+    }
 
 
 def percent(share: float | None) -> str:

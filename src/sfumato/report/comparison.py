@@ -18,20 +18,32 @@ from sfumato.report.model import Overall
 Value = int | float | bool | str
 Status = Literal["released", "no_safe_release", "not_possible"]
 
-# What may be the risk axis: the name in a sentence, and what the figure means.
-RISKS: dict[str, tuple[str, str]] = {
-    "mean": (
+
+@dataclass(frozen=True)
+class Risk:
+    """A figure that may be the risk axis: its name in a sentence, its unit, what it means."""
+
+    words: str
+    unit: str
+    about: str
+
+
+RISKS: dict[str, Risk] = {
+    "mean": Risk(
         "mean prosecutor risk",
+        "chance of being found",
         "how likely a person's row is found by somebody who knows that she is in the release; "
         "mean over published people",
     ),
-    "highest": (
+    "highest": Risk(
         "highest prosecutor risk",
+        "chance of being found",
         "how likely the least protected person's row is found by somebody who knows that she is "
         "in the release",
     ),
-    "belief": (
+    "belief": Risk(
         "strongest belief",
+        "share of one value in a group",
         "the highest share of one sensitive value in a group: how surely it is read off without "
         "finding the row",
     ),

@@ -93,7 +93,7 @@ def compare(
         risk=risk,
         cost=cost,
         about={
-            **{name: about for name, (_, about) in RISKS.items()},
+            **{name: kind.about for name, kind in RISKS.items()},
             **{measure.name: measure.about for measure in measures},
         },
         notes=tuple(notes),

@@ -14,6 +14,7 @@ from typing import Any
 from sfumato.report.compare_table import cost as cost_text
 from sfumato.report.compare_table import percent
 from sfumato.report.comparison import RISKS, Comparison, Outcome, position
+from sfumato.report.html.labels import place_labels
 
 WIDTH, HEIGHT = 1000, 560  # the size labels are placed for
 _MARGIN = {"l": 86, "r": 24, "t": 44, "b": 66}
@@ -27,20 +28,15 @@ _LOOKS = (
     ("#E69F00", "pentagon"),
 )
 _INK, _GRID, _FONT = "#1f2328", "#e6e8eb", "system-ui, -apple-system, 'Segoe UI', sans-serif"
-_WIDE = 20  # beyond this ratio of largest to smallest an axis is logarithmic
-_LETTER, _LINE, _MARKER = 6.6, 15, 7  # pixels: a letter's width, a line's height, half a marker
-_PLACES = {  # where a label may stand, best first: direction from its point
-    "top right": (1, 1),
-    "bottom left": (-1, -1),
-    "middle right": (1, 0),
-    "top center": (0, 1),
-    "bottom center": (0, -1),
-    "middle left": (-1, 0),
-    "bottom right": (1, -1),
-    "top left": (-1, 1),
+# Plotly would offer a button that sends the chart to a server; these pages send nothing anywhere.
+_CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "modeBarButtons": [["zoom2d", "pan2d", "resetScale2d", "toImage"]],
 }
-
-Box = tuple[float, float, float, float]
+_WIDE = 10  # beyond this ratio of largest to smallest an axis is logarithmic
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,8 @@ class Axis:
         if log:
             least, most = math.log10(least), math.log10(most)
         room = 0.1 * (most - least) or 0.1 * abs(most) or 0.1
-        return cls(least - room, most + room, log)
+        low = least - room if log or least < 0 else max(0.0, least - room)
+        return cls(low, most + room, log)
 
     def place(self, value: float) -> float:
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
@@ -76,12 +73,17 @@ def risk_utility_map(comparison: Comparison) -> str:
     """Every release by risk and cost, a shape per anonymizer, the Pareto front as a staircase."""
     import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-    placed = _placed(comparison)
+    placed = place_outcomes(comparison)
     if not placed:
         return ""
     across = Axis.over([where[0] for _, where in placed])
     up = Axis.over([where[1] for _, where in placed])
-    labels = _labels(comparison, placed, across, up)
+    width = WIDTH - _MARGIN["l"] - _MARGIN["r"]
+    height = HEIGHT - _MARGIN["t"] - _MARGIN["b"]
+    spots = [(across.place(x) * width, up.place(y) * height) for _, (x, y) in placed]
+    varied = [name for name, values in comparison.sweep.items() if len(values) > 1]
+    risk = RISKS[comparison.risk]
+    labels = place_labels([outcome for outcome, _ in placed], spots, varied, (width, height))
     figure = go.Figure()
     _draw_front(figure, placed)
     for look, name in zip(_looks(placed), _names(placed), strict=True):
@@ -95,20 +97,18 @@ def risk_utility_map(comparison: Comparison) -> str:
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hoverlabel={"bgcolor": "white", "align": "left"},
     )
-    figure.update_xaxes(
-        **_axis(across, RISKS[comparison.risk][0].capitalize(), "share of people", share=True)
-    )
+    figure.update_xaxes(**_axis(across, risk.words.capitalize(), risk.unit, share=True))
     figure.update_yaxes(**_axis(up, f"Cost: {comparison.cost}", "lower is more useful"))
     html: str = figure.to_html(
         full_html=False,
         include_plotlyjs=False,
         div_id="map",
-        config={"responsive": True, "displaylogo": False, "showLink": False},
+        config=_CONFIG,
     )
     return html
 
 
-def _placed(comparison: Comparison) -> list[tuple[Outcome, tuple[float, float]]]:
+def place_outcomes(comparison: Comparison) -> list[tuple[Outcome, tuple[float, float]]]:
     """The outcomes that have a place on the map; infinity has none."""
     found = [(o, position(o, comparison.risk, comparison.cost)) for o in comparison.outcomes]
     return [
@@ -165,6 +165,16 @@ def _draw_points(
             "line": {"color": colour, "width": 2},
         },
         cliponaxis=False,
+        legendgroup=name,
+        showlegend=False,
+    )
+    figure.add_scatter(  # the legend's own mark, filled whatever the first point is
+        x=[None],
+        y=[None],
+        mode="markers",
+        name=name,
+        legendgroup=name,
+        marker={"color": colour, "size": 11, "symbol": shape},
     )
 
 
@@ -174,7 +184,7 @@ def _hover(outcome: Outcome) -> str:
     lines = [f"<b>{escape(outcome.label)}</b>", outcome.anonymizer]
     if outcome.pareto:
         lines.append("on the Pareto front")
-    lines += [f"{words}: {percent(found.risks[risk])}" for risk, (words, _) in RISKS.items()]
+    lines += [f"{kind.words}: {percent(found.risks[name])}" for name, kind in RISKS.items()]
     lines += [f"{name}: {cost_text(value)}" for name, value in found.costs.items()]
     lines.append(f"{found.groups:,} groups, {percent(found.suppressed_share)} suppressed")
     return "<br>".join(lines)
@@ -195,58 +205,3 @@ def _axis(axis: Axis, title: str, unit: str, *, share: bool = False) -> dict[str
         "ticks": "outside",
         "tickcolor": "#8c959f",
     }
-
-
-# -- labels ----------------------------------------------------------------------------------------
-
-
-def _labels(
-    comparison: Comparison,
-    placed: Sequence[tuple[Outcome, tuple[float, float]]],
-    across: Axis,
-    up: Axis,
-) -> list[tuple[str, str]]:
-    """A text and a place for each point; no text where it would cover another or a point.
-
-    Points of the front choose first. Points at one place share a label.
-    """
-    width = WIDTH - _MARGIN["l"] - _MARGIN["r"]
-    height = HEIGHT - _MARGIN["t"] - _MARGIN["b"]
-    spots = [(across.place(x) * width, up.place(y) * height) for _, (x, y) in placed]
-    varied = [name for name, values in comparison.sweep.items() if len(values) > 1]
-    together: dict[tuple[int, int], list[int]] = {}
-    for place, (x, y) in enumerate(spots):
-        together.setdefault((round(x / 2), round(y / 2)), []).append(place)
-    found = [("", "top right")] * len(placed)
-    taken: list[Box] = []
-    markers = [(x - _MARKER, y - _MARKER, x + _MARKER, y + _MARKER) for x, y in spots]
-    for members in sorted(together.values(), key=lambda m: not placed[m[0]][0].pareto):
-        texts = dict.fromkeys(_short(placed[place][0], varied) for place in members)
-        text = " | ".join(list(texts)[:2]) + (f" | {len(texts) - 2} more" if len(texts) > 2 else "")
-        others = [box for place, box in enumerate(markers) if place not in members]
-        for where, direction in _PLACES.items():
-            box = _box(spots[members[0]], text, direction)
-            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
-            if inside and not any(_meet(box, other) for other in (*taken, *others)):
-                found[members[0]] = (text, where)
-                taken.append(box)
-                break
-    return found
-
-
-def _short(outcome: Outcome, varied: Sequence[str]) -> str:
-    """Only what differs between points, and not the anonymizer: its shape tells it."""
-    told = {n: v for n, v in outcome.settings.items() if n in varied and n != "anonymizer"}
-    return ", ".join(f"{name}={value}" for name, value in told.items()) or outcome.anonymizer
-
-
-def _box(spot: tuple[float, float], text: str, direction: tuple[int, int]) -> Box:
-    """The pixels a label takes, from its lower left to its upper right corner."""
-    wide = _LETTER * len(text)
-    x = spot[0] + direction[0] * (_MARKER + wide / 2)
-    y = spot[1] + direction[1] * (_MARKER + _LINE / 2)
-    return x - wide / 2, y - _LINE / 2, x + wide / 2, y + _LINE / 2
-
-
-def _meet(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

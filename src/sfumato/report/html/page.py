@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError
-from sfumato.report.compare_table import FRONT, counted, grid_of
+from sfumato.report.compare_table import FRONT, WORDS, counted, grid_of
 from sfumato.report.comparison import RISKS, Comparison
-from sfumato.report.html.charts import plotly_script, risk_utility_map
+from sfumato.report.html.charts import place_outcomes, plotly_script, risk_utility_map
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -17,16 +17,24 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def compare_page(comparison: Comparison) -> str:
     """The risk-utility map and its table."""
     chart = risk_utility_map(comparison)
+    placed = [outcome for outcome, _ in place_outcomes(comparison)]
     return _fill(
         "compare.html",
         comparison=comparison,
         grid=grid_of(comparison),
         counted=counted(comparison),
         front=FRONT,
-        risk=RISKS[comparison.risk][0],
+        words=WORDS,
+        risk=RISKS[comparison.risk].words,
         chart=chart,
+        off_map=_some([o.label for o in comparison.outcomes if o.figures and o not in placed]),
         script=plotly_script() if chart else "",
     )
+
+
+def _some(labels: list[str], most: int = 6) -> str:
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return "; ".join(labels[:most]) + more
 
 
 def _fill(template: str, **content: Any) -> str:

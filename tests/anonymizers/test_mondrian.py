@@ -1,0 +1,590 @@
+"""Mondrian: safe by an independent audit, everybody in place, no allowed split left."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracles.mondrian_oracle import (
+    Group,
+    all_splits,
+    everybody,
+    fitting,
+    is_nested,
+    is_safe,
+    lies_inside,
+    people_of,
+    regions_of,
+    satisfies,
+    weights_of,
+)
+
+import sfumato as sf
+from sfumato.anonymizers import partition, rows
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.criteria.base import Criterion, Measure, ReleaseCriterion, Verdict, summarize
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.workflow.anonymize import anonymize
+
+STYLES = ("cell", "tight", "hierarchy")
+each_style = pytest.mark.parametrize("regions", STYLES)
+
+# -- small tables ---------------------------------------------------------------------------------
+
+COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {
+    "age": ([20, 21, 25, 33, 60, None], pa.int64()),
+    "height": ([1.5, 1.75, 2.0], pa.float64()),
+    "born": ([dt.date(1980, 5, 1), dt.date(1980, 9, 9), dt.date(1991, 1, 1), None], pa.date32()),
+    "grade": (["low", "mid", "high", None], pa.string()),
+    "city": (["a", "b", "c", None], pa.string()),
+    "job": (["nurse", "doctor", "baker", "smith", None], pa.string()),
+    "zip": (["111", "112", "121", "211", None], pa.string()),
+    "code": ([11, 12, 21, 35], pa.int64()),
+}
+HIERARCHIES = {
+    "age": sf.intervals([5, 20], top=50),
+    "born": sf.dates("year", "decade"),
+    "job": sf.taxonomy(
+        {"nurse": "care", "doctor": "care", "vet": "care", "baker": "craft", "smith": "craft"}
+    ),
+    "zip": sf.mask(),
+    "code": sf.mask(),
+}
+DISEASES = ["cold", "flu", "gout", "hiv"]
+TABLES = 60
+
+
+@lru_cache(maxsize=2 * TABLES)
+def small_table(seed: int, several: bool = False) -> sf.Table:
+    """Two to four columns of any kind, up to forty people, one sensitive column."""
+    chance = Random(seed)
+    names = chance.sample(list(COLUMNS), chance.randint(2, 4))
+    lean = chance.random()
+
+    def disease() -> Any:
+        one = DISEASES[0] if chance.random() < lean else chance.choice(DISEASES)
+        return chance.sample(DISEASES, chance.randint(1, 3)) if several else one
+
+    kinds = [
+        [chance.choice(COLUMNS[name][0]) for name in names] for _ in range(chance.randint(2, 16))
+    ]
+    people = [[*kind, disease()] for kind in kinds for _ in range(chance.choice([1, 1, 2, 6]))]
+    types = [COLUMNS[name][1] for name in names]
+    types.append(pa.list_(pa.string()) if several else pa.string())
+    arrays = [pa.array(list(c), t) for c, t in zip(zip(*people, strict=True), types, strict=True)]
+    hierarchies = {n: h for n, h in HIERARCHIES.items() if n in names and chance.random() < 0.8}
+    schema = sf.Schema(
+        quasi=names,
+        sensitive="disease",
+        hierarchies=hierarchies,
+        domains={"disease": DISEASES}
+        | ({"grade": ["none", "low", "mid", "high"]} if "grade" in names else {}),
+    )
+    table = sf.read(pa.table(dict(zip([*names, "disease"], arrays, strict=True))), schema)
+    # Nothing here goes back to the rows; a kept connection for each table would pile up.
+    return replace(table, engine=cast(Any, None))
+
+
+tables = st.integers(0, TABLES - 1).map(small_table)
+CRITERIA: dict[str, list[list[Criterion]]] = {
+    "k": [[sf.KAnonymity(k)] for k in (1, 2, 3, 5)],
+    "k, distinct l": [
+        [sf.KAnonymity(2), sf.DistinctDiversity(2)],
+        [sf.KAnonymity(4), sf.DistinctDiversity(3)],
+    ],
+    "t-closeness": [
+        [sf.TCloseness(0.2)],
+        [sf.TCloseness(0.4, distance="ordered"), sf.KAnonymity(2)],
+        [sf.BetaLikeness(1)],
+    ],
+    "entropy l": [
+        [sf.EntropyDiversity(1.5)],
+        [sf.EntropyDiversity(2), sf.RecursiveDiversity(2, 2)],
+    ],
+    "alpha, k": [[sf.AlphaK(0.6, 2)], [sf.AlphaK(0.8, 3), sf.DistinctDiversity(2)]],
+}
+
+
+def some_order(seed: int) -> Any:
+    """Priorities nobody would think of, but always the same."""
+
+    def order(widths: np.ndarray, people: np.ndarray) -> np.ndarray:
+        return np.cos(seed + 7 * np.arange(widths.shape[1]) + people[:, None]) - widths
+
+    return order
+
+
+def some_search(table: sf.Table, draw: int) -> dict[str, Any]:
+    """An order of columns: the widest, by gain about some column, or any."""
+    names = [domain.name for domain in table.counts.quasi]
+    return [
+        {},
+        {"order": "gain", "target": "disease"},
+        {"order": "gain", "target": names[draw % len(names)]},
+        {"order": some_order(draw)},
+    ][draw % 4]
+
+
+def split(table: sf.Table, require: Sequence[Criterion], **settings: Any) -> Release | None:
+    """The release; None if the group of everybody is not safe already."""
+    task = Task(table, tuple(require))
+    if is_safe(everybody(table), require, weights_of(table)):
+        return Mondrian(**settings).run(task)
+    with pytest.raises(sf.NoSafeRelease, match="|".join(c.name for c in require)):
+        Mondrian(**settings).run(task)
+    return None
+
+
+def audit_published(release: Release, require: Sequence[Criterion], table: sf.Table) -> None:
+    """Count what is handed out, judge it by the definitions."""
+    found: dict[tuple[Any, ...], list[frozenset[int]]] = {}
+    code = table.counts.sensitive[0].domain.code
+    for row in release.tables()["data"].to_pylist():
+        value = row.pop("disease")
+        listed = value if isinstance(value, list) else [value]
+        assert row.keys() == set(release.schema.quasi)
+        held = frozenset(cast(int, code(one)) for one in listed)
+        found.setdefault(tuple(row.values()), []).append(held)
+    weights = weights_of(table)
+    for held in found.values():
+        for criterion in require:
+            assert satisfies(criterion, held, weights), (str(criterion), held)
+    sizes = sorted(len(held) for held in found.values())
+    assert sizes == sorted(release.groups.sizes.tolist())
+
+
+def check_places(release: Release, table: sf.Table) -> None:
+    """Everybody is in one group, inside what it publishes."""
+    groups = people_of(release)
+    assert Counter(p for group in groups for p in group) == Counter(everybody(table))
+    assert release.suppressed == 0
+    for group, people in enumerate(groups):
+        regions = regions_of(release, group)
+        assert all(lies_inside(table, person, regions) for person in people)
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+@each_style
+@settings(max_examples=15)
+@given(table=tables, draw=st.integers(0, 15), strict=st.booleans(), data=st.data())
+def test_what_is_handed_out_is_safe_and_everybody_is_in_place(
+    regions: str, kind: str, table: sf.Table, draw: int, strict: bool, data
+) -> None:
+    require = data.draw(st.sampled_from(CRITERIA[kind]))
+    search = some_search(table, draw) if strict else {}
+    release = split(table, require, regions=regions, strict=strict, **search)
+    if release is not None:
+        audit_published(release, require, table)
+        check_places(release, table)
+        if release.disjoint:
+            assert max(fitting(release, table).values()) == 1
+        else:
+            assert not strict or regions == "hierarchy"
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, TABLES - 1),
+    require=st.sampled_from([[sf.KAnonymity(2)], [sf.AlphaK(0.7, 2)], [sf.AlphaK(0.9, 3)]]),
+    regions=st.sampled_from(STYLES),
+    strict=st.booleans(),
+)
+def test_people_with_several_values_each(seed: int, require, regions: str, strict: bool) -> None:
+    table = small_table(seed, several=True)
+    release = split(table, require, regions=regions, strict=strict)
+    if release is not None:
+        audit_published(release, require, table)
+        check_places(release, table)
+        if strict:
+            no_split_is_left(table, people_of(split(table, require)), require)  # type: ignore[arg-type]
+
+
+# -- minimal --------------------------------------------------------------------------------------
+
+
+def no_split_is_left(table: sf.Table, groups: list[Group], require: Sequence[Criterion]) -> None:
+    weights = weights_of(table)
+    for group in groups:
+        for parts in all_splits(table, group):
+            assert not all(is_safe(part, require, weights) for part in parts)
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+@settings(max_examples=40)
+@given(table=tables, draw=st.integers(0, 15), data=st.data())
+def test_in_strict_mode_no_allowed_split_remains(
+    kind: str, table: sf.Table, draw: int, data
+) -> None:
+    require = data.draw(st.sampled_from(CRITERIA[kind]))
+    release = split(table, require, **some_search(table, draw))
+    if release is not None:
+        no_split_is_left(table, people_of(release), require)
+
+
+@settings(max_examples=40)
+@given(table=tables, strict=st.booleans())
+def test_ordered_cells_leave_no_gap(table: sf.Table, strict: bool) -> None:
+    """A value that no cell covers would say that nobody has it."""
+    release = split(table, [sf.KAnonymity(2)], strict=strict)
+    if release is not None and not any(is_nested(table, c) for c in range(len(table.levels))):
+        fits = set(fitting(release, table).values())
+        assert fits == {1} if strict else 0 not in fits
+
+
+def test_when_no_median_is_allowed_another_cut_is_found() -> None:
+    """Half of the people have the only values of b: at the median one side would be without."""
+    ages = [10, 20, 30, 40, 50, 60, 70, 80]
+    table = sf.read(
+        pa.table({"age": ages, "ill": list("aabaaaab")}), sf.Schema(quasi=["age"], sensitive="ill")
+    )
+    release = Mondrian().run(Task(table, (sf.DistinctDiversity(2),)))
+    assert sorted(release.groups.sizes.tolist()) == [3, 5] or len(release.groups) == 2
+    no_split_is_left(table, people_of(release), [sf.DistinctDiversity(2)])
+
+
+# -- relaxed --------------------------------------------------------------------------------------
+
+
+@given(
+    ages=st.lists(st.integers(20, 24), min_size=1, max_size=60),
+    k=st.integers(1, 6),
+    regions=st.sampled_from(STYLES),
+)
+@settings(max_examples=60)
+def test_relaxed_groups_are_smaller_than_2k_but_for_equals(
+    ages: list[int], k: int, regions: str
+) -> None:
+    table = one_column(ages)
+    if len(ages) < k:
+        with pytest.raises(sf.NoSafeRelease, match=rf"k ≥ {k}; .* came is {len(ages)} "):
+            Mondrian(strict=False).run(Task(table, (sf.KAnonymity(k),)))
+        return
+    release = Mondrian(strict=False, regions=regions).run(Task(table, (sf.KAnonymity(k),)))
+    for group in people_of(release):
+        assert len(group) >= k
+        alike = len({person.quasi for person in group}) == 1
+        assert len(group) < 2 * k or alike or regions != "cell"
+    check_places(release, table)
+
+
+def one_column(ages: Sequence[int | None]) -> sf.Table:
+    rows = pa.table({"age": pa.array(list(ages), pa.int64()), "disease": ["flu"] * len(ages)})
+    return sf.read(rows, sf.Schema(quasi=["age"], sensitive="disease"))
+
+
+def test_relaxed_mode_parts_people_of_one_age() -> None:
+    ages = [30] * 5 + [31] * 2 + [29] * 2
+    strict = Mondrian().run(Task(one_column(ages), (sf.KAnonymity(4),)))
+    relaxed = Mondrian(strict=False).run(Task(one_column(ages), (sf.KAnonymity(4),)))
+    assert strict.groups.sizes.tolist() == [9]
+    assert sorted(relaxed.groups.sizes.tolist()) == [4, 5]
+    assert {relaxed.regions.describe(g)["age"] for g in (0, 1)} == {"<31", ">=30"}
+    assert not relaxed.disjoint
+
+
+RELAXED_GAIN = """
+import pyarrow as pa
+import sfumato as sf
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian import Mondrian
+columns = {"sex": ["F"] * 8, "age": [1, 2, 3, 4] * 2, "ill": list("aabbaabb")}
+table = sf.read(pa.table(columns), sf.Schema(quasi=["sex", "age"], sensitive="ill"))
+search = Mondrian(strict=False, order="gain", target="ill")
+release = search.run(Task(table, (sf.KAnonymity(2),)))
+print(sorted(release.groups.sizes.tolist()))
+"""
+
+
+def test_relaxed_mode_by_gain_stays_inside_its_arrays() -> None:
+    """Uncompiled, so that NumPy checks every index: compiled code would overwrite its memory."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", RELAXED_GAIN], env=environment, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "[2, 2, 2, 2]", run.stderr[-500:]
+
+
+# -- order ----------------------------------------------------------------------------------------
+
+
+def two_columns() -> sf.Table:
+    """A wide column that tells nothing about the disease and a narrow one that tells all."""
+    rows = [(10 * (i % 8), 500 + i // 16, "gout" if i // 16 else "flu") for i in range(32)]
+    wide, narrow, ill = (list(column) for column in zip(*rows, strict=True))
+    return sf.read(
+        pa.table({"wide": wide, "narrow": narrow, "ill": ill}),
+        sf.Schema(
+            quasi=["wide", "narrow"],
+            sensitive="ill",
+            domains={"narrow": [*range(400, 600)], "wide": [*range(80)]},
+        ),
+    )
+
+
+def columns_cut(release: Release) -> set[str]:
+    return {
+        name
+        for group in range(len(release.groups))
+        for name, text in release.regions.describe(group).items()
+        if text != "*"
+    }
+
+
+@pytest.mark.parametrize(
+    ("search", "cut"),
+    [
+        ({}, {"wide"}),
+        ({"order": "gain", "target": "ill"}, {"narrow"}),
+        ({"order": "gain", "target": "wide"}, {"wide"}),
+        ({"order": lambda widths, people: -widths}, {"narrow"}),
+        ({"order": lambda widths, people: widths * people[:, None]}, {"wide"}),
+    ],
+)
+def test_the_order_decides_which_column_is_cut_first(search: Any, cut: set[str]) -> None:
+    release = Mondrian(**search).run(Task(two_columns(), (sf.KAnonymity(16),)))
+    assert release.groups.sizes.tolist() == [16, 16]
+    assert columns_cut(release) == cut
+
+
+def test_an_order_of_the_wrong_shape_is_refused() -> None:
+    for wrong in (lambda widths, people: people, lambda widths, people: widths[:, :1]):
+        with pytest.raises(sf.PolicyError, match=r"order function returned shape .*, not \(1, 2\)"):
+            Mondrian(order=wrong).run(Task(two_columns(), (sf.KAnonymity(16),)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"order": "narrowest"}, "order = 'narrowest' is not known"),
+        ({"order": "gain"}, "'gain' and a target column go together"),
+        ({"target": "ill"}, "'gain' and a target column go together"),
+        ({"regions": "box"}, "regions = 'box' is not known"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: Any, words: str) -> None:
+    with pytest.raises(sf.PolicyError, match=f"mondrian: .*{words}"):
+        Mondrian(**settings)
+
+
+def test_a_target_must_be_a_judged_column() -> None:
+    search = Mondrian(order="gain", target="wage")
+    with pytest.raises(sf.PolicyError, match="target 'wage' .* allowed: wide, narrow, ill"):
+        search.run(Task(two_columns(), (sf.KAnonymity(2),)))
+
+
+# -- batches, threads, order of rows --------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def larger_rows(people: int = 400) -> tuple[tuple[Any, ...], ...]:
+    chance = Random(5)
+    cities, jobs = ["a", "b", "c", "d"], ["nurse", "doctor", "baker", "smith"]
+    return tuple(
+        (
+            chance.randint(18, 90),
+            chance.choice(cities),
+            chance.choice(jobs),
+            chance.choice(DISEASES),
+        )
+        for _ in range(people)
+    )
+
+
+def larger_table(people: Sequence[tuple[Any, ...]]) -> sf.Table:
+    names = ("age", "city", "job", "disease")
+    columns = dict(zip(names, (list(c) for c in zip(*people, strict=True)), strict=True))
+    schema = sf.Schema(
+        quasi=names[:3], sensitive="disease", hierarchies={"job": HIERARCHIES["job"]}
+    )
+    return sf.read(pa.table(columns), schema)
+
+
+def content(release: Release) -> Counter[tuple[Any, ...]]:
+    """Which rows are handed out, whatever their order."""
+    return Counter(tuple(row.values()) for row in release.tables()["data"].to_pylist())
+
+
+REQUIRE = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.TCloseness(0.5))
+
+
+@pytest.mark.parametrize("search", [{}, {"strict": False}, {"order": "gain", "target": "disease"}])
+@pytest.mark.parametrize("most", [1, 7, 50])
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, most: int, search: Any) -> None:
+    table = larger_table(larger_rows())
+    whole = Mondrian(**search).run(Task(table, REQUIRE))
+    monkeypatch.setattr(rows, "BATCH", most)
+    monkeypatch.setattr(partition, "BATCH", most)
+    cut = Mondrian(**search).run(Task(table, REQUIRE))
+    assert len(whole.groups) > 20
+    assert content(cut) == content(whole)
+    assert Counter(map(frozenset, map(Counter, people_of(cut)))) == Counter(
+        map(frozenset, map(Counter, people_of(whole)))
+    )
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = larger_table(larger_rows())
+    alone = Mondrian().run(Task(table, REQUIRE))
+    monkeypatch.setattr(partition, "_ALONE", 0)
+    assert content(Mondrian().run(Task(table, REQUIRE))) == content(alone)
+
+
+@pytest.mark.parametrize("search", [{}, {"strict": False}, {"order": "gain", "target": "disease"}])
+@pytest.mark.parametrize("regions", STYLES)
+def test_the_order_of_rows_changes_nothing(search: Any, regions: Any) -> None:
+    people = list(larger_rows())
+    first = Mondrian(regions=regions, **search).run(Task(larger_table(people), REQUIRE))
+    for seed in range(3):
+        Random(seed).shuffle(people)
+        again = Mondrian(regions=regions, **search).run(Task(larger_table(people), REQUIRE))
+        assert content(again) == content(first)
+
+
+# -- criteria that judge the release as a whole ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Budget(ReleaseCriterion):
+    """Summed over groups, the share of the most frequent value is at most `most`.
+
+    Each split spends some of it: two splits may each be within the budget and jointly not.
+    """
+
+    name: ClassVar[str] = "budget"
+    adversary: ClassVar[str] = "none"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    most: float
+
+    @property
+    def required(self) -> str:
+        return f"sum ≤ {self.most:g}"
+
+    def spent(self, groups: Groups) -> Fraction:
+        shares = zip(groups.largest.tolist(), groups.sizes.tolist(), strict=True)
+        return sum((Fraction(*share) for share in shares), Fraction(0))
+
+    def measure(self, groups: Groups) -> Measure:
+        return summarize(groups, groups.largest / groups.sizes, "at_most")
+
+    def verdict(self, groups: Groups) -> Verdict:
+        spent = self.spent(groups)
+        status = "holds" if spent <= self.most else "violated"
+        return Verdict(self.name, status, float(spent), self.required)
+
+    def start(self, groups: Groups) -> Fraction:
+        return self.spent(groups)
+
+    def split(self, state: Fraction, parent: Groups, children: Groups) -> Fraction | None:
+        assert len(parent) == 1
+        assert parent.sizes.sum() == children.sizes.sum()
+        spent = state - self.spent(parent) + self.spent(children)
+        return spent if spent <= self.most else None
+
+
+def spent_by(groups: Sequence[Group]) -> Fraction:
+    """The budget's sum by hand."""
+    total = Fraction(0)
+    for group in groups:
+        having = Counter(value for person in group for value in person.values)
+        total += Fraction(max(having.values()), len(group))
+    return total
+
+
+@settings(max_examples=60)
+@given(
+    table=tables,
+    most=st.sampled_from([1, 1.5, 2, 3, 5]),
+    others=st.sampled_from([[], [sf.KAnonymity(2)], [sf.DistinctDiversity(2)]]),
+)
+def test_a_budget_over_the_whole_release_is_kept_and_used(table: sf.Table, most, others) -> None:
+    """Splits are accepted one by one: within the budget, until no split is left that fits."""
+    if not is_safe(everybody(table), others, weights_of(table)):
+        return
+    release = Mondrian().run(Task(table, (*others, Budget(most))))
+    groups = people_of(release)
+    spent = spent_by(groups)
+    assert spent <= most
+    assert sf.audit(release, [*others, Budget(most)]).holds
+    weights = weights_of(table)
+    for group in groups:
+        for parts in all_splits(table, group):
+            fits = spent - spent_by([group]) + spent_by(parts) <= most
+            assert not (fits and all(is_safe(part, others, weights) for part in parts))
+
+
+def test_two_splits_that_are_safe_alone_are_not_both_made() -> None:
+    """Four pure quarters: everybody 1/4, two halves 1/2 each; a half and two quarters spend 2.5."""
+    ages, ill = [age for age in (10, 20, 30, 40) for _ in range(4)], list("aaaabbbbccccdddd")
+    table = sf.read(pa.table({"age": ages, "ill": ill}), sf.Schema(quasi=["age"], sensitive="ill"))
+    sizes = {
+        most: sorted(len(g) for g in people_of(Mondrian().run(Task(table, (Budget(most),)))))
+        for most in (0.25, 1, 2.4, 2.5, 3.9, 4)
+    }
+    assert sizes == {
+        0.25: [16],
+        1: [8, 8],
+        2.4: [8, 8],
+        2.5: [4, 4, 8],
+        3.9: [4, 4, 8],
+        4: [4, 4, 4, 4],
+    }
+
+
+def test_two_budgets_are_both_kept() -> None:
+    table = larger_table(larger_rows(200))
+    for first, second in ((3, 5), (5, 3)):
+        release = Mondrian().run(Task(table, (Budget(first), Budget(second), sf.KAnonymity(2))))
+        assert 2 < spent_by(people_of(release)) <= 3
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+def test_an_unsafe_table_names_the_criterion_and_the_nearest_miss() -> None:
+    table = larger_table(larger_rows(200))
+    with pytest.raises(sf.NoSafeRelease, match=r"k ≥ 500; the nearest any release came is 200"):
+        anonymize(table, sf.Policy([sf.KAnonymity(2), sf.KAnonymity(500)]))
+    with pytest.raises(sf.NoSafeRelease, match=r"distinct-diversity, required l ≥ 5; .* is 4 "):
+        anonymize(table, sf.Policy([sf.DistinctDiversity(5)]))
+    with pytest.raises(sf.NoSafeRelease, match=r"budget, required sum ≤ 0.1; "):
+        anonymize(table, sf.Policy([Budget(0.1)]))
+
+
+def test_people_whose_rows_differ_in_their_qis_are_refused() -> None:
+    people = pa.table({"who": [1, 1, 2], "age": [30, 31, 30], "ill": ["a", "b", "a"]})
+    table = sf.read(people, sf.Schema(quasi=["age"], sensitive="ill", person="who"))
+    with pytest.raises(sf.InputError, match="differ in their quasi-identifiers"):
+        anonymize(table, sf.Policy([sf.KAnonymity(1)]))
+
+
+def test_a_column_with_one_value_and_a_table_of_one_person() -> None:
+    table = sf.read(
+        pa.table({"age": [30], "sex": ["F"], "ill": ["flu"]}),
+        sf.Schema(quasi=["age", "sex"], sensitive="ill"),
+    )
+    release = Mondrian().run(Task(table, (sf.KAnonymity(1),)))
+    assert release.regions.describe(0) == {"age": "*", "sex": "*"}
+
+
+def test_without_a_sensitive_column() -> None:
+    table = sf.read(pa.table({"age": [1, 2, 3, 4, 5]}), sf.Schema(quasi=["age"]))
+    release = Mondrian().run(Task(table, (sf.KAnonymity(2),)))
+    assert sorted(release.groups.sizes.tolist()) == [2, 3]

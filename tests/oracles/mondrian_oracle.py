@@ -1,0 +1,162 @@
+"""Mondrian releases by brute force: explicit people, every split, criteria from the definitions.
+
+Nothing here asks a criterion or the search: groups are judged by tests/oracles/criteria_oracle.py,
+and whether a split is left is found by trying them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from tests.oracles import criteria_oracle as oracle
+
+import sfumato as sf
+from sfumato.criteria.base import Criterion
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.schema.region import Region, Value
+from sfumato.table.load import Table
+
+
+@dataclass(frozen=True)
+class Person:
+    """Her codes of the quasi-identifiers and her values of the one sensitive column."""
+
+    quasi: tuple[int, ...]
+    values: frozenset[int]
+
+
+Group = list[Person]
+
+
+def people_of(release: Release) -> list[Group]:
+    """Who is in which group, by the release's own private record."""
+    origin = release.origin
+    assert origin is not None
+    counts = origin.counts
+    groups: list[Group] = [[] for _ in range(len(release.groups))]
+    for place, group, n in zip(origin.tuples, origin.groups, origin.n, strict=True):
+        person = Person(tuple(counts.codes[:, place].tolist()), values_of(origin.table, place))
+        groups[group] += [person] * int(n)
+    return groups
+
+
+def everybody(table: Table) -> Group:
+    counts = table.counts
+    return [
+        Person(tuple(counts.codes[:, place].tolist()), values_of(table, place))
+        for place in range(len(counts))
+        for _ in range(counts.n[place])
+    ]
+
+
+def values_of(table: Table, place: int) -> frozenset[int]:
+    attribute, code = table.counts.sensitive[0], int(table.counts.values[0, place])
+    if attribute.sets is None:
+        return frozenset({code})
+    held = attribute.sets.members[attribute.sets.offsets[code] : attribute.sets.offsets[code + 1]]
+    return frozenset(held.tolist())
+
+
+# -- criteria -------------------------------------------------------------------------------------
+
+
+def satisfies(criterion: Criterion, held: Sequence[frozenset[int]], weights: list[int]) -> bool:
+    """Whether a group whose people hold these values satisfies a criterion, by its definition."""
+    if isinstance(criterion, sf.KAnonymity):
+        return oracle.k_anonymous(range(len(held)), criterion.k)
+    if isinstance(criterion, sf.AlphaK):
+        having = [sum(value in one for one in held) for value in range(len(weights))]
+        share = Fraction(max(having), len(held))
+        return len(held) >= criterion.k and share <= Fraction(str(criterion.alpha))
+    members = [value for one in held for value in one]
+    if isinstance(criterion, sf.DistinctDiversity):
+        return oracle.distinct_values(members) >= criterion.l
+    if isinstance(criterion, sf.EntropyDiversity):
+        return oracle.entropy_diverse(members, Fraction(str(criterion.l)))
+    if isinstance(criterion, sf.RecursiveDiversity):
+        return oracle.recursive_diverse(members, Fraction(str(criterion.c)), criterion.l)
+    if isinstance(criterion, sf.BetaLikeness):
+        return oracle.beta_like(members, weights, Fraction(str(criterion.beta)), enhanced=False)
+    assert isinstance(criterion, sf.TCloseness)
+    ordered = criterion.distance == "ordered"
+    ground = oracle.ordered_ground(weights) if ordered else oracle.equal_ground(len(weights))
+    moved = oracle.earth_mover(
+        oracle.distribution(members, len(weights)), oracle.normalized(weights), ground
+    )
+    return moved <= Fraction(str(criterion.t))
+
+
+def is_safe(group: Group, require: Sequence[Criterion], weights: list[int]) -> bool:
+    held = [person.values for person in group]
+    return all(satisfies(criterion, held, weights) for criterion in require)
+
+
+def weights_of(table: Table) -> list[int]:
+    """How many people of the whole table have each value."""
+    people = everybody(table)
+    size = len(table.counts.sensitive[0].domain)
+    return [sum(value in person.values for person in people) for value in range(size)]
+
+
+# -- splits ---------------------------------------------------------------------------------------
+
+
+def is_nested(table: Table, column: int) -> bool:
+    """Words and masks with a hierarchy fall apart along it; all else is cut between two values."""
+    domain = table.counts.quasi[column]
+    recipe = table.schema.hierarchies.get(domain.name)
+    return recipe is not None and (domain.kind == "categorical" or recipe.kind == "mask")
+
+
+def all_splits(table: Table, group: Group) -> Iterator[list[Group]]:
+    """Every split of a group that strict Mondrian may make."""
+    for column, domain in enumerate(table.counts.quasi):
+        codes = sorted({person.quasi[column] for person in group})
+        if not is_nested(table, column):
+            for cut in codes[:-1]:
+                yield [
+                    [person for person in group if person.quasi[column] <= cut],
+                    [person for person in group if person.quasi[column] > cut],
+                ]
+            continue
+        for level in reversed(table.levels[domain.name].levels):
+            parts: dict[int, Group] = {}
+            for person in group:
+                parts.setdefault(int(level.codes[person.quasi[column]]), []).append(person)
+            if len(parts) > 1:
+                yield list(parts.values())
+                break
+
+
+# -- regions --------------------------------------------------------------------------------------
+
+
+def regions_of(release: Release, group: int) -> list[Region]:
+    assert isinstance(release.regions, Regions)
+    return [
+        parts[code]
+        for parts, code in zip(release.regions.parts, release.regions.codes[:, group], strict=True)
+    ]
+
+
+def lies_inside(table: Table, person: Person, regions: Sequence[Region]) -> bool:
+    return all(
+        region.contains(domain.values[code])
+        for domain, code, region in zip(table.counts.quasi, person.quasi, regions, strict=True)
+    )
+
+
+def fitting(release: Release, table: Table) -> dict[tuple[Value, ...], int]:
+    """For every combination of domain values: how many groups it fits."""
+    groups = [regions_of(release, group) for group in range(len(release.groups))]
+    found = {}
+    for values in product(*(domain.values for domain in table.counts.quasi)):
+        found[values] = sum(
+            all(region.contains(value) for region, value in zip(regions, values, strict=True))
+            for regions in groups
+        )
+    return found

@@ -1,0 +1,270 @@
+"""A release on disk: it leaks nothing by its form, reads back, and a kill leaves no half."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
+from sfumato.datasets.census import census, census_schema
+from sfumato.policy.model import Policy
+from sfumato.release.release import Release
+from sfumato.workflow.anonymize import anonymize
+
+MAKERS = {
+    "lattice": (Lattice(), 0.1),
+    "mondrian": (Mondrian(), 0.0),
+    "tight": (Mondrian(regions="tight"), 0.0),
+    "hierarchy": (Mondrian(regions="hierarchy"), 0.0),
+    "relaxed": (Mondrian(strict=False), 0.0),
+    "anatomy": (Anatomy(2), 0.0),
+    "microaggregation": (Microaggregation(3), 0.0),
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Table:
+    return sf.read(census(600, seed=1), census_schema())
+
+
+def made(table: sf.Table, maker: str, seed: int = 7) -> tuple[Release, Policy]:
+    anonymizer, suppression = MAKERS[maker]
+    policy = Policy([sf.KAnonymity(2)], anonymizer, suppression=suppression, schema=table.schema)
+    return anonymize(table, policy, seed=seed), policy
+
+
+def content(release: Release) -> list[object]:
+    """Everything an adversary reads, group by group."""
+    listed = []
+    for group in range(len(release.groups)):
+        counts = {
+            name: sorted(groups.counts_of(group).items())
+            for name, groups in release.by_attribute.items()
+        }
+        described = sorted(release.regions.describe(group).items())
+        listed.append((described, sorted(counts.items()), int(release.groups.sizes[group])))
+    return sorted(listed, key=str)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_is_read_back_is_what_was_published(table, tmp_path: Path, maker, form) -> None:
+    release, policy = made(table, maker)
+    report = sf.audit(release, policy)
+    release.save(tmp_path / "out", report=report, policy=policy, form=form)
+    again = sf.read_release(tmp_path / "out", table.schema)
+    assert content(again) == content(release)
+    assert again.scheme == release.scheme
+    assert again.suppressed == release.suppressed
+    for name, groups in release.by_attribute.items():
+        back = again.groups_for(name)
+        kept = {v: w for v, w in zip(groups.values, groups.reference, strict=True) if w}
+        assert {v: w for v, w in zip(back.values, back.reference, strict=True) if w} == kept
+    assert sf.audit(again, policy).holds
+    assert Policy.load(tmp_path / "out" / "private" / "policy.toml").require == policy.require
+
+
+def test_without_private_the_published_counts_stand_in_and_it_is_said(table, tmp_path) -> None:
+    release, _ = made(table, "lattice")
+    assert release.suppressed > 0
+    release.save(tmp_path / "out")
+    again = sf.read_release(tmp_path / "out" / "public", table.schema)
+    assert again.suppressed == release.suppressed
+    (tmp_path / "out" / "private" / "reference.json").unlink()
+    alone = sf.read_release(tmp_path / "out", table.schema)
+    assert alone.groups.reference.sum() == release.people
+    assert any("stands in" in note for note in alone.notes)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_public_files_carry_no_identifier_seed_or_trace_of_the_private_side(
+    table, tmp_path: Path, maker
+) -> None:
+    release, policy = made(table, maker, seed=987654321)
+    release.save(tmp_path / "out", report=sf.audit(release, policy), policy=policy)
+    public = b"".join(path.read_bytes() for path in (tmp_path / "out" / "public").iterdir())
+    for secret in (b"987654321", b"P00", b"name", b"income", b"worst"):
+        assert (secret in public) == (secret == b"name" and b'"name"' in public), secret
+    manifest = json.loads((tmp_path / "out" / "public" / "manifest.json").read_text())
+    assert "seed" not in json.dumps(manifest)
+    columns = {column["name"] for column in manifest["columns"]}
+    assert columns <= {*table.schema.quasi, *table.schema.sensitive, "group_id", "count"}
+
+
+def test_the_order_of_rows_comes_from_the_seed_alone(table) -> None:
+    policy = Policy([sf.KAnonymity(3)], Mondrian())
+    rows = census(600, seed=1)
+    turned = sf.read(rows.take(pa.array(range(599, -1, -1))), census_schema())
+    one = anonymize(table, policy, seed=5).to_arrow()
+    assert anonymize(turned, policy, seed=5).to_arrow() == one
+    other = anonymize(table, policy, seed=6).to_arrow()
+    assert other != one
+    assert Counter(map(str, other.to_pylist())) == Counter(map(str, one.to_pylist()))
+
+
+def test_nothing_of_a_suppressed_person_is_published() -> None:
+    rows = pa.table({"age": [30, 30, 30, 77], "s": ["a", "b", "a", "rare"]})
+    schema = sf.Schema(quasi=["age"], sensitive="s", hierarchies={"age": sf.intervals([5])})
+    policy = Policy([sf.KAnonymity(2)], Lattice(), suppression=0.25)
+    release = anonymize(sf.read(rows, schema), policy)
+    assert release.suppressed == 1
+    text = str(release.to_arrow().to_pylist())
+    assert "77" not in text
+    assert "rare" not in text
+
+
+def test_kept_columns_stay_with_a_person_of_the_same_values() -> None:
+    rows = pa.table(
+        {
+            "age": [30, 31, 30, 31],
+            "s": ["a", "b", "c", "d"],
+            "ward": ["ward a", "ward b", "ward c", None],
+            "diary": ["secret"] * 4,
+        }
+    )
+    schema = sf.Schema(quasi=["age"], sensitive="s", keep=["ward"])
+    release = anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(4)]), seed=3)
+    found = {row["s"]: row["ward"] for row in release.to_arrow().to_pylist()}
+    assert found == {"a": "ward a", "b": "ward b", "c": "ward c", "d": None}
+    assert "diary" not in release.to_arrow().column_names
+
+
+def test_set_values_go_to_parquet_and_csv_says_so(tmp_path: Path) -> None:
+    rows = pa.table({"age": [30, 31, 30], "s": [["x", "y"], ["x"], []]})
+    table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="s"))
+    release = anonymize(table, Policy([sf.KAnonymity(3)]))
+    with pytest.raises(sf.InputError, match=r"'s' holds several values per person.*use Parquet"):
+        release.save(tmp_path / "csv")
+    assert not (tmp_path / "csv").exists()
+    release.save(tmp_path / "parquet", form="parquet")
+    published = pq.read_table(tmp_path / "parquet" / "public" / "data.parquet")
+    assert sorted(map(str, published["s"].to_pylist())) == ["['x', 'y']", "['x']", "[]"]
+    assert content(sf.read_release(tmp_path / "parquet", table.schema)) == content(release)
+
+
+def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: Path) -> None:
+    release, _ = made(table, "mondrian")
+    release.save(tmp_path / "out")
+    (tmp_path / "out" / "mine.txt").write_text("x")
+    with pytest.raises(sf.InputError, match="exists"):
+        release.save(tmp_path / "out")
+    assert (tmp_path / "out" / "mine.txt").exists()
+    release.save(tmp_path / "out", force=True)
+    assert not (tmp_path / "out" / "mine.txt").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_file_that_was_changed_is_not_the_release_of_its_manifest(table, tmp_path) -> None:
+    release, _ = made(table, "mondrian")
+    release.save(tmp_path / "out")
+    data = tmp_path / "out" / "public" / "data.csv"
+    data.write_text(data.read_text().replace("Influenza", "Measles", 1))
+    with pytest.raises(sf.InputError, match="is not the file its manifest was written for"):
+        sf.read_release(tmp_path / "out", table.schema)
+
+
+def test_a_release_that_was_read_cannot_be_written_again(table, tmp_path: Path) -> None:
+    release, _ = made(table, "mondrian")
+    release.save(tmp_path / "out")
+    with pytest.raises(sf.InputError, match="only a release that anonymize made"):
+        sf.read_release(tmp_path / "out", table.schema).save(tmp_path / "again")
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+import sfumato.release.folder as folder
+from sfumato.datasets.census import census, census_schema
+import sfumato as sf
+from sfumato.policy.model import Policy
+from sfumato.anonymizers import Lattice
+from sfumato.workflow.anonymize import anonymize
+
+release = anonymize(sf.read(census(300), census_schema()), Policy([sf.KAnonymity(2)], Lattice()))
+out, where = Path(sys.argv[1]), sys.argv[2]
+plain = {name: getattr(folder, name) for name in ("write_table", "_manifest", "_sync")}
+
+def stop(name):
+    def stopped(*arguments):
+        result = plain[name](*arguments)
+        print("here", flush=True)
+        time.sleep(60)
+        return result
+    return stopped
+
+setattr(folder, where, stop(where))
+release.save(out, force=True)
+"""
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("where", ["write_table", "_manifest", "_sync"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_leaves_nothing_or_the_release_that_was_there(
+    tmp_path: Path, table, where: str, how: signal.Signals, existing: bool
+) -> None:
+    out = tmp_path / "out"
+    if existing:
+        made(table, "mondrian")[0].save(out)
+        before = sorted(path.read_bytes() for path in out.rglob("*") if path.is_file())
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(out), where],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(how)
+        process.wait(timeout=30)
+    if existing:
+        assert sorted(p.read_bytes() for p in out.rglob("*") if p.is_file()) == before
+    else:
+        assert not out.exists()
+
+
+cells = st.tuples(
+    st.sampled_from([1, 2, 3, 17, 30, None]),
+    st.sampled_from(["13053", "13068", "14850", None]),
+    st.sampled_from(["cat", "lion", "dog"]),
+    st.sampled_from(["x", "y", "z", None]),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(cells, min_size=4, max_size=30), st.sampled_from(sorted(MAKERS)), st.booleans())
+def test_any_small_release_reads_back_as_published(tmp_path_factory, rows, maker, csv) -> None:
+    columns = list(zip(*rows, strict=True))
+    types = [pa.int64(), pa.string(), pa.string(), pa.string()]
+    data = pa.table(
+        [pa.array(c, t) for c, t in zip(columns, types, strict=True)],
+        names=["age", "zip", "pet", "s"],
+    )
+    schema = sf.Schema(
+        quasi=["age", "zip", "pet"],
+        sensitive="s",
+        hierarchies={
+            "age": sf.intervals([5, 10], top=20),
+            "zip": sf.mask(),
+            "pet": sf.taxonomy({"cat": ["feline"], "lion": ["feline"], "dog": ["canine"]}),
+        },
+    )
+    try:
+        release, policy = made(sf.read(data, schema, threads=1), maker)
+    except sf.NoSafeRelease:
+        return
+    out = tmp_path_factory.mktemp("release") / "out"
+    release.save(out, report=sf.audit(release, policy), form="csv" if csv else "parquet")
+    again = sf.read_release(out, schema)
+    assert content(again) == content(release)

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from sfumato.adversaries.linkage import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
     from sfumato.adversaries.threat import Threat
+    from sfumato.anonymizers.anatomy import Anatomy
+    from sfumato.anonymizers.lattice import Lattice
+    from sfumato.anonymizers.microaggregation import Microaggregation
+    from sfumato.anonymizers.mondrian import Mondrian
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
     from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
@@ -37,10 +41,19 @@ if TYPE_CHECKING:
     from sfumato.schema.roles import Schema
     from sfumato.schema.taxonomy import taxonomy
     from sfumato.table.load import Table, read
+    from sfumato.workflow.anonymize import anonymize, generalize
     from sfumato.workflow.audit import audit
     from sfumato.workflow.compare import compare
 
 _HOMES = {
+    "sfumato.workflow.anonymize": (
+        "anonymize",
+        "generalize",
+    ),
+    "sfumato.anonymizers.mondrian": ("Mondrian",),
+    "sfumato.anonymizers.microaggregation": ("Microaggregation",),
+    "sfumato.anonymizers.lattice": ("Lattice",),
+    "sfumato.anonymizers.anatomy": ("Anatomy",),
     "sfumato.adversaries.linkage": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
     "sfumato.adversaries.threat": ("Threat",),
@@ -76,6 +89,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AlphaK",
+    "Anatomy",
     "BetaLikeness",
     "DeltaDisclosure",
     "DistinctDiversity",
@@ -85,9 +99,12 @@ __all__ = [
     "InputError",
     "KAnonymity",
     "KMap",
+    "Lattice",
     "Linkage",
     "Measure",
+    "Microaggregation",
     "MissingExtra",
+    "Mondrian",
     "NoSafeRelease",
     "Policy",
     "PolicyError",
@@ -103,10 +120,12 @@ __all__ = [
     "Table",
     "Threat",
     "Verdict",
+    "anonymize",
     "audit",
     "compare",
     "dates",
     "draft_policy",
+    "generalize",
     "intervals",
     "linkage",
     "mask",

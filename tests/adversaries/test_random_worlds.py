@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from tests.oracles import criteria_oracle as oracle
-from tests.oracles.tables import Small, tables
 
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.release.groups import Groups
+from tests.oracles import criteria_oracle as oracle
+from tests.oracles.tables import Small, tables
 
 
 def test_she_believes_the_shares_of_the_group() -> None:

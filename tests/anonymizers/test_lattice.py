@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.lattice_oracle import LatticeOracle
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -37,6 +36,7 @@ from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.workflow.anonymize import anonymize, generalize
+from tests.oracles.lattice_oracle import LatticeOracle
 
 BUDGET = 1_000_000
 CHEAP = [name for name in UTILITIES if name != "classification"]  # that one trains a tree a node

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles.mdav_oracle import mdav_oracle
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -30,6 +29,7 @@ from sfumato.criteria.base import (
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from tests.oracles.mdav_oracle import mdav_oracle
 
 
 def aggregate(table: sf.Table, k: int, *require: Criterion, seed: int = 0, **more) -> Release:

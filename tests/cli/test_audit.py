@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tests.cli.test_bad_input import DATA, POLICY, audit, sfumato
 
 

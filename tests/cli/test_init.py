@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.test_bad_input import DATA, sfumato
-from tests.policy.test_draft import german, lists_and_dates, two_hundred
 
 from sfumato.datasets.census import census
+from tests.cli.test_bad_input import DATA, sfumato
+from tests.policy.test_draft import german, lists_and_dates, two_hundred
 
 
 def drafted_and_audited(data: Path, folder: Path) -> tuple[str, str]:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.oracles.tables import Small, group_counts, tables
 
 from sfumato import suppression, taxonomy
 from sfumato.criteria import CRITERIA
@@ -32,6 +31,7 @@ from sfumato.criteria.k_map import KMap
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Groups
+from tests.oracles.tables import Small, group_counts, tables
 
 VALUES = ("a", "b", "c", "d", "e")  # labels of every table here, so that trees fit
 

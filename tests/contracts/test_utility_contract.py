@@ -10,6 +10,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.coverage import cover
+from sfumato.release.release import as_it_stands
+from sfumato.table.load import Table
+from sfumato.utility import UTILITIES, utility_named
+from sfumato.utility.base import Utility
+from sfumato.utility.view import Pieces, View, view_of
 from tests.utility.releases import (
     HEIGHTS,
     LEVELS,
@@ -22,15 +31,6 @@ from tests.utility.releases import (
     table_of,
     unchanged,
 )
-
-import sfumato as sf
-from sfumato.errors import InputError, PolicyError
-from sfumato.release.coverage import cover
-from sfumato.release.release import as_it_stands
-from sfumato.table.load import Table
-from sfumato.utility import UTILITIES, utility_named
-from sfumato.utility.base import Utility
-from sfumato.utility.view import Pieces, View, view_of
 
 MEASURES = [pytest.param(measure, id=name) for name, measure in UTILITIES.items()]
 TABLE = table_of((*random_rows(80), (None, None, "low", "flu")))

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import criteria_oracle as oracle
-from tests.oracles.tables import Small, tables
 
 from sfumato import suppression, taxonomy
 from sfumato.criteria.closeness import TCloseness
 from sfumato.errors import SchemaError
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
+from tests.oracles import criteria_oracle as oracle
+from tests.oracles.tables import Small, tables
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "leakage_emd.json").read_text())
 T = st.integers(0, 10).map(lambda tenths: f"{tenths / 10:g}")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import criteria_oracle as oracle
-from tests.oracles.tables import Small, tables
 
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from sfumato.release.groups import Groups
+from tests.oracles import criteria_oracle as oracle
+from tests.oracles.tables import Small, tables
 
 ALL = [DistinctDiversity(2), EntropyDiversity(2), RecursiveDiversity(2, 2)]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.oracles import criteria_oracle as oracle
-from tests.oracles.tables import Small, tables
 
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
+from tests.oracles import criteria_oracle as oracle
+from tests.oracles.tables import Small, tables
 
 
 def without_values(sizes: list[int]) -> Groups:

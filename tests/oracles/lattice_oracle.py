@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from tests.utility.releases import release_at
 
 from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.release.groups import Groups
@@ -24,6 +23,7 @@ from sfumato.schema.region import Region
 from sfumato.table.load import Table
 from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of
+from tests.utility.releases import release_at
 
 Levels = tuple[int, ...]
 Key = tuple[Region, ...]

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from tests.oracles import criteria_oracle as oracle
-
 import sfumato as sf
 from sfumato.criteria.base import Criterion
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region, Value
 from sfumato.table.load import Table
+from tests.oracles import criteria_oracle as oracle
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
-from tests.oracles.criteria_oracle import Rows
 
 from sfumato.release.groups import Groups
+from tests.oracles.criteria_oracle import Rows
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tests.oracles import criteria_oracle as oracle
 from tests.oracles.tables import group_counts
 

@@ -8,6 +8,11 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+
+import sfumato as sf
+from sfumato.errors import MissingExtra, PolicyError
+from sfumato.utility.classification import Classification
+from sfumato.utility.view import view_of
 from tests.utility.releases import (
     Piece,
     bucketized,
@@ -18,11 +23,6 @@ from tests.utility.releases import (
     table_of,
     unchanged,
 )
-
-import sfumato as sf
-from sfumato.errors import MissingExtra, PolicyError
-from sfumato.utility.classification import Classification
-from sfumato.utility.view import view_of
 
 TABLE = table_of(random_rows(400))
 

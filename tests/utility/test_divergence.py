@@ -7,6 +7,11 @@ from math import log2
 import numpy as np
 import pyarrow as pa
 import pytest
+
+import sfumato as sf
+from sfumato.utility import divergence
+from sfumato.utility.divergence import Divergence
+from sfumato.utility.view import view_of
 from tests.utility.releases import (
     Piece,
     bucketized,
@@ -17,11 +22,6 @@ from tests.utility.releases import (
     table_of,
     unchanged,
 )
-
-import sfumato as sf
-from sfumato.utility import divergence
-from sfumato.utility.divergence import Divergence
-from sfumato.utility.view import view_of
 
 FOUR = table_of(
     (

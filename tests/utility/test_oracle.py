@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.utility.oracle import Oracle
-from tests.utility.releases import RELEASES
 
 from sfumato.release.release import Release
 from sfumato.utility import utility_named
 from sfumato.utility.queries import QueryError
 from sfumato.utility.view import view_of
+from tests.utility.oracle import Oracle
+from tests.utility.releases import RELEASES
 
 
 def near(number: float) -> object:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.utility.releases import random_rows, release_at, small_rows, table_of, unchanged
 
 from sfumato.release.build import build_release
 from sfumato.release.regions import Regions
@@ -15,6 +14,7 @@ from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.region import Region, Span, ValueSet
 from sfumato.utility.precision import Precision
 from sfumato.utility.view import view_of
+from tests.utility.releases import random_rows, release_at, small_rows, table_of, unchanged
 
 
 def cost(release: Release) -> float:

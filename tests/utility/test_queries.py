@@ -7,6 +7,11 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+
+import sfumato as sf
+from sfumato.errors import PolicyError
+from sfumato.utility.queries import QueryError
+from sfumato.utility.view import view_of
 from tests.utility.releases import (
     bucketized,
     nothing,
@@ -15,11 +20,6 @@ from tests.utility.releases import (
     table_of,
     unchanged,
 )
-
-import sfumato as sf
-from sfumato.errors import PolicyError
-from sfumato.utility.queries import QueryError
-from sfumato.utility.view import view_of
 
 TABLE = table_of((*random_rows(60), (None, None, "low", "flu")))
 

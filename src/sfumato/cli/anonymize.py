@@ -31,8 +31,8 @@ def anonymize(
 ) -> None:
     """Make the most useful release the policy allows.
 
-    Writes OUT/public (may be handed out) and OUT/private (evidence). Exit code 0: done; 2: bad
-    input, or no release satisfies the policy.
+    Writes OUT/public (may be handed out) and OUT/private (evidence). Exit code 0: done; 1: no
+    release satisfies the policy (nothing is written); 2: bad input.
 
     Example: sfumato anonymize patients.csv --policy policy.toml --out release
     """

@@ -13,9 +13,9 @@ from sfumato.cli.audit import audit
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
 from sfumato.cli.init import init
-from sfumato.errors import SfumatoError
+from sfumato.errors import NoSafeRelease, SfumatoError
 
-BAD_INPUT, INTERNAL, INTERRUPTED = 2, 70, 130
+NOT_SAFE, BAD_INPUT, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 
 app = typer.Typer(
     name="sfumato",
@@ -58,7 +58,7 @@ def run() -> None:
         app()
     except SfumatoError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        sys.exit(NOT_SAFE if isinstance(error, NoSafeRelease) else BAD_INPUT)
     except KeyboardInterrupt:
         print("interrupted; nothing was written", file=sys.stderr)
         sys.exit(INTERRUPTED)

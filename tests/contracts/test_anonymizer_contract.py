@@ -1,0 +1,283 @@
+"""What every registered anonymizer promises. A newcomer adds one `Example` and is held to it all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.anatomy import Anatomy
+from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.lattice import Lattice
+from sfumato.anonymizers.microaggregation import Microaggregation
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.criteria.base import Criterion
+from sfumato.release.release import Release
+from sfumato.workflow.anonymize import anonymize
+
+
+@dataclass(frozen=True)
+class Example:
+    """Ways to run an anonymizer, and what it must keep. `steady`: chance only shuffles rows."""
+
+    runs: tuple[Anonymizer, ...]
+    require: tuple[Criterion, ...]
+    steady: bool
+
+
+GENERAL = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.EntropyDiversity(1.5), sf.TCloseness(0.6))
+EXAMPLES: dict[str, Example] = {
+    "lattice": Example((Lattice(), Lattice(budget=5)), GENERAL, steady=True),
+    "mondrian": Example(
+        (
+            Mondrian(),
+            Mondrian(strict=False),
+            Mondrian(regions="tight"),
+            Mondrian(regions="hierarchy"),
+            Mondrian(order="gain", target="disease"),
+        ),
+        GENERAL,
+        steady=True,
+    ),
+    "anatomy": Example(
+        (Anatomy(3),), (sf.KAnonymity(3), sf.DistinctDiversity(3), sf.AlphaK(0.4, 3)), steady=False
+    ),
+    "microaggregation": Example((Microaggregation(3),), GENERAL, steady=False),
+}
+EACH = [
+    pytest.param(run, example, id=f"{name}-{number}")
+    for name, example in EXAMPLES.items()
+    for number, run in enumerate(example.runs)
+]
+each_name = pytest.mark.parametrize("name", sorted(ANONYMIZERS))
+each = pytest.mark.parametrize(("anonymizer", "example"), EACH)
+
+# -- a table with a column of every role ----------------------------------------------------------
+
+CITIES, DISEASES = ["ulm", "bonn", "kiel"], ["flu", "gout", "cold", "hiv"]
+
+
+def people(seed: int = 3, count: int = 90) -> list[tuple[Any, ...]]:
+    """(name, age, city, sex, disease, ward, secret); the ward tells everything but the name."""
+    chance = Random(seed)
+    found = []
+    for number in range(count):
+        age = chance.choice([*range(20, 50), None])
+        city, sex = chance.choice(CITIES), chance.choice("FM")
+        disease = DISEASES[number % len(DISEASES)]
+        ward = f"{age}/{city}/{sex}/{disease}"
+        found.append((f"name-{number}", age, city, sex, disease, ward, f"secret-{number}"))
+    return found
+
+
+COLUMNS = ("name", "age", "city", "sex", "disease", "ward", "secret")
+ROLES: dict[str, Any] = {
+    "quasi": ["age", "city", "sex"],
+    "sensitive": "disease",
+    "identifiers": ["name"],
+    "hierarchies": {
+        "age": sf.intervals([5, 10, 20]),
+        "city": sf.taxonomy({"ulm": "south", "bonn": "north", "kiel": "north"}),
+    },
+}
+
+
+def read(rows: list[tuple[Any, ...]], **more: Any) -> sf.Table:
+    arrays = {n: list(c) for n, c in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+    return sf.read(pa.table(arrays), sf.Schema(**ROLES, **more))
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Table:
+    return read(people())
+
+
+def release_of(run: Anonymizer, example: Example, table: sf.Table, seed: int = 0) -> Release:
+    return run.run(Task(table, example.require, suppression=0.1, seed=seed))
+
+
+def tables_of(release: Release) -> dict[str, list[dict[str, Any]]]:
+    return {name: table.to_pylist() for name, table in release.tables().items()}
+
+
+def content(tables: dict[str, list[dict[str, Any]]]) -> dict[str, Counter[str]]:
+    """Which rows each table has, whatever their order."""
+    return {name: Counter(map(repr, rows)) for name, rows in tables.items()}
+
+
+# -- registration ---------------------------------------------------------------------------------
+
+
+@each_name
+def test_it_is_registered_by_its_name_and_has_an_example_here(name: str) -> None:
+    assert ANONYMIZERS[name].name == name
+    assert issubclass(ANONYMIZERS[name], Anonymizer)
+    assert name in EXAMPLES, f"add an Example for {name!r} to this file"
+    assert {type(run) for run in EXAMPLES[name].runs} == {ANONYMIZERS[name]}
+
+
+def test_no_example_is_left_of_an_anonymizer_that_is_gone() -> None:
+    assert EXAMPLES.keys() <= ANONYMIZERS.keys()
+
+
+@each
+def test_it_is_frozen_and_equal_by_its_parameters(anonymizer: Anonymizer, example) -> None:
+    for field in dataclasses.fields(anonymizer):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(anonymizer, field.name, 1)
+    assert dataclasses.replace(anonymizer) == anonymizer
+
+
+# -- safe -----------------------------------------------------------------------------------------
+
+
+@each
+def test_every_criterion_holds(anonymizer: Anonymizer, example: Example, table: sf.Table) -> None:
+    release = release_of(anonymizer, example, table)
+    report = sf.audit(release, example.require)
+    assert report.holds
+    assert len(report.findings) == len(example.require)
+    assert len(release.groups) > 1
+
+
+@each
+def test_what_is_handed_out_is_what_was_judged(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    """Count the groups of the published tables; they are the release's own."""
+    release = release_of(anonymizer, example, table)
+    tables = tables_of(release)
+    found: dict[Any, Counter[str]] = {}
+    if "data" in tables:
+        for row in tables["data"]:
+            key = tuple(row[name] for name in release.schema.quasi)
+            found.setdefault(key, Counter())[row["disease"]] += 1
+    else:
+        sizes = Counter(row["group_id"] for row in tables["quasi"])
+        for row in tables["sensitive"]:
+            found.setdefault(row["group_id"], Counter())[row["disease"]] += row["count"]
+        assert {group: one.total() for group, one in found.items()} == sizes
+    own = [Counter(release.groups.counts_of(group)) for group in range(len(release.groups))]
+    assert Counter(map(repr, map(sorted, map(Counter.items, found.values())))) == Counter(
+        map(repr, map(sorted, map(Counter.items, own)))
+    )
+
+
+@each
+def test_it_raises_rather_than_return_what_does_not_hold(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    for criterion in (sf.KAnonymity(1000), sf.TCloseness(0.0)):
+        with pytest.raises(sf.NoSafeRelease, match=criterion.name) as told:
+            task = Task(table, (*example.require, criterion), suppression=0.1)
+            anonymizer.run(dataclasses.replace(task, table=lopsided()))
+        assert "\n" not in str(told.value)
+
+
+def lopsided() -> sf.Table:
+    """No split and no bucket is as the whole, and the whole is less than a thousand people."""
+    return read(people(count=90)[:87])
+
+
+# -- everybody is accounted for -------------------------------------------------------------------
+
+
+@each
+def test_its_origin_accounts_for_everybody(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    release = release_of(anonymizer, example, table, seed=5)
+    origin = release.origin
+    assert origin is not None
+    assert origin.table is table
+    assert origin.seed == 5
+    assert origin.search is not None
+    summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
+    assert (summed == table.counts.n).all()
+    assert release.people + release.suppressed == table.people
+    kept = origin.groups >= 0
+    sizes = np.bincount(origin.groups[kept], weights=origin.n[kept], minlength=len(release.groups))
+    assert (sizes == release.groups.sizes).all()
+
+
+# -- what is never published ----------------------------------------------------------------------
+
+
+@each
+def test_identifiers_and_columns_without_a_role_are_never_published(
+    anonymizer: Anonymizer, example: Example
+) -> None:
+    release = release_of(anonymizer, example, read(people(), keep=["ward"]))
+    for name, published in release.tables().items():
+        expected = {
+            "data": {"age", "city", "sex", "disease", "ward"},
+            "quasi": {"group_id", "age", "city", "sex", "ward"},
+            "sensitive": {"group_id", "disease", "count"},
+        }[name]
+        assert set(published.column_names) == expected
+        assert not published.schema.metadata
+        for row in published.to_pylist():
+            assert not any("name-" in str(v) or "secret-" in str(v) for v in row.values())
+
+
+@each
+def test_kept_columns_stay_with_their_people(anonymizer: Anonymizer, example: Example) -> None:
+    release = release_of(anonymizer, example, read(people(), keep=["ward"]))
+    tables = tables_of(release)
+    wards = Counter(row[5] for row in people())
+    rows = tables.get("data", tables.get("quasi", []))
+    assert not Counter(row["ward"] for row in rows) - wards
+    assert len(rows) == release.people
+    for row in rows:
+        age, city, sex, disease = row["ward"].split("/")
+        if "data" in tables:
+            assert row["disease"] == disease
+        else:
+            assert (str(row["age"]), row["city"], row["sex"]) == (age, city, sex)
+
+
+# -- chance ---------------------------------------------------------------------------------------
+
+
+@each
+def test_same_seed_same_tables(anonymizer: Anonymizer, example: Example, table: sf.Table) -> None:
+    first, again = (tables_of(release_of(anonymizer, example, table, seed=9)) for _ in range(2))
+    assert first == again
+
+
+@each
+def test_the_order_of_the_input_shows_nowhere(anonymizer: Anonymizer, example: Example) -> None:
+    """Not in the groups and not in the order of rows, which depends on the seed alone."""
+    rows = people()
+    first = tables_of(release_of(anonymizer, example, read(rows), seed=9))
+    for seed in range(3):
+        Random(seed).shuffle(rows)
+        assert tables_of(release_of(anonymizer, example, read(rows), seed=9)) == first
+
+
+@each
+def test_another_seed_another_order(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    first, other = (tables_of(release_of(anonymizer, example, table, seed=s)) for s in (1, 2))
+    assert first != other
+    if example.steady:
+        assert content(first) == content(other)
+
+
+@each
+def test_without_a_seed_the_order_cannot_be_undone(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    """Rows are shuffled from the order of exact values; who knows the seed can put them back."""
+    policy = sf.Policy(example.require, anonymizer, suppression=0.1)
+    orders = [tables_of(anonymize(table, policy)) for _ in range(2)]
+    assert orders[0] != orders[1]

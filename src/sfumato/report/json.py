@@ -22,6 +22,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "release": asdict(report.summary),
         "verdicts": [_finding(finding) for finding in report.findings],
         "linkage": None if report.linkage is None else _linkage(report.linkage),
+        "columns": [asdict(column) for column in report.columns],
         "threats": [asdict(threat) for threat in report.threats],
         "notes": report.notes,
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.adversaries.columns import Column
 from sfumato.adversaries.linkage import Linkage
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
@@ -54,7 +55,8 @@ class Summary:
 class Report:
     """Verdicts on a release, the threats that remain, and what the reader must know besides.
 
-    `linkage` tells how surely rows can be linked to names; every audit measures it.
+    `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
+    most away, the weakest first; every audit measures both.
     """
 
     summary: Summary
@@ -62,6 +64,7 @@ class Report:
     threats: tuple[Threat, ...]
     notes: tuple[str, ...]
     linkage: Linkage | None = None
+    columns: tuple[Column, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -35,6 +35,11 @@ def number(value: float | None) -> str:
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
 
 
+def short(value: float | None) -> str:
+    """A probability in a narrow column."""
+    return number(None if value is None else round(value, 3))
+
+
 def render(report: Report) -> RenderableType:
     """What the terminal shows."""
     summary = report.summary
@@ -50,6 +55,8 @@ def render(report: Report) -> RenderableType:
         parts.append(_worst(report))
     if report.linkage is not None:
         parts += linkage_parts(report.linkage)
+    if report.columns:
+        parts.append(_columns(report))
     parts.append(_threats(report))
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]
     return Group(*parts)
@@ -103,6 +110,17 @@ def _worst(report: Report) -> Table:
     return table
 
 
+def _columns(report: Report) -> Table:
+    table = _table("Columns, the weakest first: what is left without each")
+    table.add_column("column", overflow="fold")
+    for column in ("values shown", "rows found", "unique people"):
+        table.add_column(column, justify="right")
+    for one in report.columns:
+        found, alone = f"{one.success:.1%}", f"{one.unique:.1%}"
+        table.add_row(escape(one.name), f"{one.shows:,}", found, alone)
+    return table
+
+
 def linkage_parts(linkage: Linkage) -> list[RenderableType]:
     """Who can link rows to names, how surely, and what is estimated of the population."""
     table = _table("Linkage: risk of being found")
@@ -151,16 +169,18 @@ def _estimate(estimate: Uniqueness) -> str:
 
 def _threats(report: Report) -> Table:
     table = _table("Threats")
-    for column in ("adversary", "knows", "would learn", "worst", "bounded by"):
-        right = column == "worst"
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    table.add_column("adversary", overflow="fold")
+    table.add_column("knows", overflow="fold", min_width=18)
+    table.add_column("would learn", overflow="fold")
+    table.add_column("worst", justify="right", no_wrap=True)
+    table.add_column("bounded by", overflow="fold", min_width=18)
     for threat in report.threats:
         table.add_row(
             threat.adversary,
             threat.knows,
             escape(threat.learns),
-            number(threat.worst),
-            ", ".join(threat.covered) or "no criterion",
+            short(threat.worst),
+            "\n".join(threat.covered) or "no criterion",
         )
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from sfumato.adversaries.columns import weakest_columns
 from sfumato.adversaries.linkage import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.threat import Threat
@@ -47,6 +48,7 @@ def audit(
         threats=tuple(_threats(release, criteria, linked)),
         notes=release.notes,
         linkage=linked,
+        columns=weakest_columns(release),
     )
 
 

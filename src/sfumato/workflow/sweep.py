@@ -224,8 +224,8 @@ def _check_share(policy: Policy, value: Any) -> None:
 
 def _plain(value: Any) -> Value:
     """A value as tables and JSON tell it."""
-    if isinstance(value, int | float | str):
-        return value
+    if value is None or isinstance(value, int | float | str):
+        return "none" if value is None else value
     if isinstance(value, Anonymizer):
         given = [
             f"{f.name}={_plain(getattr(value, f.name))}"

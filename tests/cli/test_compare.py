@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow.csv as pa_csv
 import pytest
-from tests.cli.test_bad_input import sfumato
 
 from sfumato.datasets.census import census, census_policy
+from tests.cli.test_bad_input import sfumato
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""sf.compare: sweeps become policies, releases become points, the front is the brute-force front."""
+"""sf.compare: sweeps become policies, releases become points, the front is what none beats."""
 
 from __future__ import annotations
 
@@ -317,11 +317,21 @@ def test_json(wide: Comparison) -> None:
     assert set(content["about"]) >= {"mean", "highest", "belief", "loss"}
 
 
-def test_infinity_is_written_as_inf() -> None:
-    policy = sf.Policy([sf.RecursiveDiversity(3, 2)])
-    table = sf.read(pa.table({"q": [1, 1], "s": ["a", "b"]}), sf.Schema(quasi=["q"], sensitive="s"))
-    found = sf.compare(table, policy, {"c": [2, math.inf]})
-    assert json.loads(found.to_json())["sweep"]["c"] == [2, "inf"]
+def test_infinity_is_written_as_inf_and_is_not_drawn() -> None:
+    found = Comparison(
+        label="rows",
+        people=10,
+        sweep={"order": (math.inf, "b")},
+        outcomes=(outcome("a", 0.2, math.inf), outcome("b", 0.1, 0.4)),
+        risk="mean",
+        cost="loss",
+        about={"mean": "a risk", "loss": "a cost"},
+    )
+    content = json.loads(found.to_json())
+    assert content["sweep"]["order"] == ["inf", "b"]
+    assert content["points"][0]["costs"]["loss"] == "inf"
+    assert "inf" in repr(found)
+    assert "Not on the map" in found.to_html()
 
 
 @pytest.mark.parametrize("width", [40, 80, 100, 200])
@@ -444,7 +454,7 @@ def test_saving_refuses_what_is_there_and_leaves_nothing_half(
     page.write_text("old")
     wide.save(page, force=True)
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    with pytest.raises(InputError, match="cannot write a comparison as 'map.docx'"):
+    with pytest.raises(InputError, match=r"cannot write a comparison as 'map\.docx'"):
         wide.save(tmp_path / "map.docx")
     with pytest.raises(InputError, match="is no folder"):
         wide.save(tmp_path / "nowhere" / "map.html")

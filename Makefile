@@ -46,6 +46,10 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
 	$(BIN)/python benchmarks/audit.py --peer $(PEERS)/bin/python
+	$(BIN)/python benchmarks/linkage.py
+	$(BIN)/python benchmarks/lattice.py
+	$(BIN)/python benchmarks/mondrian.py --peer $(PEERS)/bin/python
+	$(BIN)/python benchmarks/anatomy_mdav.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

@@ -5,13 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 _PATIENCE = 1.0  # seconds before a bar appears
 
 
 class Ticker:
-    """Counts steps done; shows a bar once the work has taken a second and somebody watches."""
+    """Counts steps done; shows a bar once the work has taken a second and somebody watches.
+
+    Work inside other work shows none of its own: the outermost bar is the one that matters.
+    """
+
+    _open: ClassVar[int] = 0
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._done = label, total, 0
@@ -21,6 +26,8 @@ class Ticker:
         self._task: Any = None
 
     def __enter__(self) -> Self:
+        self._watched = self._watched and Ticker._open == 0
+        Ticker._open += 1
         return self
 
     def add(self, steps: int = 1) -> None:
@@ -42,5 +49,6 @@ class Ticker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        Ticker._open -= 1
         if self._bar is not None:
             self._bar.stop()

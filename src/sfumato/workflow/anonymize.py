@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.anonymizers.nodes import Judge
 from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
 from sfumato.policy.model import Policy
@@ -53,6 +52,7 @@ def generalize(
         if not isinstance(level, int) or not 0 <= level < height:
             raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {level!r}")
     from sfumato.anonymizers.lattice_search import release_of
+    from sfumato.anonymizers.nodes import Judge
 
     task = Task(table, tuple(require), suppression=suppression)
     judge = Judge(task)

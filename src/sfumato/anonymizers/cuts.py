@@ -10,7 +10,7 @@ from sfumato.counts.contingency import Ints
 from sfumato.schema.domain import Codes
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def all_cuts(
     codes: Codes, n: Ints, starts: Ints, stops: Ints, nested: Codes, least: int, tried: Codes
 ) -> tuple[Ints, Codes, Codes, Ints]:
@@ -51,7 +51,7 @@ def all_cuts(
     )
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def entropy_gain(
     part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints, target: Codes, width: int
 ) -> npt.NDArray[np.float64]:

@@ -99,7 +99,7 @@ class Mondrian(Anonymizer):
             group,
             rows.n[order],
             task.seed,
-            {"anonymizer": self.name, "splits": partition.splits},
+            {"anonymizer": self.name, "groups": len(begins) - 1},
         )
         # Strict cells are disjoint by construction, and tight regions lie inside them.
         disjoint = True if self.strict and self.regions != "hierarchy" else None

@@ -1,34 +1,45 @@
 """Mondrian's search: a partition that is refined batch by batch, each batch level by level.
 
 Large nodes are split first; as soon as nodes are small they are put into batches that fit the
-processor's cache and finished there. Nodes are independent for group-scope criteria, so batching
-changes nothing; for release-scope criteria the order of batches is part of the definition.
+processor's cache and finished there, side by side on the cores there are. Nodes are independent for
+group-scope criteria, so batching changes nothing; for release-scope criteria batches go in turn,
+and their order is part of the definition.
 """
 
 from __future__ import annotations
 
-import numba as nb
+import os
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
 import numpy as np
 
-from sfumato.anonymizers import splits
+from sfumato.anonymizers import rows, splits
 from sfumato.anonymizers.cells import Columns
 from sfumato.anonymizers.choice import Choice
-from sfumato.anonymizers.rows import BATCH, Nodes, Rows, batches
+from sfumato.anonymizers.rows import Nodes, Rows
 from sfumato.counts.contingency import Ints
 from sfumato.progress import Ticker
 from sfumato.schema.domain import Codes
 
-_ALONE = 100_000  # rows below which a second thread costs more than it brings
+
+@dataclass(frozen=True)
+class Done:
+    """Finished groups: their rows one group after another, its length, and its cell."""
+
+    rows: Ints
+    lengths: Ints
+    low: Codes
+    high: Codes
 
 
 class Partition:
     """The state of a Mondrian search."""
 
-    def __init__(self, choice: Choice, rows: Rows, *, strict: bool) -> None:
-        self.choice, self.rows, self._strict = choice, rows, strict
+    def __init__(self, choice: Choice, given: Rows, *, strict: bool) -> None:
+        self.choice, self.rows, self._strict = choice, given, strict
         self.columns: Columns = choice.columns
-        self._done: list[tuple[Ints, Ints, Codes, Codes]] = []
-        self.splits = 0
+        self._done: list[Done] = []
 
     def split_all(self) -> None:
         """Split until no allowed split remains."""
@@ -39,40 +50,52 @@ class Partition:
             if self.columns.nested[column]:
                 root_low[0, column], root_high[0, column] = one.height - 1, 0
         everything = Nodes(
-            self.rows, np.arange(total), np.array([0]), np.array([total]), root_low, root_high
+            self.rows,
+            np.arange(total, dtype=np.int32),
+            np.array([0]),
+            np.array([total]),
+            root_low,
+            root_high,
         )
         waiting = [everything]
-        threads = nb.get_num_threads()
-        with Ticker("splitting groups", total) as ticker:
-            while waiting:
-                batch = waiting.pop()
-                while len(batch):
-                    before = len(batch.place)
-                    nb.set_num_threads(1 if before < _ALONE else threads)
-                    batch = self._refine(batch)
-                    ticker.add(before - len(batch.place))
-                    if len(batch) > 1 and len(batch.place) > BATCH:
-                        waiting += list(batches(batch))[::-1]
-                        break
-        nb.set_num_threads(threads)
+        # Release-scope criteria accept one split after another, so their batches go in turn.
+        workers = 1 if self.choice.safety.in_turn else os.cpu_count() or 1
+        running: set[Future[tuple[list[Done], list[Nodes]]]] = set()
+        with Ticker("splitting groups", total) as ticker, ThreadPoolExecutor(workers) as pool:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    running.add(pool.submit(self._finish, waiting.pop()))
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    done, more = future.result()
+                    self._done += done
+                    waiting += more[::-1]
+                    ticker.add(sum(len(one.rows) for one in done))
 
-    def _refine(self, batch: Nodes) -> Nodes:
+    def _finish(self, batch: Nodes) -> tuple[list[Done], list[Nodes]]:
+        """Split a batch to its end, or until it is better cut into smaller ones."""
+        done = []
+        while len(batch):
+            batch, ended = self._refine(batch)
+            done.append(ended)
+            if len(batch) > 1 and len(batch.place) > rows.BATCH:
+                return done, list(rows.batches(batch))
+        return done, []
+
+    def _refine(self, batch: Nodes) -> tuple[Nodes, Done]:
         """Split every node of a batch that can be split; the others are finished."""
         column, cut, part, parts = self.choice.choose(batch)
         order, begins, _ = splits.gather(part, parts, batch.starts, batch.stops, batch.rows.n)
-        split = parts > 1
-        self.splits += int(split.sum())
         of_node = np.repeat(np.arange(len(batch)), parts)
         low, high = batch.low[of_node], batch.high[of_node]
         self._narrow(batch, order, begins, of_node, column, cut, low, high)
-        final = ~split[of_node]
-        rows = batch.place[order]
+        final = parts[of_node] == 1
         lengths = np.diff(begins)
         keep = np.repeat(final, lengths)
-        self._done.append((rows[keep], lengths[final], low[final], high[final]))
+        done = Done(batch.place[order[keep]], lengths[final], low[final], high[final])
         live = order[~keep]
         stops = np.cumsum(lengths[~final])
-        return Nodes(
+        nodes = Nodes(
             batch.rows.take(live),
             batch.place[live],
             stops - lengths[~final],
@@ -80,6 +103,7 @@ class Partition:
             low[~final],
             high[~final],
         )
+        return nodes, done
 
     def _narrow(
         self,
@@ -118,10 +142,17 @@ class Partition:
                 high[here[~right], one] = most[~right]
 
     def finished(self) -> tuple[Ints, Ints, Codes, Codes]:
-        """The groups: rows in order, where each begins, and the cell of each."""
-        order = np.concatenate([rows for rows, *_ in self._done])
-        lengths = np.concatenate([lengths for _, lengths, *_ in self._done])
-        low = np.concatenate([low for *_, low, _ in self._done])
-        high = np.concatenate([high for *_, high in self._done])
+        """The groups: rows in order, where each begins, and the cell of each.
+
+        Groups are numbered by their first row, whoever was done first.
+        """
+        rows = np.concatenate([one.rows for one in self._done])
+        lengths = np.concatenate([one.lengths for one in self._done])
+        low = np.concatenate([one.low for one in self._done])
+        high = np.concatenate([one.high for one in self._done])
         begins = np.concatenate([[0], np.cumsum(lengths)])
-        return order, begins, low, high
+        ranked = np.argsort(np.minimum.reduceat(rows, begins[:-1]))
+        moved = lengths[ranked]
+        ends = np.cumsum(moved)
+        order = rows[np.repeat(begins[ranked] - (ends - moved), moved) + np.arange(len(rows))]
+        return order, np.concatenate([[0], ends]), low[ranked], high[ranked]

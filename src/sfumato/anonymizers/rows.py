@@ -60,12 +60,13 @@ class Rows:
         )
 
     def take(self, order: Ints) -> Rows:
+        """Some of the rows, without what the search does not look at."""
         return Rows(
-            self.tuples[order],
+            self.tuples[:0],
             self.codes[order],
             self.n[order],
             self.values[:, order],
-            self.target[order],
+            self.target[order] if self.target_width > 1 else self.target[:0],
             self.target_width,
         )
 

@@ -26,6 +26,11 @@ class Safety:
         self._states: list[Any] = []
 
     @property
+    def in_turn(self) -> bool:
+        """Whether splits must be judged one after another."""
+        return bool(self.task.by_release)
+
+    @property
     def least(self) -> int:
         """No part with fewer people can be safe."""
         sizes = [c.k for c in self.task.require if isinstance(c, KAnonymity | AlphaK)]

@@ -1,5 +1,7 @@
 """Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
 
+They hold no lock of the interpreter, so that batches of nodes can be worked on side by side.
+
 A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
 the first level that separates the node's people.
@@ -16,7 +18,7 @@ from sfumato.schema.domain import Codes
 NONE = -1
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def extents(
     codes: Codes, starts: Ints, stops: Ints, nested: Codes, labels: Codes, at: Ints, tops: Codes
 ) -> tuple[Codes, Codes]:
@@ -28,7 +30,7 @@ def extents(
     total, columns = len(starts), codes.shape[1]
     low = np.empty((total, columns), np.int32)
     high = np.empty((total, columns), np.int32)
-    for node in nb.prange(total):
+    for node in range(total):
         start, stop = starts[node], stops[node]
         for column in range(columns):
             if nested[column] == 0:
@@ -57,14 +59,14 @@ def extents(
     return low, high
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def medians(
     codes: Codes, n: Ints, starts: Ints, stops: Ints, column: Codes, low: Codes, high: Codes
 ) -> Codes:
     """The cut nearest to half of the people: codes up to it go left. Equal values stay together."""
     total = len(starts)
     cuts = np.full(total, NONE, np.int32)
-    for node in nb.prange(total):
+    for node in range(total):
         start, stop, which = starts[node], stops[node], column[node]
         if low[node] >= high[node]:
             continue
@@ -101,14 +103,14 @@ def medians(
     return cuts
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def halves(codes: Codes, starts: Ints, stops: Ints, column: Codes) -> Codes:
     """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
 
     Rows hold one person each. Part of a row that lies in no given node: 0.
     """
     part = np.zeros(codes.shape[0], np.int32)
-    for node in nb.prange(len(starts)):
+    for node in range(len(starts)):
         start, stop = starts[node], stops[node]
         order = np.argsort(codes[start:stop, column[node]], kind="mergesort")
         for place in range((stop - start) // 2, stop - start):
@@ -116,7 +118,7 @@ def halves(codes: Codes, starts: Ints, stops: Ints, column: Codes) -> Codes:
     return part
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def assign(
     codes: Codes,
     starts: Ints,
@@ -133,7 +135,7 @@ def assign(
     """
     part = np.zeros(codes.shape[0], np.int32)
     parts = np.zeros(len(starts), np.int32)
-    for node in nb.prange(len(starts)):
+    for node in range(len(starts)):
         start, stop, which = starts[node], stops[node], column[node]
         if cut[node] == NONE:
             parts[node] = 1
@@ -160,7 +162,7 @@ def assign(
     return part, parts
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, nogil=True)
 def gather(
     part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints
 ) -> tuple[Ints, Ints, Ints]:
@@ -192,53 +194,41 @@ def gather(
     return order, begins, people
 
 
-@nb.njit(cache=True, parallel=True)
+@nb.njit(cache=True, nogil=True)
 def cells(
     order: Ints, begins: Ints, value: Codes, n: Ints, offsets: Ints, members: Codes, width: int
 ) -> tuple[Ints, Codes, Ints]:
     """The sensitive counts of each part, sparse. A row's value is a set of `members` if given."""
     total = len(begins) - 1
     single = len(offsets) == 0
-    room = np.zeros(total + 1, np.int64)
-    for one in nb.prange(total):
-        if single:
-            room[one + 1] = min(begins[one + 1] - begins[one], width)
-        else:
+    room = 0
+    for one in range(total):
+        listed = begins[one + 1] - begins[one]
+        if not single:
             listed = 0
             for place in range(begins[one], begins[one + 1]):
                 code = value[order[place]]
                 listed += offsets[code + 1] - offsets[code]
-            room[one + 1] = min(listed, width)
+        room += min(listed, width)
+    indptr = np.zeros(total + 1, np.int64)
+    indices = np.empty(room, np.int32)
+    data = np.empty(room, np.int64)
+    seen = np.full(width, NONE, np.int64)  # where a value stands in the current part
+    filled = 0
     for one in range(total):
-        room[one + 1] += room[one]
-    indices = np.empty(room[-1], np.int32)
-    data = np.empty(room[-1], np.int64)
-    used = np.zeros(total + 1, np.int64)
-    chunks = 16
-    for chunk in nb.prange(chunks):
-        seen = np.full(width, NONE, np.int64)  # where a value stands in the current part
-        for one in range(chunk * total // chunks, (chunk + 1) * total // chunks):
-            begin = room[one]
-            filled = begin
-            for place in range(begins[one], begins[one + 1]):
-                row = order[place]
-                low, high = 0, 1
-                if not single:
-                    low, high = offsets[value[row]], offsets[value[row] + 1]
-                for listed in range(low, high):
-                    code = value[row] if single else members[listed]
-                    if seen[code] < begin:
-                        seen[code] = filled
-                        indices[filled] = code
-                        data[filled] = 0
-                        filled += 1
-                    data[seen[code]] += n[row]
-            used[one + 1] = filled - begin
-    indptr = np.cumsum(used)
-    out_indices = np.empty(indptr[-1], np.int32)
-    out_data = np.empty(indptr[-1], np.int64)
-    for one in nb.prange(total):
-        for place in range(indptr[one + 1] - indptr[one]):
-            out_indices[indptr[one] + place] = indices[room[one] + place]
-            out_data[indptr[one] + place] = data[room[one] + place]
-    return indptr, out_indices, out_data
+        begin = filled
+        for place in range(begins[one], begins[one + 1]):
+            row = order[place]
+            low, high = 0, 1
+            if not single:
+                low, high = offsets[value[row]], offsets[value[row] + 1]
+            for listed in range(low, high):
+                code = value[row] if single else members[listed]
+                if seen[code] < begin:
+                    seen[code] = filled
+                    indices[filled] = code
+                    data[filled] = 0
+                    filled += 1
+                data[seen[code]] += n[row]
+        indptr[one + 1] = filled
+    return indptr, indices[:filled], data[:filled]

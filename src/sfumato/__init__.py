@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sfumato.adversaries.linkage import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
+    from sfumato.adversaries.realistic import RealisticAdversary
     from sfumato.adversaries.threat import Threat
     from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.lattice import Lattice
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
     from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+    from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
     from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
     from sfumato.criteria.k_map import KMap
     from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
@@ -56,10 +58,12 @@ _HOMES = {
     "sfumato.anonymizers.anatomy": ("Anatomy",),
     "sfumato.adversaries.linkage": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
+    "sfumato.adversaries.realistic": ("RealisticAdversary",),
     "sfumato.adversaries.threat": ("Threat",),
     "sfumato.criteria.base": ("Measure", "Verdict"),
     "sfumato.criteria.closeness": ("TCloseness",),
     "sfumato.criteria.diversity": ("DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"),
+    "sfumato.criteria.epsilon_privacy": ("EpsilonPrivacy",),
     "sfumato.criteria.k_anonymity": ("AlphaK", "KAnonymity"),
     "sfumato.criteria.k_map": ("KMap",),
     "sfumato.criteria.likeness": ("BetaLikeness", "DeltaDisclosure"),
@@ -95,6 +99,7 @@ __all__ = [
     "DistinctDiversity",
     "Draft",
     "EntropyDiversity",
+    "EpsilonPrivacy",
     "Groups",
     "InputError",
     "KAnonymity",
@@ -109,6 +114,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "RandomWorlds",
+    "RealisticAdversary",
     "RecursiveDiversity",
     "Release",
     "Report",

@@ -6,7 +6,7 @@ and whether a split is left is found by trying them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -113,22 +113,54 @@ def is_nested(table: Table, column: int) -> bool:
 
 def all_splits(table: Table, group: Group) -> Iterator[list[Group]]:
     """Every split of a group that strict Mondrian may make."""
+    return (parts for _, parts in _splits(table, group))
+
+
+def _splits(table: Table, group: Group) -> Iterator[tuple[int, list[Group]]]:
     for column, domain in enumerate(table.counts.quasi):
         codes = sorted({person.quasi[column] for person in group})
         if not is_nested(table, column):
             for cut in codes[:-1]:
-                yield [
-                    [person for person in group if person.quasi[column] <= cut],
-                    [person for person in group if person.quasi[column] > cut],
-                ]
+                below = [person for person in group if person.quasi[column] <= cut]
+                above = [person for person in group if person.quasi[column] > cut]
+                yield column, [below, above]
             continue
         for level in reversed(table.levels[domain.name].levels):
             parts: dict[int, Group] = {}
             for person in group:
                 parts.setdefault(int(level.codes[person.quasi[column]]), []).append(person)
             if len(parts) > 1:
-                yield list(parts.values())
+                yield column, list(parts.values())
                 break
+
+
+def column_splits(table: Table, group: Group, column: int) -> list[list[Group]]:
+    """The splits along one column, the one nearest to half first, of equals the lower cut."""
+    found = [parts for at, parts in _splits(table, group) if at == column]
+    if is_nested(table, column):
+        return found
+    return sorted(found, key=lambda parts: abs(len(parts[0]) - len(parts[1])))
+
+
+def partition(
+    table: Table, require: Sequence[Criterion], order: Callable[[int], Sequence[int]]
+) -> Iterator[Group]:
+    """Strict Mondrian told plainly; `order` gives the order of columns for a group's size.
+
+    First the median (or the hierarchy split) of each column in turn, then each one's other cuts.
+    """
+    weights = weights_of(table)
+
+    def refine(group: Group) -> Iterator[Group]:
+        tried = [column_splits(table, group, column) for column in order(len(group))]
+        for parts in [one[0] for one in tried if one] + [p for one in tried for p in one[1:]]:
+            if all(is_safe(part, require, weights) for part in parts):
+                for part in parts:
+                    yield from refine(part)
+                return
+        yield group
+
+    return refine(everybody(table))
 
 
 # -- regions --------------------------------------------------------------------------------------

@@ -100,10 +100,10 @@ class Choice:
             rows.codes, starts, stops, which, where, columns.nested, columns.labels, columns.at
         )
         if not self._strict:
-            ordered = columns.nested[which] == 0
-            halved = splits.halves(rows.codes, starts[ordered], stops[ordered], which[ordered])
-            inside = rows_of(batch, nodes[ordered])
-            part[inside] = halved[inside]
+            halved = (columns.nested[which] == 0) & (where != splits.NONE)
+            halves = splits.halves(rows.codes, starts[halved], stops[halved], which[halved])
+            inside = rows_of(batch, nodes[halved])
+            part[inside] = halves[inside]
         order, begins, people = splits.gather(part, parts, starts, stops, rows.n)
         return Split(nodes, which, where, part, parts, order, begins, people)
 

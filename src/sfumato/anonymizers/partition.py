@@ -135,11 +135,12 @@ class Partition:
                 high[here[~right], one] = cut[of_node[here[~right]]]
             else:
                 codes = batch.rows.codes[order, one]
-                least = np.minimum.reduceat(codes, begins[:-1])[here]
-                most = np.maximum.reduceat(codes, begins[:-1])[here]
-                right = np.concatenate([[False], of_node[1:] == of_node[:-1]])[here]
-                low[here[right], one] = least[right]
-                high[here[~right], one] = most[~right]
+                least = np.minimum.reduceat(codes, begins[:-1])
+                most = np.maximum.reduceat(codes, begins[:-1])
+                right = here[here > 0][of_node[here[here > 0]] == of_node[here[here > 0] - 1]]
+                # The right part begins where the left one ends, which may be in its last value.
+                low[right, one] = np.minimum(least[right], most[right - 1] + 1)
+                high[right - 1, one] = most[right - 1]
 
     def finished(self) -> tuple[Ints, Ints, Codes, Codes]:
         """The groups: rows in order, where each begins, and the cell of each.

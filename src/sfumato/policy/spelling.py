@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from sfumato.adversaries.realistic import RealisticAdversary
 from sfumato.schema.hierarchy import Hierarchy
 
 
@@ -28,6 +29,8 @@ def toml_value(value: Any) -> str:
         given.pop("source", None)
         kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
         return toml_value({"kind": value.kind, **kept})
+    if isinstance(value, RealisticAdversary):
+        return toml_value(value.settings())
     if isinstance(value, Mapping):
         inner = ", ".join(
             f"{toml_value(str(key))} = {toml_value(entry)}" for key, entry in value.items()

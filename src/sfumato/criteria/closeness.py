@@ -114,18 +114,15 @@ def _ordered(groups: Groups) -> Floats:
         gap = groups.dense(start, stop) / groups.sizes[start:stop, None] - groups.reference_share
         moved = np.cumsum(gap[:, places], axis=1)
         result[start:stop] = np.abs(moved[:, :-1]).sum(axis=1) / max(len(places) - 1, 1)
-    # A group with a value the reference lacks has one more position, and only that group.
-    lacking = groups.reference[groups.indices] == 0
-    for g in np.unique(groups.row[lacking]).tolist():
-        gap = groups.dense(g, g + 1)[0] / groups.sizes[g] - groups.reference_share
-        own = np.flatnonzero((groups.reference > 0) | (gap > 0))
-        moved = np.cumsum(gap[own])
-        result[g] = np.abs(moved[:-1]).sum() / max(len(own) - 1, 1)
+    # A value the reference lacks has no position: as far from all others as can be.
+    result[groups.row[groups.reference[groups.indices] == 0]] = 1.0
     return result
 
 
 def _ordered_exact(groups: Groups, gap: list[Fraction]) -> Fraction:
-    places = [i for i, weight in enumerate(groups.reference) if weight > 0 or gap[i] > 0]
+    places = [i for i, weight in enumerate(groups.reference) if weight > 0]
+    if any(gap[i] > 0 for i in range(len(gap)) if i not in set(places)):
+        return Fraction(1)
     moved, work = Fraction(0), Fraction(0)
     for place in places[:-1]:
         moved += gap[place]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.anonymizers import splits
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.errors import PolicyError
 from sfumato.schema.domain import Codes
@@ -61,11 +62,12 @@ class Rows:
 
     def take(self, order: Ints) -> Rows:
         """Some of the rows, without what the search does not look at."""
+        codes, n, values = splits.moved(order, self.codes, self.n, self.values)
         return Rows(
             self.tuples[:0],
-            self.codes[order],
-            self.n[order],
-            self.values[:, order],
+            codes,
+            n,
+            values,
             self.target[order] if self.target_width > 1 else self.target[:0],
             self.target_width,
         )

@@ -232,3 +232,20 @@ def cells(
                 data[seen[code]] += n[row]
         indptr[one + 1] = filled
     return indptr, indices[:filled], data[:filled]
+
+
+@nb.njit(cache=True, nogil=True)
+def moved(order: Ints, codes: Codes, n: Ints, values: Codes) -> tuple[Codes, Ints, Codes]:
+    """Rows in a new order, all their columns in one pass."""
+    total = len(order)
+    out_codes = np.empty((total, codes.shape[1]), np.int32)
+    out_n = np.empty(total, np.int64)
+    out_values = np.empty((values.shape[0], total), np.int32)
+    for place in range(total):
+        row = order[place]
+        for column in range(codes.shape[1]):
+            out_codes[place, column] = codes[row, column]
+        out_n[place] = n[row]
+        for column in range(values.shape[0]):
+            out_values[column, place] = values[column, row]
+    return out_codes, out_n, out_values

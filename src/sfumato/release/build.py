@@ -27,7 +27,15 @@ def references(counts: Counts) -> dict[str, Floats]:
 def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:
     """Counts per attribute of the published groups (`groups` < 0 is suppressed)."""
     kept = groups >= 0
-    pieces = replace(origin.counts.take(origin.tuples[kept]), n=origin.n[kept])
+    counts, n = origin.counts, origin.n[kept]
+    # Only sensitive values are summed: the codes of millions of tuples need not be copied.
+    pieces = Counts(
+        quasi=(),
+        sensitive=counts.sensitive,
+        codes=np.zeros((0, len(n)), dtype=np.int32),
+        values=counts.values[:, origin.tuples[kept]],
+        n=n,
+    )
     if not pieces.sensitive:
         return {"": group_counts(pieces, groups[kept], total, None)}
     known = references(origin.counts)

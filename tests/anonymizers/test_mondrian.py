@@ -191,7 +191,7 @@ def test_what_is_handed_out_is_safe_and_everybody_is_in_place(
     regions: str, kind: str, table: sf.Table, draw: int, strict: bool, data
 ) -> None:
     require = data.draw(st.sampled_from(CRITERIA[kind]))
-    search = some_search(table, draw) if strict else {}
+    search = some_search(table, draw)
     release = split(table, require, regions=regions, strict=strict, **search)
     if release is not None:
         audit_published(release, require, table)
@@ -248,9 +248,16 @@ def test_the_groups_are_those_of_a_plain_mondrian(table: sf.Table, require, seed
     check_plain(table, require, seed)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_larger_groups_are_those_of_a_plain_mondrian(seed: int) -> None:
-    check_plain(larger_table(larger_rows(150)), [sf.KAnonymity(3), sf.DistinctDiversity(3)], seed)
+@pytest.mark.parametrize("seed", range(20))
+def test_other_cuts_than_medians_are_those_of_a_plain_mondrian(seed: int) -> None:
+    """A value that every group must have is rare and in one corner: few medians are allowed."""
+    chance = Random(seed)
+    people = [tuple(chance.randrange(8) for _ in range(3)) for _ in range(300)]
+    ill = ["rare" if max(p) < 4 and chance.random() < 0.7 else "flu" for p in people]
+    columns = dict(zip("abc", map(list, zip(*people, strict=True)), strict=True))
+    schema = sf.Schema(quasi=["a", "b", "c"], sensitive="disease")
+    table = sf.read(pa.table({**columns, "disease": ill}), schema)
+    check_plain(table, [sf.DistinctDiversity(2)], seed)
 
 
 def check_plain(table: sf.Table, require: Sequence[Criterion], seed: int) -> None:
@@ -589,15 +596,29 @@ def test_a_budget_over_the_whole_release_is_kept_and_used(table: sf.Table, most,
     if not is_safe(everybody(table), others, weights_of(table)):
         return
     release = Mondrian().run(Task(table, (*others, Budget(most))))
-    groups = people_of(release)
-    spent = spent_by(groups)
+    check_budget(release, most, others)
+
+
+def check_budget(release: Release, most: float, others: Sequence[Criterion]) -> None:
+    assert release.origin is not None
+    table, groups = release.origin.table, people_of(release)
+    spent, weights = spent_by(groups), weights_of(table)
     assert spent <= most
     assert sf.audit(release, [*others, Budget(most)]).holds
-    weights = weights_of(table)
     for group in groups:
         for parts in all_splits(table, group):
             fits = spent - spent_by([group]) + spent_by(parts) <= most
             assert not (fits and all(is_safe(part, others, weights) for part in parts))
+
+
+@pytest.mark.parametrize("most", [2, 10, 25])
+def test_a_budget_is_kept_in_batches_too(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
+    monkeypatch.setattr(rows, "BATCH", 20)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    table, others = larger_table(larger_rows(200)), [sf.KAnonymity(2)]
+    release, again = (Mondrian().run(Task(table, (*others, Budget(most)))) for _ in range(2))
+    check_budget(release, most, others)
+    assert again.to_arrow() == release.to_arrow()
 
 
 def test_two_splits_that_are_safe_alone_are_not_both_made() -> None:

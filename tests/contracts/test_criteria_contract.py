@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato import suppression, taxonomy
+from sfumato.adversaries.realistic import RealisticAdversary
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import (
     Criterion,
@@ -26,6 +27,7 @@ from sfumato.criteria.base import (
 )
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.criteria.k_map import KMap
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
@@ -157,6 +159,44 @@ EXAMPLES: dict[str, Example] = {
             (lambda: DeltaDisclosure(math.nan), "delta"),
         ),
     ),
+    "epsilon-privacy": Example(
+        (
+            EpsilonPrivacy(3, RealisticAdversary("uniform", 10)),
+            EpsilonPrivacy(4, RealisticAdversary("table", 1e3)),
+            EpsilonPrivacy(1.5, RealisticAdversary("table", 1e6, at_most=False)),
+            EpsilonPrivacy(5, RealisticAdversary(stubbornness=20)),
+            EpsilonPrivacy(4, RealisticAdversary(stubbornness=8, known=1)),
+            EpsilonPrivacy(2, RealisticAdversary("uniform", math.inf)),
+            EpsilonPrivacy(3, RealisticAdversary("table", math.inf, known=1)),
+            EpsilonPrivacy(3, RealisticAdversary("uniform", 10), mode="theorem"),
+            EpsilonPrivacy(4, RealisticAdversary("uniform", 10), predicates="all"),
+            EpsilonPrivacy(6, RealisticAdversary(stubbornness=10), predicates="all"),
+        ),
+        EpsilonPrivacy(1000, RealisticAdversary(stubbornness=3)),
+        (
+            (lambda: EpsilonPrivacy(0.9, RealisticAdversary("uniform", 10)), "epsilon"),
+            (lambda: EpsilonPrivacy(math.nan, RealisticAdversary("uniform", 10)), "epsilon"),
+            (lambda: EpsilonPrivacy(math.inf, RealisticAdversary("uniform", 10)), "epsilon"),
+            (lambda: EpsilonPrivacy("2", RealisticAdversary("uniform", 10)), "epsilon"),
+            (lambda: EpsilonPrivacy(2, None), "adversary"),
+            (lambda: EpsilonPrivacy(2, "uniform"), "adversary"),
+            (
+                lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), predicates="some"),
+                "predicates",
+            ),
+            (
+                lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), predicates="protect"),
+                "predicates",
+            ),
+            (
+                lambda: EpsilonPrivacy(
+                    2, RealisticAdversary("uniform", 10), predicates=[{"no": 1}]
+                ),
+                "predicates",
+            ),
+            (lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), mode="fast"), "mode"),
+        ),
+    ),
     "k-map": Example(
         (KMap(1, "weights"), KMap(3, "weights"), KMap(8, "weights")),
         None,
@@ -235,7 +275,7 @@ def test_its_scope_is_group_or_release_and_so_is_its_kind(name: str) -> None:
 
 @each_name
 def test_it_names_the_adversary_it_bounds(name: str) -> None:
-    assert CRITERIA[name].adversary.strip()
+    assert all(setting.against.strip() for setting in EXAMPLES[name].settings)
 
 
 @each_setting

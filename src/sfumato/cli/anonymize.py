@@ -36,8 +36,6 @@ def anonymize(
 
     Example: sfumato anonymize patients.csv --policy policy.toml --out release
     """
-    from secrets import randbits
-
     from sfumato.cli.inputs import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.release.folder import check_form, check_free
@@ -50,7 +48,7 @@ def anonymize(
     table = read_table(
         data, rules, schema, memory=memory, spill=spill, delimiter=delimiter, decimal=decimal
     )
-    release = run_anonymize(table, rules, seed=randbits(63) if seed is None else seed)
+    release = run_anonymize(table, rules, seed=seed)
     report = audit(release, rules)
     release.save(out, report=report, policy=rules, form=form, force=force)
     show_report(report, json=json)

@@ -35,6 +35,7 @@ def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:
         codes=np.zeros((0, len(n)), dtype=np.int32),
         values=counts.values[:, origin.tuples[kept]],
         n=n,
+        protect=counts.protect and (counts.protect[0], counts.protect[1][origin.tuples[kept]]),
     )
     if not pieces.sensitive:
         return {"": group_counts(pieces, groups[kept], total, None)}

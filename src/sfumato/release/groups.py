@@ -30,11 +30,13 @@ _BLOCK_CELLS = 1 << 22
 class Groups:
     """Sparse counts n(g, s) of B groups over m sensitive values.
 
-    For criteria that need them: `regions`, and `population`, the summed survey weights.
+    For criteria that need them: `regions`; `population`, the summed survey weights; `protected`,
+    the labels of the protect column and whether a group has people of each.
     """
 
     regions: Regions | None = None
     population: Floats | None = None
+    protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
 
     def __init__(
         self,

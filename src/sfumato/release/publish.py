@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.contingency import Attribute, Counts, Ints, rank_rows
 from sfumato.errors import InputError, SchemaError
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
 from sfumato.release.originals import rows_of_people
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region, ValueSet
 
@@ -32,18 +33,51 @@ def tables_of(release: Release, seed: int | None = None) -> dict[str, pa.Table]:
     if isinstance(release.regions, Members):
         return _bucketized(release, release.regions, origin, shuffle)
     people = _people(origin)
-    order = shuffle.permutation(len(people.groups))
+    counts = origin.counts
     kept = rows_of_people(origin.table, people.tuples, shuffle)
+    shown = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
+    rank = described_order(release.regions)
+    order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
     columns: dict[str, Any] = {}
     for name, parts, codes in zip(
         release.regions.columns, release.regions.parts, release.regions.codes, strict=True
     ):
         columns[name] = _published(parts).take(pa.array(codes[people.groups[order]]))
-    for place, attribute in enumerate(origin.counts.sensitive):
-        columns[attribute.name] = _values(attribute, origin.counts, place, people.tuples[order])
+    for place, attribute in enumerate(counts.sensitive):
+        columns[attribute.name] = _values(attribute, counts, place, people.tuples[order])
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
     return {"data": pa.table(columns)}
+
+
+def _shuffled(keys: list[Any], shuffle: np.random.Generator) -> Ints:
+    """A random order of rows that were first sorted by what is published of them, and no more.
+
+    Whoever guesses the seed and undoes the shuffle is left with the published rows, sorted.
+    """
+    by_content = np.lexsort(keys)
+    return by_content[shuffle.permutation(len(by_content))]
+
+
+def _ranks(kept: dict[str, pa.ChunkedArray]) -> list[Ints]:
+    """The kept columns as numbers that sort like their texts."""
+    ranks = []
+    for values in kept.values():
+        coded = values.cast(pa.string()).combine_chunks().dictionary_encode("encode")
+        texts = [text if text is not None else "" for text in coded.dictionary.to_pylist()]
+        ranks.append(np.argsort(np.argsort(texts, kind="stable"))[coded.indices.to_numpy()])
+    return ranks
+
+
+def described_order(regions: Regions) -> Ints:
+    """Each group's place when groups are sorted by their descriptions."""
+    keys = []
+    for parts, codes in zip(regions.parts, regions.codes, strict=True):
+        texts = [parts[place].text for place in range(len(parts))]
+        keys.append(np.argsort(np.argsort(texts, kind="stable"), kind="stable")[codes])
+    place = np.empty(len(regions), dtype=np.int64)
+    place[np.lexsort(keys)] = np.arange(len(regions))
+    return place
 
 
 class _People:
@@ -90,9 +124,11 @@ def _bucketized(
     release: Release, members: Members, origin: Origin, shuffle: np.random.Generator
 ) -> dict[str, pa.Table]:
     people = _people(origin)
-    order = shuffle.permutation(len(people.groups))
-    number = shuffle.permutation(len(members)) + 1  # ids that say nothing about the making
     kept = rows_of_people(origin.table, people.tuples, shuffle)
+    rank = _listed_order(members, release)
+    number = shuffle.permutation(len(members))[rank] + 1  # ids that say nothing about the making
+    exact = [codes[people.tuples] for codes in origin.counts.codes]
+    order = _shuffled([*_ranks(kept), *exact, rank[people.groups]], shuffle)
     quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
     for domain, codes in zip(members.domains, origin.counts.codes, strict=True):
         if domain.name == GROUP_ID:
@@ -113,3 +149,19 @@ def _bucketized(
         "count": pa.array(groups.data[ranked]),
     }
     return {"quasi": pa.table(quasi), "sensitive": pa.table(sensitive)}
+
+
+def _listed_order(members: Members, release: Release) -> Ints:
+    """Each bucket's place when buckets are sorted by what they list."""
+    groups = release.groups
+    tuples, _ = rank_rows(members.codes, [len(domain) for domain in members.domains])
+    listed = [
+        (
+            sorted(tuples[members.indptr[g] : members.indptr[g + 1]].tolist()),
+            sorted(groups.counts_of(g).items()),
+        )
+        for g in range(len(members))
+    ]
+    place = np.empty(len(members), dtype=np.int64)
+    place[sorted(range(len(members)), key=listed.__getitem__)] = np.arange(len(members))
+    return place

@@ -30,7 +30,7 @@ def group_counts(
         data = np.bincount(inverse, weights=n).astype(np.int64)
     row, code = np.divmod(key, width)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=total))])
-    return Groups.from_sparse(
+    groups = Groups.from_sparse(
         indptr.astype(np.int64),
         code.astype(np.int32),
         data,
@@ -39,6 +39,20 @@ def group_counts(
         reference=reference,
         domain=described.domain,
     )
+    groups.protected = protected_by(counts, group, total)
+    return groups
+
+
+def protected_by(
+    counts: Counts, group: Ints, total: int
+) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None:
+    """The labels of the protect column, and whether each group has people of each."""
+    if counts.protect is None:
+        return None
+    domain, codes = counts.protect
+    present = np.zeros((total, len(domain)), dtype=bool)
+    present[group, codes] = True
+    return domain.labels, present
 
 
 def spread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from secrets import randbits
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
@@ -14,11 +15,16 @@ from sfumato.table.load import Table
 from sfumato.utility import utility_named
 
 
-def anonymize(table: Table, policy: Policy, *, seed: int = 0) -> Release:
-    """The most useful release the policy allows; `NoSafeRelease` when there is none."""
+def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Release:
+    """The most useful release the policy allows; `NoSafeRelease` when there is none.
+
+    The same seed gives the same release. Without one it is drawn from the operating system: a seed
+    that can be guessed tells who was dealt into which bucket. It is kept in private/ only.
+    """
     _check_people(table)
+    drawn = randbits(63) if seed is None else seed
     task = Task(
-        table, tuple(policy.require), utility_named(policy.utility), policy.suppression, seed
+        table, tuple(policy.require), utility_named(policy.utility), policy.suppression, drawn
     )
     return (policy.anonymizer or Mondrian()).run(task)
 

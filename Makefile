@@ -50,6 +50,7 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(BIN)/python benchmarks/lattice.py
 	$(BIN)/python benchmarks/mondrian.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/anatomy_mdav.py
+	$(BIN)/python benchmarks/realistic.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

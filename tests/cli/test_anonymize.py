@@ -109,6 +109,68 @@ def test_an_existing_folder_is_refused_before_any_work(folder, tmp_path) -> None
     assert "exists; give another --out" in run.stderr
 
 
+def test_force_replaces_releases_and_nothing_else(folder, tmp_path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    run = sfumato(
+        "anonymize",
+        folder / "census.csv",
+        "--policy",
+        folder / "policy.toml",
+        "--out",
+        tmp_path / "mine",
+        "--force",
+    )
+    assert run.returncode == 2
+    assert "is not a release folder" in run.stderr
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+
+
+def test_what_cannot_be_written_to_is_one_line_before_any_work(folder, tmp_path) -> None:
+    for out in (folder / "census.csv" / "x", "/proc/release"):
+        run = sfumato(
+            "anonymize", folder / "census.csv", "--policy", folder / "policy.toml", "--out", out
+        )
+        assert run.returncode == 2
+        assert run.stderr.count("\n") == 1
+    report = tmp_path / "nowhere" / "report.json"
+    run = sfumato(
+        "audit", folder / "census.csv", "--policy", folder / "policy.toml", "--report", report
+    )
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_seed_is_a_whole_number(folder, tmp_path) -> None:
+    run = sfumato(
+        "anonymize",
+        folder / "census.csv",
+        "--policy",
+        folder / "policy.toml",
+        "--out",
+        tmp_path / "out",
+        "--seed",
+        -1,
+    )
+    assert run.returncode == 2
+    assert "seed = -1 is not allowed" in run.stderr
+
+
+def test_a_release_is_read_as_it_is_written_whatever_its_table_was(folder, tmp_path) -> None:
+    text = (folder / "census.csv").read_text()
+    (tmp_path / "semicolon.csv").write_text(text.replace(",", ";"))
+    rules = tmp_path / "policy.toml"
+    rules.write_text(
+        census_policy().replace("[schema]\n", '[read]\ndelimiter = ";"\n[schema]\n', 1)
+    )
+    out = tmp_path / "out"
+    made = sfumato("anonymize", tmp_path / "semicolon.csv", "--policy", rules, "--out", out)
+    assert made.returncode == 0, made.stderr
+    for release in (out, out / "public" / "data.csv"):
+        again = sfumato("audit", release, "--policy", rules)
+        assert again.returncode == 0, again.stderr
+
+
 def test_an_unknown_format_is_refused(folder, tmp_path) -> None:
     run = sfumato(
         "anonymize",

@@ -77,6 +77,12 @@ def test_t_is_the_decimal_somebody_wrote() -> None:
     assert not TCloseness(0.3).verdict(one_more).holds
 
 
+def test_two_groups_a_hair_on_either_side_of_t_are_told_apart() -> None:
+    """The same counts of different values, against a reference a person off even."""
+    groups = Groups([[1, 0], [0, 1]], reference=[5 * 10**10 + 1, 5 * 10**10 - 1])
+    assert TCloseness(0.5).holds(groups).tolist() == [True, False]
+
+
 @pytest.mark.parametrize("distance", ["equal", "ordered", suppression()])
 def test_groups_like_the_table_are_zero_close(distance) -> None:
     groups = Groups([[1, 2, 4], [3, 6, 12], [7, 14, 28]])
@@ -151,6 +157,16 @@ def test_values_near_each_other_in_the_tree_are_cheap_to_move() -> None:
         pytest.approx([2 / 3])
     )
     assert measured(Groups([[1, 0, 0, 0]], values, reference=[0, 0, 0, 1]), tree) == [1.0]
+
+
+def test_a_distance_of_exactly_t_in_the_tree_holds() -> None:
+    """Three tenths of the people move up one of two levels: 0.15, which has no float."""
+    tree, values = taxonomy({"a": "x", "b": "x", "c": "y"}), ("a", "b", "c")
+    tie = Groups([[8, 2, 0]], values, reference=[5, 5, 0])
+    assert TCloseness(0.15, distance=tree).verdict(tie).status == "holds"
+    assert TCloseness(0.15, distance=tree).verdict(tie).measured == 0.15
+    one_more = Groups([[8 * 10**10 + 1, 2 * 10**10 - 1, 0]], values, reference=[5, 5, 0])
+    assert TCloseness(0.15, distance=tree).verdict(one_more).status == "violated"
 
 
 def test_the_tree_goes_by_the_labels_not_by_the_order_of_columns() -> None:

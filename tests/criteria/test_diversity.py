@@ -29,6 +29,12 @@ def test_distinct_counts_values_not_people() -> None:
     assert DistinctDiversity(1).verdict(groups).holds
 
 
+def test_of_equally_bad_groups_the_largest_are_named_first() -> None:
+    sizes = [3, 9, 1, 7, 5, 8, 2]
+    verdict = DistinctDiversity(2).verdict(Groups([[size, 0] for size in sizes] + [[1, 1]]))
+    assert [sizes[g] for g in verdict.worst] == [9, 8, 7, 5, 3]
+
+
 # -- entropy --------------------------------------------------------------------------------------
 
 

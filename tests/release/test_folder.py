@@ -154,6 +154,46 @@ def test_set_values_go_to_parquet_and_csv_says_so(tmp_path: Path) -> None:
     assert content(sf.read_release(tmp_path / "parquet", table.schema)) == content(release)
 
 
+def test_the_manifest_tells_nothing_of_suppressed_people(tmp_path: Path) -> None:
+    """Its figures are what anybody can measure on the published data, whoever was left out."""
+    schema = sf.Schema(quasi=["age"], sensitive="s", hierarchies={"age": sf.intervals([5])})
+    policy = Policy(
+        [sf.KAnonymity(2), sf.TCloseness(1.0)], Lattice(), suppression=0.3, schema=schema
+    )
+    told = []
+    for secret in ("a", "b"):
+        rows = pa.table({"age": [30, 30, 40, 40, 77], "s": ["a", "b", "a", "a", secret]})
+        release = anonymize(sf.read(rows, schema), policy, seed=1)
+        assert release.suppressed == 1
+        out = release.save(tmp_path / secret, report=sf.audit(release, policy), policy=policy)
+        told.append((out / "public" / "manifest.json").read_bytes())
+        assert (out / "private").stat().st_mode & 0o077 == 0
+    assert told[0] == told[1]
+
+
+def test_the_manifest_of_centroids_has_no_scale(table, tmp_path: Path) -> None:
+    release, _ = made(table, "microaggregation")
+    out = release.save(tmp_path / "out")
+    assert "scale" not in (out / "public" / "manifest.json").read_text()
+    assert "scale" in (out / "private" / "run.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("public/manifest.json", "[]"),
+        ("public/manifest.json", "{"),
+        ("private/reference.json", "7"),
+    ],
+)
+def test_a_broken_side_file_is_one_line(table, tmp_path: Path, name, content) -> None:
+    release, _ = made(table, "mondrian")
+    out = release.save(tmp_path / "out")
+    (out / name).write_text(content)
+    with pytest.raises(sf.InputError, match="manifest of a release|is broken"):
+        sf.read_release(out, table.schema)
+
+
 def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: Path) -> None:
     release, _ = made(table, "mondrian")
     release.save(tmp_path / "out")

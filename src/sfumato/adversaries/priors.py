@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.population import count_behind
+from sfumato.adversaries.predicates import ValueSet
 from sfumato.counts.contingency import Ints
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.release.groups import Floats, Groups
@@ -69,20 +70,20 @@ class Prior:
         """The prior about one group."""
         return self
 
-    def weights(
-        self, values: frozenset[int], total: Fraction | None
-    ) -> tuple[Fraction, Fraction]:
+    def weights(self, values: ValueSet, total: Fraction | None) -> tuple[Fraction, Fraction]:
         """Weight inside and outside a set of values, as shares where the total is infinite.
 
         Of any shape the worst has the least weight inside, 1 for each value.
         """
         if self.shares is None:
             assert total is not None
-            inside = Fraction(len(values)) if len(values) < self.width else total
+            many = values.count(self.width)
+            inside = Fraction(many) if many < self.width else total
             return inside, total - inside
-        share = sum((self.shares[code] for code in values), Fraction(0))
         scale = Fraction(1) if total is None else total
-        return share * scale, (1 - share) * scale
+        share = sum((self.shares[code] for code in values.codes), Fraction(0))
+        inside, rest = share * scale, (1 - share) * scale
+        return (rest, inside) if values.negated else (inside, rest)
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,16 @@ class RegionalPrior:
         people: Ints = self.outside.sum(axis=1) + self.others
         return people
 
+    @cached_property
+    def sizes(self) -> Ints:
+        """The weight of each group's prior: the people, and one for each value."""
+        whole: Ints = self.covered + self.outside.shape[1] + self.further
+        return whole
+
     def of(self, group: int) -> Prior:
         """The prior about one group."""
         counts = self.outside[group].tolist()
-        size = int(self.covered[group]) + len(counts) + self.further
+        size = int(self.sizes[group])
         shares = tuple(Fraction(c + 1, size) for c in counts)
         total = None if self.infinite else self.given or Fraction(size)
         return Prior(len(counts), shares, totals_of(shares, total, self.at_most))
@@ -188,17 +195,16 @@ def _place(outside: Table, attribute: str | None) -> int:
     return names.index(name)
 
 
-def known_values(shares: Mapping[str, Fraction], groups: Groups) -> tuple[Fraction, ...]:
-    """Explicit shares in the order of the groups' values; values left out have none."""
-    known = set(groups.values)
-    strange = [value for value in shares if value not in known]
+def check_values(
+    shares: Mapping[str, Fraction], values: tuple[str, ...], attribute: str | None
+) -> None:
+    """An explicit shape names values of the column only."""
+    strange = [value for value in shares if value not in set(values)]
     if strange:
-        where = f"of {groups.attribute!r}" if groups.attribute else "of the sensitive column"
         raise PolicyError(
-            f"{NAME}: shape names {name_some(strange)}, not a value {where}; "
-            f"{did_you_mean(strange[0], groups.values)}"
+            f"{NAME}: shape names {name_some(strange)}, not a value of "
+            f"{attribute or 'the sensitive column'!r}; {did_you_mean(strange[0], values)}"
         )
-    return tuple(shares.get(value, Fraction(0)) for value in groups.values)
 
 
 def by_region(

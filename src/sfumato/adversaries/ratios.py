@@ -1,4 +1,4 @@
-"""How far a release moves a realistic adversary's belief: Machanavajjhala, Gehrke, Goetz (VLDB 2009).
+"""How far a release moves a belief (Machanavajjhala, Gehrke, Goetz, VLDB 2009, Theorems 1 and 2).
 
 Of a group of N people A have one of the values of a set S. Her prior about them is a Dirichlet
 distribution of weight `weight` on S and `rest` on all other values, `total` together. She knows b
@@ -50,11 +50,13 @@ def smallest_epsilon(
     if total is None:
         believed, doubted, certain = weight, rest, rest == 0
     else:
-        believed = (inside - 1 + weight) / (size + (total if theorem else total - 1))
+        # As printed, a weight below 1 counts as 1 in R1.
+        least = np.maximum(weight, 1) if theorem else weight
+        believed = (inside - 1 + least) / (size + (total if theorem else total - 1))
         doubted = (others + rest + int(theorem)) / (size - 1 + total)
         certain = others + rest == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.maximum(inside / (left * believed), doubted * left / (left - inside))
+        found: Floats = np.maximum(inside / (left * believed), doubted * left / (left - inside))
     np.maximum(found, 1.0, out=found)
     cornered = left <= inside
     if cornered.any():
@@ -102,7 +104,8 @@ def exact_shift(
         believed, doubted, certain = weight, rest, rest == 0
         p_out = weight
     else:
-        believed = (inside - 1 + weight) / (size + total - (0 if theorem else 1))
+        least = max(weight, Fraction(1)) if theorem else weight
+        believed = (inside - 1 + least) / (size + total - (0 if theorem else 1))
         doubted = (others + rest + int(theorem)) / (size - 1 + total)
         certain = others + rest == 0
         p_out = (inside - 1 + weight) / (size + total - 1)

@@ -34,6 +34,8 @@ class Task:
             raise PolicyError(
                 f"suppression = {self.suppression!r} is not allowed; it must be a share from 0 to 1"
             )
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise PolicyError(f"seed = {self.seed!r} is not allowed; use a whole number, 0 or more")
         bound = tuple(criterion.bind(self.table.counts) for criterion in self.require)
         object.__setattr__(self, "require", bound)
 
@@ -75,11 +77,20 @@ def check_release(release: Release, task: Task) -> Release:
     return release
 
 
-def no_safe_release(criterion: Criterion, nearest: float | None, why: str = "") -> NoSafeRelease:
+def no_safe_release(
+    criterion: Criterion,
+    nearest: float | None,
+    why: str = "",
+    advice: str = "loosen that bound, or coarsen what is published",
+) -> NoSafeRelease:
     """Which criterion stands in the way, how near one came, what to change."""
-    reached = "" if nearest is None else f"; the nearest any release came is {nearest:.6g}"
     detail = f" ({why})" if why else ""
+    if nearest is None:
+        return NoSafeRelease(
+            f"no release satisfies {criterion.name}, required {criterion.required}: it cannot be "
+            f"judged here{detail}; drop it, or require another criterion of that column"
+        )
     return NoSafeRelease(
-        f"no release satisfies {criterion.name}, required {criterion.required}{reached}{detail}; "
-        "loosen that bound, allow more suppression, or give coarser hierarchies"
+        f"no release satisfies {criterion.name}, required {criterion.required}; the nearest any "
+        f"release came is {nearest:.6g}{detail}; {advice}"
     )

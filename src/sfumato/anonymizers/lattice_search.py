@@ -214,7 +214,12 @@ def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
             groups = judge.groups(top, attribute if criterion.reads_values else None)
             verdict = criterion.verdict(groups)
             if not verdict.holds:
-                return no_safe_release(criterion, verdict.measured, verdict.note)
+                return no_safe_release(
+                    criterion,
+                    verdict.measured,
+                    verdict.note,
+                    "loosen that bound, or allow more suppression",
+                )
     nearest = min(found.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
         f"no node of the lattice satisfies the policy: the nearest fails {nearest.why} and would "

@@ -19,7 +19,7 @@ from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.regions import Regions
-from sfumato.release.summing import group_counts
+from sfumato.release.summing import group_counts, protected_by
 from sfumato.utility.view import Pieces, View
 
 Outcome = Literal["satisfied", "fails below too", "fails"]
@@ -69,6 +69,7 @@ class Judge:
         self._safe_above = all(c.upward_closed for c in task.require)
         self._safe_above_if_whole = merging
         self._needs_regions = any("regions" in c.needs for c in task.require)
+        self._needs_protect = any("protect" in c.needs for c in task.require)
         self._covers: dict[tuple[int, int], Coverage] = {}
 
     def groups(self, node: Rolled, attribute: int | None) -> Groups:
@@ -93,7 +94,11 @@ class Judge:
         return self._described(node, groups)
 
     def _described(self, node: Rolled, groups: Groups) -> Groups:
-        """With regions and survey weights, for the criteria that need them."""
+        """With regions, survey weights and what people protect, for the criteria that need them."""
+        if self._needs_protect:
+            in_base, _ = self.task.table.counts.group_of
+            of_tuple = node.of_base()[in_base].astype(np.int64)
+            groups.protected = protected_by(self.task.table.counts, of_tuple, len(node))
         if not self._needs_regions:
             return groups
         counts, population = self.task.table.counts, None

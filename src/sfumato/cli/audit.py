@@ -56,7 +56,7 @@ def audit(
 
     Example: sfumato audit patients.csv --policy policy.toml --json
     """
-    from sfumato.cli.inputs import load_rules, read_population
+    from sfumato.cli.inputs import load_rules, read_population, reading_hints
     from sfumato.cli.show import show_report
     from sfumato.release.read import read_release
     from sfumato.workflow.audit import audit as run_audit
@@ -65,9 +65,11 @@ def audit(
     reading: dict[str, Any] = {
         "memory": memory,
         "spill": spill,
-        "delimiter": delimiter or rules.reading.get("delimiter"),
-        "decimal": decimal or rules.reading.get("decimal"),
+        "delimiter": delimiter,
+        "decimal": decimal,
     }
+    for name, hint in reading_hints(rules, release).items():
+        reading[name] = reading[name] or hint
     judged = read_release(
         release[0] if len(release) == 1 else tuple(release),
         schema,

@@ -24,6 +24,27 @@ def load_rules(path: Path) -> tuple[Policy, Schema]:
     return rules, rules.schema
 
 
+def reading_hints(rules: Policy, files: list[Path]) -> dict[str, str]:
+    """How the policy says its table is written, as far as these files are written that way.
+
+    A release is not the table it was made of: our own folders say themselves how they are
+    written, and another file is taken at the policy's word only if it has the columns then.
+    """
+    from sfumato.engines.textfile import inspect_text
+    from sfumato.errors import InputError
+
+    if not rules.reading or any(not path.is_file() for path in files):
+        return {}
+    columns = set(rules.schema.quasi) if rules.schema is not None else set()
+    try:
+        for path in files:
+            if columns - set(inspect_text(path, rules.reading.get("delimiter")).columns):
+                return {}
+    except InputError:
+        return {}
+    return dict(rules.reading)
+
+
 def read_table(path: Path, rules: Policy, schema: Schema, **options: Any) -> Table:
     """The table a policy is about, read as the policy says unless an option says otherwise."""
     from sfumato.table.load import read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -52,16 +53,24 @@ app.command()(demo)
 app.command()(init)
 
 
+def _interrupted(*_: object) -> None:
+    """Ctrl-C: say so, undo what is half done, leave."""
+    print("interrupted; nothing was written", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
 def run() -> None:
     """The program's entry: our errors in one line, nobody's data in a traceback."""
+    signal.signal(signal.SIGINT, _interrupted)
     try:
         app()
     except SfumatoError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(NOT_SAFE if isinstance(error, NoSafeRelease) else BAD_INPUT)
-    except KeyboardInterrupt:
-        print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        print(f"error: {what}{error.strerror or type(error).__name__}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
     except Exception as error:
         if os.environ.get("SFUMATO_DEBUG"):
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.criteria.k_map import KMap
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
@@ -20,6 +21,7 @@ CRITERIA: dict[str, type[Criterion]] = {
         TCloseness,
         BetaLikeness,
         DeltaDisclosure,
+        EpsilonPrivacy,
         KMap,
     )
 }

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -91,13 +91,19 @@ class Criterion(ABC):
 
     name: ClassVar[str]
     scope: ClassVar[Literal["group", "release"]]
-    adversary: ClassVar[str]  # whose belief it bounds, as the report's threat matrix names them
+    if TYPE_CHECKING:  # at run time the name is free for a criterion that takes her as parameter
+        adversary: ClassVar[str]  # whose belief it bounds; ask `against`
     needs: ClassVar[frozenset[str]] = frozenset()
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
     merge_closed: ClassVar[bool]
     upward_closed: ClassVar[bool]
 
     sensitive: str | None = None
+
+    @property
+    def against(self) -> str:
+        """The adversary whose belief this one bounds, as the report's threat matrix names her."""
+        return self.adversary
 
     def bind(self, counts: Counts) -> Self:
         """What a search does once before it starts."""
@@ -142,6 +148,10 @@ class GroupCriterion(Criterion):
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         """Measure applicable groups and decide for each whether it holds."""
 
+    def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
+        """The worst group in plain words, for the verdict's note; searches never ask."""
+        return ""
+
     def measure(self, groups: Groups) -> Measure:
         reason = self.inapplicable(groups)
         if reason:
@@ -169,17 +179,19 @@ class GroupCriterion(Criterion):
         people = int(groups.sizes[~holds].sum())
         note = f"{bad:,} of {len(groups):,} groups, {people:,} people" if bad else ""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in measure.parts.items())
+        # A criterion of several conditions may fail where this figure looks well.
+        worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst
+        words = self.explain(groups, measure, worst[0])
         return Verdict(
             self.name,
             "violated" if bad else "holds",
             measure.value,
             self.required,
-            # A criterion of several conditions may fail where this figure looks well.
-            measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst,
+            worst,
             np.asarray(measure.per_group, dtype=np.float64),
             measure.sense,
             groups.attribute if self.reads_values else None,
-            "; ".join(text for text in (note, parts) if text),
+            "; ".join(text for text in (note, parts, words) if text),
         )
 
 

@@ -18,12 +18,13 @@ from sfumato.criteria.base import Criterion
 from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.policy.construct import construct
+from sfumato.policy.outside import adversary_of, population_of
 from sfumato.policy.spelling import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
-from sfumato.table.load import Table, read
+from sfumato.table.load import Table
 
 Number = int | float
 Scalar = str | int | float | bool | dt.date
@@ -70,7 +71,7 @@ HierarchyModel = Annotated[
 
 
 class SchemaModel(_Strict):
-    quasi: list[str]
+    quasi: str | list[str]
     sensitive: str | list[str] = Field(default_factory=list)
     identifiers: list[str] = Field(default_factory=list)
     keep: list[str] = Field(default_factory=list)
@@ -140,7 +141,9 @@ def parse_policy(text: str, path: Path) -> dict[str, Any]:
 
 def _one_line(error: ValidationError) -> str:
     """The first mistake: where it is, what is there, what is allowed."""
-    first = error.errors()[0]
+    found = error.errors()
+    # A misspelt key is also a missing one; the first tells more.
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
     place = [str(part) for part in first["loc"] if part not in ("str", "int", "float", "list[str]")]
     kind, context = first["type"], first.get("ctx", {})
     if kind == "extra_forbidden":
@@ -212,7 +215,10 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
     where = f"[[require]] number {place}"
     population = entry.get("population")
     if isinstance(population, str) and population != WEIGHTS:
-        entry = {**entry, "population": _population(where, folder / population, schema)}
+        entry = {**entry, "population": population_of(where, folder / population, schema)}
+    if "adversary" in entry:
+        her = adversary_of(where, entry["adversary"], folder, schema)
+        entry = {**entry, "adversary": her}
     if entry.get("distance") == "hierarchy":
         entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
     return construct(where, "criterion", entry, CRITERIA)
@@ -220,22 +226,6 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
 
 def _anonymizer(entry: dict[str, Any] | None) -> Anonymizer | None:
     return None if entry is None else construct("[anonymizer]", "kind", entry, ANONYMIZERS)
-
-
-def _population(where: str, path: Path, schema: Schema | None) -> Table:
-    """`population = "register.csv"`: a table of the population with the same quasi-identifiers."""
-    if schema is None:
-        raise PolicyError(f"{where}: a population file needs the [schema] of its columns")
-    columns = set(schema.quasi)
-    return read(
-        path,
-        Schema(
-            schema.quasi,
-            nulls=schema.nulls,
-            hierarchies={name: one for name, one in schema.hierarchies.items() if name in columns},
-            domains={name: one for name, one in schema.domains.items() if name in columns},
-        ),
-    )
 
 
 def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hierarchy:

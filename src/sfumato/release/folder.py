@@ -53,7 +53,7 @@ def write_folder(
     try:
         public, private = partial / "public", partial / "private"
         public.mkdir(parents=True)
-        private.mkdir()
+        private.mkdir(mode=0o700)
         files = {}
         for name, table in tables.items():
             path = public / f"{name}.{form}"
@@ -87,6 +87,19 @@ def check_free(target: Path, *, force: bool) -> None:
         raise InputError(f"{target} exists; give another --out, or --force to replace it")
     if target.exists() and not target.is_dir():
         raise InputError(f"{target} is a file, not a folder; give another --out")
+    if target.exists() and any(target.iterdir()) and not _is_ours(target):
+        raise InputError(
+            f"{target} is not a release folder; --force replaces only those, give another --out"
+        )
+    home = next(folder for folder in target.absolute().parents if folder.exists())
+    if not home.is_dir() or not os.access(home, os.W_OK):
+        raise InputError(f"{home} cannot be written to; give another --out")
+    if not target.name:
+        raise InputError(f"{target} has no name of its own; give another --out")
+
+
+def _is_ours(folder: Path) -> bool:
+    return any((folder / part / "public" / MANIFEST).is_file() for part in (".", "release"))
 
 
 def replace_folder(partial: Path, target: Path) -> None:
@@ -135,7 +148,6 @@ def _manifest(
     """What may be told: what was promised, what the columns are, how to check the files."""
     schema = release.schema
     roles = {name: role for role, name in schema.roles()}
-    search = release.origin.search if release.origin is not None else None
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),
         "scheme": release.scheme,
@@ -149,9 +161,6 @@ def _manifest(
         ],
         "files": dict(files),
     }
-    if release.scheme == "microaggregated" and search is not None:
-        # Whoever compares people with centroids needs the scale; it is in the data anyway.
-        content["scale"] = search.get("scale")
     return content
 
 
@@ -159,8 +168,10 @@ def _private(release: Release) -> dict[str, str]:
     """The chance that was used and the whole table's distribution, suppressed people included."""
     origin = release.origin
     assert origin is not None
+    search = origin.search or {}
     run = {
         "seed": origin.seed,
+        **{name: search[name] for name in ("centre", "scale", "missing") if name in search},
         "suppressed": release.suppressed,
         "groups": len(release.groups),
         "source": origin.table.source.label,

@@ -156,6 +156,13 @@ class Groups:
         groups.regions, groups.population = regions, population
         return groups
 
+    def unreferenced(self) -> Groups:
+        """The same groups with their own sums as reference: what the published data tell."""
+        groups = copy.copy(self)
+        for known in ("reference", "reference_share"):
+            groups.__dict__.pop(known, None)
+        return groups
+
     @property
     def single_valued(self) -> bool:
         """Whether every individual has exactly one value."""

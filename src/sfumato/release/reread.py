@@ -78,7 +78,7 @@ def load_manifest(path: Path) -> dict[str, Any]:
                 )
     except FileNotFoundError as error:
         raise InputError(f"{Path(str(error.filename)).name} is missing beside {path}") from None
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError):
+    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
         raise InputError(f"{path} is not a manifest of a release") from None
     return manifest
 
@@ -95,7 +95,7 @@ def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> R
     by_attribute = dict(release.by_attribute)
     notes = [note for note in release.notes if "not counted as suppressed" not in note]
     if known.is_file():
-        told = json.loads(known.read_text(encoding="utf-8"))
+        told = _reference(known)
         by_attribute = {
             name: _with_reference(groups, told[name]) if name in told else groups
             for name, groups in by_attribute.items()
@@ -110,6 +110,17 @@ def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> R
         notes=tuple(notes),
         label=public.parent.name,
     )
+
+
+def _reference(path: Path) -> dict[str, dict[str, float]]:
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            name: {value: float(weight) for value, weight in weights.items()}
+            for name, weights in told.items()
+        }
+    except (json.JSONDecodeError, AttributeError, TypeError, ValueError):
+        raise InputError(f"{path} is broken; restore it, or remove it") from None
 
 
 def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:

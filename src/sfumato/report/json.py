@@ -85,17 +85,21 @@ def _risk(risk: Risk | None) -> dict[str, Any] | None:
 
 
 def promises(report: Report) -> list[dict[str, Any]]:
-    """The public part of the verdicts: no groups, no counts of people."""
+    """The public part of the verdicts: no groups, no counts of people.
+
+    Figures are those that anybody can measure on the published data; whether the criterion holds
+    was decided against the whole table.
+    """
     told: list[dict[str, Any]] = _clean(
         [
             {
                 "criterion": verdict.criterion,
                 "about": verdict.attribute,
                 "required": verdict.required,
-                "measured": verdict.measured,
+                "measured": shown.measured,
                 "holds": verdict.holds,
             }
-            for verdict in report.verdicts
+            for verdict, shown in zip(report.verdicts, report.published, strict=True)
         ]
     )
     return told

@@ -56,7 +56,8 @@ class Report:
     """Verdicts on a release, the threats that remain, and what the reader must know besides.
 
     `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
-    most away, the weakest first; every audit measures both.
+    most away, the weakest first; every audit measures both. `published` are the verdicts measured
+    on what is published alone, the only figures that may be told.
     """
 
     summary: Summary
@@ -65,6 +66,7 @@ class Report:
     notes: tuple[str, ...]
     linkage: Linkage | None = None
     columns: tuple[Column, ...] = ()
+    published: tuple[Verdict, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from sfumato.adversaries.beliefs import Beliefs
 from sfumato.adversaries.columns import weakest_columns
 from sfumato.adversaries.linkage import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
+from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.judge import judge
 from sfumato.criteria.k_map import KMap
 from sfumato.policy.model import Policy
@@ -49,7 +51,21 @@ def audit(
         notes=release.notes,
         linkage=linked,
         columns=weakest_columns(release),
+        published=_as_published(release, criteria, verdicts),
     )
+
+
+def _as_published(
+    release: Release, criteria: Iterable[Criterion], verdicts: list[Verdict]
+) -> tuple[Verdict, ...]:
+    """What anybody can measure: the same criteria against the published distribution.
+
+    Measured against the whole table, a figure would tell what suppressed people have.
+    """
+    if not release.suppressed:
+        return tuple(verdicts)
+    alone = {name: groups.unreferenced() for name, groups in release.by_attribute.items()}
+    return tuple(judge(criterion, replace(release, by_attribute=alone)) for criterion in criteria)
 
 
 def _population(criteria: Iterable[Criterion]) -> Table | None:
@@ -97,6 +113,11 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
     ]
     found += linked.threats()
     listed = list(criteria)
+    for criterion in listed:
+        if isinstance(criterion, EpsilonPrivacy):
+            for name, groups in release.by_attribute.items():
+                if criterion.sensitive in (None, name):
+                    found += Beliefs(criterion.adversary, groups).threats()
     return [
         replace(
             threat,
@@ -108,6 +129,6 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
 
 def _bounds(criterion: Criterion, threat: Threat) -> bool:
     """Whether a criterion bounds an adversary; who bounds a prosecutor bounds a journalist too."""
-    return criterion.adversary == threat.adversary or (
-        criterion.adversary == NAME and threat.adversary == JOURNALIST
+    return criterion.against == threat.adversary or (
+        criterion.against == NAME and threat.adversary == JOURNALIST
     )

@@ -28,6 +28,7 @@ def write(sample: Sample, roles: Roles, reading: Mapping[str, str], questions: l
         _table("domains", roles, lambda fit: fit.declared),
         _table("levels", roles, lambda fit: fit.level),
         *_hierarchies(roles),
+        _anonymizer(),
         *_require(roles),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -236,6 +237,15 @@ def _hierarchy(name: str, found: Guess, fit: Fit) -> list[str]:
 
 def _file(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name) + ".csv"
+
+
+def _anonymizer() -> list[str]:
+    why = (
+        "How `sfumato anonymize` makes a release: mondrian splits groups as long as every bound "
+        "below holds. lattice publishes each column at one level for everybody, and may suppress "
+        "people (suppression = 0.02 at the top of this file)."
+    )
+    return [*_note(why), "[anonymizer]", 'kind = "mondrian"']
 
 
 def _require(roles: Roles) -> list[list[str]]:

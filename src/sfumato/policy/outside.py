@@ -1,0 +1,58 @@
+"""Tables a policy file names beside itself: a register of the population, an adversary's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import PolicyError
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table, read
+
+FILE = "file"
+
+
+def population_of(where: str, path: Path, schema: Schema | None) -> Table:
+    """`population = "register.csv"`: a table of the population with the same quasi-identifiers."""
+    if schema is None:
+        raise PolicyError(f"{where}: a population file needs the [schema] of its columns")
+    return read(path, _part(schema, quasi=tuple(schema.quasi)))
+
+
+def adversary_of(where: str, given: Any, folder: Path, schema: Schema | None) -> Any:
+    """`shape = { file = "census.csv" }`: an outside table with the sensitive columns.
+
+    By region its quasi-identifiers are read as the schema says; otherwise only its sensitive
+    values matter, and the first quasi-identifier is read along as plain text.
+    """
+    shape = given.get("shape") if isinstance(given, Mapping) else None
+    if not isinstance(shape, Mapping) or not isinstance(shape.get(FILE), str):
+        return given
+    if len(shape) > 1:
+        raise PolicyError(f"{where}: shape names a file; it cannot name shares or counts as well")
+    if schema is None or not schema.sensitive:
+        raise PolicyError(f"{where}: an outside file needs the [schema] of its columns")
+    sensitive = tuple(schema.sensitive)
+    if given.get("by_region"):
+        outside = _part(schema, quasi=tuple(schema.quasi), sensitive=sensitive)
+    else:
+        first = schema.quasi[0]
+        outside = _part(schema, sensitive=sensitive, quasi=(first,), plain=first)
+    return {**given, "shape": read(folder / shape[FILE], outside)}
+
+
+def _part(
+    schema: Schema, *, quasi: tuple[str, ...], sensitive: tuple[str, ...] = (), plain: str = ""
+) -> Schema:
+    """The schema of some of the columns; `plain` is read as text."""
+    columns = {*quasi, *sensitive} - {plain}
+    domains = {name: one for name, one in schema.domains.items() if name in columns}
+    return Schema(
+        quasi,
+        sensitive,
+        nulls=schema.nulls,
+        hierarchies={name: one for name, one in schema.hierarchies.items() if name in columns},
+        domains={**domains, **({plain: "categorical"} if plain else {})},
+        levels={name: one for name, one in schema.levels.items() if name in columns},
+    )

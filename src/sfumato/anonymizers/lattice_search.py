@@ -15,9 +15,8 @@ of a node are rolled up from a table that is already coarse in the columns befor
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 
 import numpy as np
@@ -81,31 +80,53 @@ def _preference(node: Node) -> tuple[float, int, int, Levels]:
     return node.cost, node.suppressed, sum(node.levels), node.levels
 
 
+class _Lazy:
+    """A table rolled up one column further, when somebody asks for it."""
+
+    __slots__ = ("_column", "_finer", "_level", "_rolled")
+
+    def __init__(
+        self, finer: _Lazy | None, column: int, level: int, rolled: Rolled | None = None
+    ) -> None:
+        self._finer, self._column, self._level, self._rolled = finer, column, level, rolled
+
+    def get(self) -> Rolled:
+        if self._rolled is None:
+            assert self._finer is not None
+            self._rolled = self._finer.get().up(self._column, self._level)
+        return self._rolled
+
+
 def _exactly(judge: Judge) -> tuple[list[Node], list[Levels]]:
     """Judge what cannot be inferred; the nodes judged, and those known to be safe unjudged.
 
     A failure that is inherited marks all finer nodes, safety that is inherited all coarser ones.
     Where both are, levels are tried middle first, as in a bisection; else coarse ones first.
     """
-    heights = judge.heights
+    # Columns of many values first: the tables of all later ones are then small. Until a node is
+    # judged its levels stand in this order.
+    sequence = sorted(range(len(judge.heights)), key=lambda c: -len(judge.levels[c].domain))
+    place = [sequence.index(column) for column in range(len(sequence))]
+    heights = tuple(judge.heights[column] for column in sequence)
     doomed = np.zeros(heights, dtype=bool)
     safe = np.zeros(heights, dtype=bool)
     judged: dict[Levels, Node] = {}
     order = [_middle_first(h) if judge.bisects else list(range(h))[::-1] for h in heights]
 
-    def visit(table: Callable[[], Rolled], column: int, prefix: Levels) -> None:
-        rest = heights[column + 1 :]
-        for level in order[column]:
+    def visit(table: _Lazy, prefix: Levels) -> None:
+        depth = len(prefix)
+        rest = heights[depth + 1 :]
+        coarsest, finest = tuple(height - 1 for height in rest), (0,) * len(rest)
+        for level in order[depth]:
             chosen = (*prefix, level)
-            coarsest, finest = tuple(height - 1 for height in rest), (0,) * len(rest)
             if doomed[chosen + coarsest] or safe[chosen + finest]:
                 ticker.add(prod(rest))  # the whole subtree is known
                 continue
-            rolled = cache(lambda level=level: table().up(column, level))
+            rolled = _Lazy(table, sequence[depth], level)
             if rest:
-                visit(rolled, column + 1, chosen)
+                visit(rolled, chosen)
                 continue
-            node = judged[chosen] = judge.judge(rolled())
+            node = judged[chosen] = judge.judge(rolled.get())
             if node.outcome == "fails below too":
                 doomed[tuple(slice(0, one + 1) for one in chosen)] = True
             elif node.safe_above and judge.bounded:
@@ -113,10 +134,10 @@ def _exactly(judge: Judge) -> tuple[list[Node], list[Levels]]:
             ticker.add(1)
 
     with Ticker("judging nodes", prod(heights)) as ticker:
-        visit(lambda: judge.base, 0, ())
-    for levels in judged:
-        safe[levels] = False
-    unjudged: list[Levels] = [tuple(map(int, found)) for found in np.argwhere(safe)]
+        visit(_Lazy(None, 0, 0, judge.base), ())
+    for chosen in judged:
+        safe[chosen] = False
+    unjudged = [tuple(int(found[at]) for at in place) for found in np.argwhere(safe)]
     return list(judged.values()), unjudged
 
 
@@ -220,6 +241,11 @@ def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
                     verdict.note,
                     "loosen that bound, or allow more suppression",
                 )
+    if any(node.satisfied for node in found.nodes):
+        return NoSafeRelease(
+            f"there are safe releases, but utility {task.utility.name!r} gives none of them a "
+            "number; name another utility"
+        )
     nearest = min(found.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
         f"no node of the lattice satisfies the policy: the nearest fails {nearest.why} and would "

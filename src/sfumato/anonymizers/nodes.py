@@ -58,9 +58,9 @@ class Judge:
             groups = group_counts(counts, group, len(first), place)
             cells.append(Cells(groups.indptr, groups.indices, groups.data, groups.width))
         self.base = finest(counts, self.levels, cells)
-        # Sizes first, then what is upward closed: the cheapest way to a failure that can be
-        # inherited by every finer node.
-        self._ordered = sorted(task.by_group, key=lambda c: (c.reads_values, not c.upward_closed))
+        # What is upward closed first, sizes before values: the cheapest way to a failure that is
+        # its own and inherited by every finer node.
+        self._ordered = sorted(task.by_group, key=lambda c: (not c.upward_closed, c.reads_values))
         merging = all(c.merge_closed for c in task.require)
         # Without suppression a merge-closed failure is inherited by finer nodes as well.
         self._inherits_all = self.limit == 0 and merging
@@ -138,6 +138,8 @@ class Judge:
         """Safe within the limit? If so, at what cost?"""
         bad, outcome, why = self.bad_groups(node, thoroughly=thoroughly)
         suppressed = int(node.sizes[bad].sum())
+        if outcome == "satisfied" and bad.all():
+            outcome, why = "fails", "because it publishes nobody"
         if outcome == "satisfied":
             failing = self._unsafe_release(node, ~bad)
             if failing is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 import numba as nb
 import numpy as np
@@ -50,6 +51,7 @@ class Steps:
                 "lattice search; use fewer columns, coarser domains, or Mondrian"
             )
         self.strides = tuple(strides)
+        self.stride_of, self.size_of = np.array(strides), np.array(self.sizes)
         self._maps: dict[tuple[int, int, int], Codes] = {}
 
     def between(self, column: int, finer: int, coarser: int) -> Codes:
@@ -113,10 +115,12 @@ class Rolled:
         self, figures: Sequence[npt.NDArray[np.float64]], kept: npt.NDArray[np.bool_]
     ) -> float:
         """Sum over kept people and columns of a figure per label."""
-        flat = np.concatenate([np.asarray(figure, dtype=np.float64) for figure in figures])
-        starts = np.cumsum([0] + [len(figure) for figure in figures])[:-1]
-        strides, sizes = np.array(self.steps.strides), np.array(self.steps.sizes)
-        return float(_total(self.keys, self.sizes, kept, strides, sizes, flat, starts))
+        flat = np.concatenate(figures)
+        starts = np.array([0, *accumulate(map(len, figures))])
+        steps = self.steps
+        return float(
+            _total(self.keys, self.sizes, kept, steps.stride_of, steps.size_of, flat, starts)
+        )
 
     def of_base(self) -> Codes:
         """Which group each group of the original table has become part of."""

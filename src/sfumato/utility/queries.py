@@ -79,7 +79,8 @@ class QueryError(Utility):
         parameter(self.name, "columns", self.columns, whole=True, least=1)
         parameter(self.name, "selectivity", self.selectivity, above=0, most=1)
         parameter(self.name, "sanity", self.sanity, above=0, most=1)
-        parameter(self.name, "cap", self.cap, above=0)
+        if self.cap != float("inf"):
+            parameter(self.name, "cap", self.cap, above=0)
         parameter(self.name, "seed", self.seed, whole=True, least=0)
 
     def cost(self, view: View) -> float:

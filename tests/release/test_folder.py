@@ -190,7 +190,7 @@ def test_a_broken_side_file_is_one_line(table, tmp_path: Path, name, content) ->
     release, _ = made(table, "mondrian")
     out = release.save(tmp_path / "out")
     (out / name).write_text(content)
-    with pytest.raises(sf.InputError, match="manifest of a release|is broken"):
+    with pytest.raises(sf.InputError, match=r"manifest of a release|is broken"):
         sf.read_release(out, table.schema)
 
 

@@ -7,27 +7,23 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+
 
 def anonymize(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
-    policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
+    policy: PolicyFile,
     out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
     form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
     seed: Annotated[
         int | None, typer.Option(help="Seed of all chance; drawn at random when left out.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    memory: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 2GB.")] = None,
-    spill: Annotated[
-        Path | None, typer.Option(help="Folder for what does not fit in memory.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the fields of a text file.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
-    ] = None,
+    json: AsJson = False,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
 ) -> None:
     """Make the most useful release the policy allows.
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+
 EXIT = {"holds": 0, "violated": 1, "could_not_judge": 3}
 
 
@@ -18,21 +20,15 @@ def audit(
             "two files of a bucketized release."
         ),
     ],
-    policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    policy: PolicyFile,
+    json: AsJson = False,
     report: Annotated[
         Path | None, typer.Option(help="Also write the (private) report to this .json file.")
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 2GB.")] = None,
-    spill: Annotated[
-        Path | None, typer.Option(help="Folder for what does not fit in memory.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the fields of a text file.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
-    ] = None,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
     group: Annotated[
         str | None, typer.Option(help="The column of group ids of a bucketized release.")
     ] = None,

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+
 
 def compare(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
-    policy: Annotated[Path, typer.Option(help="The policy, a TOML file with a [schema].")],
+    policy: PolicyFile,
     sweep: Annotated[
         list[str] | None,
         typer.Option(
@@ -28,21 +30,15 @@ def compare(
         typer.Option(help="The risk that decides it: mean or highest (prosecutor), or belief."),
     ] = "mean",
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    json: AsJson = False,
     html: Annotated[
         Path | None, typer.Option(help="Also write the map to this .html file, to open offline.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    memory: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 2GB.")] = None,
-    spill: Annotated[
-        Path | None, typer.Option(help="Folder for what does not fit in memory.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the fields of a text file.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
-    ] = None,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
 ) -> None:
     """Anonymize with many parameters; tell what each release costs and leaves to be found.
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.options import Decimal, Delimiter
+
 
 def init(
     data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
@@ -17,12 +19,8 @@ def init(
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
     ] = False,
-    delimiter: Annotated[
-        str | None, typer.Option(help="What separates the fields of a text file.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign of a text file: . or ,")
-    ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
 ) -> None:
     """Draft a policy: roles, hierarchies and criteria guessed from the data, with reasons.
 

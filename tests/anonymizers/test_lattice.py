@@ -583,3 +583,21 @@ def test_people_whose_rows_differ_in_their_qis_are_refused() -> None:
         generalize(table, {})
     with pytest.raises(sf.InputError, match=words):
         anonymize(table, sf.Policy([sf.KAnonymity(1)], Lattice()))
+
+
+def test_what_criteria_measure_at_a_node_is_what_an_audit_of_its_release_says(data_folder) -> None:
+    from sfumato.datasets.adult import adult
+    from sfumato.workflow.anonymize import anonymize
+
+    table = sf.read(*adult(data_folder))
+    require = [sf.KAnonymity(5), sf.TCloseness(0.9), sf.EntropyDiversity(1)]
+    release = anonymize(table, sf.Policy(require, Lattice(), suppression=0.02))
+    assert release.origin is not None
+    assert release.origin.search is not None
+    found = release.origin.search["found"]
+    audited = {
+        str(c): v.measured
+        for c, v in zip(require, sf.audit(release, require).verdicts, strict=True)
+    }
+    assert found.measured(found.best.levels) == pytest.approx(audited, rel=1e-12)
+    assert found.measured(found.minimal[0])["k-anonymity k ≥ 5"] >= 5

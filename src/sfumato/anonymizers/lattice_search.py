@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -48,6 +48,11 @@ class Found:
     best: Node | None
     minimal: tuple[Levels, ...]
     exact: bool
+    judge: Judge = field(repr=False, compare=False)
+
+    def measured(self, levels: Levels) -> dict[str, float | None]:
+        """What each criterion measures on one node's release, worked out when asked."""
+        return self.judge.measured(levels)
 
 
 def search_lattice(judge: Judge, budget: int) -> Found:
@@ -67,7 +72,7 @@ def search_lattice(judge: Judge, budget: int) -> Found:
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
-    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact)
+    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact, judge)
 
 
 def _best(nodes: list[Node]) -> Node | None:

@@ -15,6 +15,7 @@ from sfumato.counts.contingency import Ints
 from sfumato.counts.rollup import Cells, Rolled, finest
 from sfumato.criteria.base import Bools, Criterion, GroupCriterion
 from sfumato.criteria.exact import fraction
+from sfumato.criteria.judge import worst_of
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats, Groups
@@ -232,6 +233,19 @@ class Judge:
     def judge_levels(self, levels: tuple[int, ...]) -> Node:
         """Judge one node by its levels."""
         return self.judge(roll_to(self.base, levels))
+
+    def measured(self, levels: tuple[int, ...]) -> dict[str, float | None]:
+        """What each criterion measures on the release of a node; the worst attribute counts."""
+        node = roll_to(self.base, levels)
+        bad, _, _ = self.bad_groups(node, thoroughly=True)
+        found: dict[str, float | None] = {}
+        for criterion in self.task.require:
+            verdicts = []
+            for attribute in self.task.about(criterion):
+                key = attribute if criterion.reads_values else None
+                verdicts.append(criterion.verdict(_take(self.groups(node, key), ~bad)))
+            found[str(criterion)] = worst_of(verdicts).measured
+        return found
 
     @cached_property
     def heights(self) -> tuple[int, ...]:

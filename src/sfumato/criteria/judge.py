@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sfumato.criteria.base import Criterion, Status, Verdict
 from sfumato.release.release import Release
 
@@ -30,6 +32,11 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     if criterion.sensitive is not None:
         return criterion.verdict(release.groups_for(criterion.sensitive))
     verdicts = [criterion.verdict(groups) for groups in release.by_attribute.values()]
+    return worst_of(verdicts)
+
+
+def worst_of(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict that counts: a violation before anything unjudged, then the tightest."""
     return min(verdicts, key=lambda verdict: (_ORDER.index(verdict.status), _slack(verdict)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,18 +56,4 @@ def read_population(path: Path, schema: Schema, reading: Mapping[str, Any]) -> T
     """A register of the population: only its quasi-identifiers matter."""
     from sfumato.table.load import read
 
-    columns = set(schema.quasi)
-    bare = replace(
-        schema,
-        sensitive=(),
-        identifiers=(),
-        keep=(),
-        person=None,
-        count=None,
-        weight=None,
-        protect=None,
-        levels={},
-        hierarchies={name: one for name, one in schema.hierarchies.items() if name in columns},
-        domains={name: one for name, one in schema.domains.items() if name in columns},
-    )
-    return read(path, bare, **reading)
+    return read(path, schema.part(schema.quasi), **reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ def population_of(where: str, path: Path, schema: Schema | None) -> Table:
     """`population = "register.csv"`: a table of the population with the same quasi-identifiers."""
     if schema is None:
         raise PolicyError(f"{where}: a population file needs the [schema] of its columns")
-    return read(path, _part(schema, quasi=tuple(schema.quasi)))
+    return read(path, schema.part(schema.quasi))
 
 
 def adversary_of(where: str, given: Any, folder: Path, schema: Schema | None) -> Any:
@@ -35,24 +36,13 @@ def adversary_of(where: str, given: Any, folder: Path, schema: Schema | None) ->
         raise PolicyError(f"{where}: an outside file needs the [schema] of its columns")
     sensitive = tuple(schema.sensitive)
     if given.get("by_region"):
-        outside = _part(schema, quasi=tuple(schema.quasi), sensitive=sensitive)
+        outside = schema.part(schema.quasi, sensitive)
     else:
         first = schema.quasi[0]
-        outside = _part(schema, sensitive=sensitive, quasi=(first,), plain=first)
+        values = schema.part((first,), sensitive)
+        outside = replace(
+            values,
+            hierarchies={name: one for name, one in values.hierarchies.items() if name != first},
+            domains={**values.domains, first: "categorical"},
+        )
     return {**given, "shape": read(folder / shape[FILE], outside)}
-
-
-def _part(
-    schema: Schema, *, quasi: tuple[str, ...], sensitive: tuple[str, ...] = (), plain: str = ""
-) -> Schema:
-    """The schema of some of the columns; `plain` is read as text."""
-    columns = {*quasi, *sensitive} - {plain}
-    domains = {name: one for name, one in schema.domains.items() if name in columns}
-    return Schema(
-        quasi,
-        sensitive,
-        nulls=schema.nulls,
-        hierarchies={name: one for name, one in schema.hierarchies.items() if name in columns},
-        domains={**domains, **({plain: "categorical"} if plain else {})},
-        levels={name: one for name, one in schema.levels.items() if name in columns},
-    )

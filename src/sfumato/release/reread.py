@@ -44,24 +44,10 @@ def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
         listed = roles.get(column["role"])
         if listed is not None and column["name"] not in listed:
             listed.append(column["name"])
-    known = {*roles["quasi"], *roles["sensitive"]}
     # Centroids are points that need not be values of any domain.
     if schema is None or manifest["scheme"] == "microaggregated":
         return Schema(roles["quasi"], roles["sensitive"], keep=roles["keep"])
-    return replace(
-        schema,
-        quasi=roles["quasi"],
-        sensitive=roles["sensitive"],
-        identifiers=(),
-        keep=roles["keep"],
-        person=None,
-        count=None,
-        weight=None,
-        protect=None,
-        hierarchies={name: one for name, one in schema.hierarchies.items() if name in known},
-        domains={name: one for name, one in schema.domains.items() if name in known},
-        levels={name: one for name, one in schema.levels.items() if name in roles["sensitive"]},
-    )
+    return schema.part(roles["quasi"], roles["sensitive"], roles["keep"])
 
 
 def load_manifest(path: Path) -> dict[str, Any]:

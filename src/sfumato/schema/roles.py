@@ -110,6 +110,21 @@ class Schema:
         """The columns whose values an adversary reasons about."""
         return (*self.quasi, *self.sensitive)
 
+    def part(
+        self, quasi: Sequence[str], sensitive: Sequence[str] = (), keep: Sequence[str] = ()
+    ) -> Schema:
+        """What these columns alone mean: their hierarchies, domains and levels, no other role."""
+        known = {*quasi, *sensitive}
+        return Schema(
+            quasi,
+            sensitive,
+            keep=keep,
+            nulls=self.nulls,
+            hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
+            domains={name: one for name, one in self.domains.items() if name in known},
+            levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
+        )
+
     def hierarchy(self, column: str) -> Hierarchy:
         """The column's hierarchy; value-or-`*` where none was given."""
         return self.hierarchies.get(column, Suppression())

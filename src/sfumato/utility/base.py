@@ -20,9 +20,8 @@ class Utility(ABC):
     """A measure of what a release costs; 0 or the least value for an unchanged table.
 
     `about` says in words what the number means. `monotone`: the cost never falls when whole values
-    are generalized further and nobody is suppressed, so a search may take the cost of a node as a
-    lower bound for all coarser ones. `seeded` measures draw chance from `seed` and give the same
-    number for the same seed.
+    are generalized further and nobody is suppressed. `seeded` measures draw chance from `seed` and
+    give the same number for the same seed.
     """
 
     name: ClassVar[str]

@@ -19,7 +19,7 @@ from sfumato.report.html.labels import place_labels
 WIDTH, HEIGHT = 1000, 560  # the size labels are placed for
 _MARGIN = {"l": 86, "r": 24, "t": 44, "b": 66}
 # Okabe and Ito's colours, told apart by the colour-blind too; and a shape each.
-_LOOKS = (
+LOOKS = (
     ("#0072B2", "circle"),
     ("#D55E00", "square"),
     ("#009E73", "diamond"),
@@ -27,9 +27,9 @@ _LOOKS = (
     ("#56B4E9", "triangle-down"),
     ("#E69F00", "pentagon"),
 )
-_INK, _GRID, _FONT = "#1f2328", "#e6e8eb", "system-ui, -apple-system, 'Segoe UI', sans-serif"
+INK, GRID, FONT = "#1f2328", "#e6e8eb", "system-ui, -apple-system, 'Segoe UI', sans-serif"
 # Plotly would offer a button that sends the chart to a server; these pages send nothing anywhere.
-_CONFIG = {
+CONFIG = {
     "responsive": True,
     "displaylogo": False,
     "showSendToCloud": False,
@@ -93,7 +93,7 @@ def risk_utility_map(comparison: Comparison) -> str:
         margin=_MARGIN,
         paper_bgcolor="white",
         plot_bgcolor="white",
-        font={"family": _FONT, "size": 13, "color": _INK},
+        font={"family": FONT, "size": 13, "color": INK},
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         hoverlabel={"bgcolor": "white", "align": "left"},
     )
@@ -103,7 +103,7 @@ def risk_utility_map(comparison: Comparison) -> str:
         full_html=False,
         include_plotlyjs=False,
         div_id="map",
-        config=_CONFIG,
+        config=CONFIG,
     )
     return html
 
@@ -123,7 +123,7 @@ def _names(placed: Sequence[tuple[Outcome, Any]]) -> list[str]:
 
 
 def _looks(placed: Sequence[tuple[Outcome, Any]]) -> list[tuple[str, str]]:
-    return [_LOOKS[place % len(_LOOKS)] for place in range(len(_names(placed)))]
+    return [LOOKS[place % len(LOOKS)] for place in range(len(_names(placed)))]
 
 
 def _draw_front(figure: Any, placed: Sequence[tuple[Outcome, tuple[float, float]]]) -> None:
@@ -154,7 +154,7 @@ def _draw_points(
         name=name,
         text=[escape(labels[place][0]) for place in mine],
         textposition=[labels[place][1] for place in mine],
-        textfont={"size": 12, "color": _INK},
+        textfont={"size": 12, "color": INK},
         hovertext=[_hover(placed[place][0]) for place in mine],
         hoverinfo="text",
         marker={
@@ -198,7 +198,7 @@ def _axis(axis: Axis, title: str, unit: str, *, share: bool = False) -> dict[str
         "range": [axis.low, axis.high],
         "tickformat": "~%" if share else ",~r" if axis.log else None,
         "dtick": "D2" if axis.log else None,
-        "gridcolor": _GRID,
+        "gridcolor": GRID,
         "zeroline": False,
         "showline": True,
         "linecolor": "#8c959f",

@@ -18,7 +18,7 @@ def compare_page(comparison: Comparison) -> str:
     """The risk-utility map and its table."""
     chart = risk_utility_map(comparison)
     placed = [outcome for outcome, _ in place_outcomes(comparison)]
-    return _fill(
+    return fill(
         "compare.html",
         comparison=comparison,
         grid=grid_of(comparison),
@@ -37,7 +37,8 @@ def _some(labels: list[str], most: int = 6) -> str:
     return "; ".join(labels[:most]) + more
 
 
-def _fill(template: str, **content: Any) -> str:
+def fill(template: str, **content: Any) -> str:
+    """A template with its content."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -1,0 +1,144 @@
+"""An exhibit: a result told in sections of words, tables and charts.
+
+Commands that find more than a verdict (reproductions, skylines, attacks) make one; it is printed,
+written as JSON or as a page that opens offline. Private sections, which may show single people, are
+written to `private/` only and never printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.release.folder import replace_folder
+from sfumato.report.figure import Figure, plain
+from sfumato.report.sheet import Sheet
+
+RESULT, PAGE, PRIVATE = "result.json", "page.html", "private"
+_MARK = "exhibit"  # the key of a result.json by which we know our own folders
+
+
+@dataclass(frozen=True)
+class Section:
+    """One finding: what it says, its tables and its charts."""
+
+    title: str
+    words: str = ""
+    sheets: tuple[Sheet, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    private: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The section for JSON."""
+        return {
+            "title": self.title,
+            "words": self.words,
+            "tables": [sheet.to_dict() for sheet in self.sheets],
+            "charts": [figure.to_dict() for figure in self.figures],
+        }
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A named result in sections. `facts` are further figures for programs, in JSON only."""
+
+    name: str
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    def public(self) -> Exhibit:
+        """The exhibit without its private sections."""
+        kept = tuple(section for section in self.sections if not section.private)
+        return Exhibit(self.name, self.title, self.about, kept, self.facts)
+
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """The exhibit for JSON; without its private sections unless asked."""
+        chosen = self if private else self.public()
+        return {
+            _MARK: self.name,
+            "title": self.title,
+            "about": self.about,
+            "facts": _deep(self.facts),
+            "sections": [section.to_dict() for section in chosen.sections],
+        }
+
+    def to_json(self, *, private: bool = False) -> str:
+        return json.dumps(
+            self.to_dict(private=private), indent=2, ensure_ascii=False, allow_nan=False
+        )
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write result.json and page.html, and all of it with private sections to private/."""
+        target = Path(folder)
+        check_folder(target, force=force)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f".{target.name}.part-{os.getpid()}")
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            partial.mkdir()
+            self._write(partial, private=False)
+            if any(section.private for section in self.sections):
+                (partial / PRIVATE).mkdir(mode=0o700)
+                self._write(partial / PRIVATE, private=True)
+            replace_folder(partial, target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return target
+
+    def _write(self, folder: Path, *, private: bool) -> None:
+        from sfumato.report.html.exhibit import exhibit_page
+
+        (folder / RESULT).write_text(self.to_json(private=private), encoding="utf-8")
+        page = exhibit_page(self if private else self.public())
+        (folder / PAGE).write_text(page, encoding="utf-8")
+
+    def save_page(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the public page alone."""
+        from sfumato.report.html.exhibit import exhibit_page
+        from sfumato.report.html.page import check_free, write_whole
+
+        target = Path(path)
+        check_free(target, force=force)
+        write_whole(target, exhibit_page(self.public()))
+        return target
+
+    def text(self, width: int = 100) -> str:
+        """The public sections as plain text."""
+        from rich.console import Console
+
+        from sfumato.report.exhibit_text import show
+
+        console = Console(width=width, color_system=None, force_terminal=False)
+        with console.capture() as captured:
+            show(self, console)
+        return captured.get()
+
+
+def check_folder(target: Path, *, force: bool) -> None:
+    """Refuse a folder that is not an exhibit of ours; before any work is done."""
+    if not target.exists():
+        return
+    if not force:
+        raise InputError(f"{target} exists; give another folder, or --force to replace it")
+    try:
+        ours = _MARK in json.loads((target / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        ours = False
+    if not ours and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} is not a result of ours, so --force does not replace it")
+
+
+def _deep(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _deep(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_deep(one) for one in value]
+    return plain(value)

@@ -1,0 +1,62 @@
+"""One table of figures, the same for terminal, JSON and page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.report.figure import plain
+from sfumato.report.text import number
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns and rows. A cell is a text, a number, a yes or no, or None: does not apply."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"sheet {self.title!r}: {len(row)} cells for {len(self.columns)} columns"
+                )
+
+    @property
+    def wordy(self) -> tuple[bool, ...]:
+        """Which columns hold words, to be set left."""
+        return tuple(
+            any(isinstance(plain(row[at]), str) and plain(row[at]) != "inf" for row in self.rows)
+            for at in range(len(self.columns))
+        )
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The cells as people read them."""
+        return [tuple(shown(cell) for cell in row) for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table for JSON."""
+        return {
+            "title": self.title,
+            "columns": list(self.columns),
+            "rows": [[plain(cell) for cell in row] for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+
+def shown(cell: object) -> str:
+    """A cell as people read it."""
+    value = plain(cell)
+    if value is None:
+        return "n/a"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(float(f"{value:.4g}"))
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)

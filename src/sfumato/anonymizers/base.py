@@ -45,7 +45,8 @@ class Task:
 
     @property
     def by_release(self) -> tuple[ReleaseCriterion, ...]:
-        return tuple(c for c in self.require if isinstance(c, ReleaseCriterion))
+        """Those a search carries along; others are judged when it is done."""
+        return tuple(c for c in self.require if isinstance(c, ReleaseCriterion) and not c.at_end)
 
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""

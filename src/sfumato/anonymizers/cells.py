@@ -60,6 +60,17 @@ def _splits_along_hierarchy(schema: Schema, domain: Domain) -> bool:
     return domain.kind == "categorical" or isinstance(schema.hierarchies[domain.name], Masking)
 
 
+def describe(
+    style: str, columns: Columns, codes: Codes, order: Ints, begins: Ints, low: Codes, high: Codes
+) -> Regions:
+    """What groups publish: group g has the rows `order[begins[g]:begins[g + 1]]` and a cell."""
+    if style == "cell":
+        return cell_regions(columns, low, high)
+    if style == "tight":
+        return tight_regions(columns, codes, order, begins)
+    return hierarchy_regions(columns, codes, order, begins)
+
+
 def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
     """`low`, `high`: code bounds of an ordered column's cell; level and label of a nested one's."""
     parts: list[tuple[Region, ...]] = []

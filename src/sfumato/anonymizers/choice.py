@@ -52,7 +52,7 @@ class Choice:
 
         def accept(split: Split) -> Bools:
             nonlocal undecided
-            allowed = self.safety.allowed(batch.rows, split)
+            allowed = self.safety.allowed(batch, split)
             taken = split.nodes[allowed]
             column[taken], cut[taken] = split.column[allowed], split.cut[allowed]
             parts[taken] = split.parts[allowed]

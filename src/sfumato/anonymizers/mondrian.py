@@ -21,11 +21,11 @@ from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_re
 from sfumato.errors import PolicyError
 from sfumato.release.build import build_release
 from sfumato.release.origin import Origin
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 
 Floats = npt.NDArray[np.float64]
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
-Style = Literal["cell", "tight", "hierarchy"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Mondrian(Anonymizer):
     order: Literal["widest", "gain"] | Priority = "widest"
     target: str | None = None
     strict: bool = True
-    regions: Style = "cell"
+    regions: Literal["cell", "tight", "hierarchy"] = "cell"
 
     def __post_init__(self) -> None:
         if not callable(self.order) and self.order not in ("widest", "gain"):
@@ -58,40 +58,42 @@ class Mondrian(Anonymizer):
             )
 
     def run(self, task: Task) -> Release:
-        from sfumato.anonymizers.cells import (
-            Columns,
-            cell_regions,
-            hierarchy_regions,
-            tight_regions,
-        )
+        from sfumato.anonymizers.cells import Columns, describe
         from sfumato.anonymizers.choice import Choice
+        from sfumato.anonymizers.narrowing import everybody, narrowed
         from sfumato.anonymizers.partition import Partition
-        from sfumato.anonymizers.rows import Rows
+        from sfumato.anonymizers.rows import Nodes, Rows, Split
         from sfumato.anonymizers.safety import Safety
 
-        for criterion in task.require:
-            if criterion.needs:
-                raise PolicyError(
-                    f"{criterion.name} judges what groups publish, which Mondrian does not know "
-                    "before it is done; use the lattice"
-                )
         table = task.table
         levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
         columns = Columns.of(table.schema, levels)
         rows = Rows.of(table.counts, self.target, whole=self.strict)
-        safety = Safety(task)
-        for criterion, measured, note in safety.unsafe_root(rows):
+
+        def published(batch: Nodes, split: Split) -> Regions:
+            low, high = narrowed(
+                columns,
+                batch,
+                split.nodes,
+                split.column,
+                split.cut,
+                split.parts,
+                split.order,
+                split.begins,
+                strict=self.strict,
+            )
+            codes = batch.rows.codes
+            return describe(self.regions, columns, codes, split.order, split.begins, low, high)
+
+        safety = Safety(task, rows, published)
+        root = everybody(columns, rows)
+        for criterion, measured, note in safety.unsafe_root(root):
             raise no_safe_release(criterion, measured, note)
         choice = Choice(safety, columns, self.order, strict=self.strict)
-        partition = Partition(choice, rows, strict=self.strict)
+        partition = Partition(choice, root, strict=self.strict)
         partition.split_all()
         order, begins, low, high = partition.finished()
-        if self.regions == "cell":
-            described = cell_regions(columns, low, high)
-        elif self.regions == "tight":
-            described = tight_regions(columns, rows.codes, order, begins)
-        else:
-            described = hierarchy_regions(columns, rows.codes, order, begins)
+        described = describe(self.regions, columns, rows.codes, order, begins, low, high)
         group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
         origin = Origin(
             table,

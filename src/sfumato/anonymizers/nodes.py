@@ -8,7 +8,6 @@ from math import floor
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.anonymizers.base import Task
 from sfumato.counts.contingency import Ints
@@ -99,7 +98,7 @@ class Judge:
         if self._needs_protect:
             in_base, _ = self.task.table.counts.group_of
             of_tuple = node.of_base()[in_base].astype(np.int64)
-            groups.protected = protected_by(self.task.table.counts, of_tuple, len(node))
+            groups.protected = protected_by(self.task.table.counts.protect, of_tuple, len(node))
         if not self._needs_regions:
             return groups
         counts, population = self.task.table.counts, None
@@ -157,7 +156,7 @@ class Judge:
     def _unsafe_release(self, node: Rolled, kept: Bools) -> Criterion | None:
         for criterion in self.task.by_release:
             for attribute in self.task.about(criterion):
-                groups = _take(self.groups(node, attribute), kept)
+                groups = self.groups(node, attribute).take(np.flatnonzero(kept))
                 if not criterion.verdict(groups).holds:
                     return criterion
         return None
@@ -238,12 +237,13 @@ class Judge:
         """What each criterion measures on the release of a node; the worst attribute counts."""
         node = roll_to(self.base, levels)
         bad, _, _ = self.bad_groups(node, thoroughly=True)
+        kept = np.flatnonzero(~bad)
         found: dict[str, float | None] = {}
         for criterion in self.task.require:
             verdicts = []
             for attribute in self.task.about(criterion):
                 key = attribute if criterion.reads_values else None
-                verdicts.append(criterion.verdict(_take(self.groups(node, key), ~bad)))
+                verdicts.append(criterion.verdict(self.groups(node, key).take(kept)))
             found[str(criterion)] = worst_of(verdicts).measured
         return found
 
@@ -258,18 +258,3 @@ def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:
     for column, level in enumerate(levels):
         node = node.up(column, level)
     return node
-
-
-def _take(groups: Groups, kept: npt.NDArray[np.bool_]) -> Groups:
-    """Only some of the groups, with the same reference."""
-    stored = kept[groups.row]
-    lengths = np.diff(groups.indptr)[kept]
-    return Groups.from_sparse(
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        groups.indices[stored],
-        groups.data[stored],
-        groups.width,
-        sizes=groups.sizes[kept],
-        reference=groups.reference,
-        domain=groups.domain,
-    )

@@ -17,7 +17,8 @@ import numpy as np
 from sfumato.anonymizers import rows, splits
 from sfumato.anonymizers.cells import Columns
 from sfumato.anonymizers.choice import Choice
-from sfumato.anonymizers.rows import Nodes, Rows
+from sfumato.anonymizers.narrowing import narrowed
+from sfumato.anonymizers.rows import Nodes
 from sfumato.counts.contingency import Ints
 from sfumato.progress import Ticker
 from sfumato.schema.domain import Codes
@@ -36,28 +37,15 @@ class Done:
 class Partition:
     """The state of a Mondrian search."""
 
-    def __init__(self, choice: Choice, given: Rows, *, strict: bool) -> None:
-        self.choice, self.rows, self._strict = choice, given, strict
+    def __init__(self, choice: Choice, everybody: Nodes, *, strict: bool) -> None:
+        self.choice, self._everybody, self._strict = choice, everybody, strict
         self.columns: Columns = choice.columns
         self._done: list[Done] = []
 
     def split_all(self) -> None:
         """Split until no allowed split remains."""
-        total = len(self.rows.n)
-        root_low = np.zeros((1, len(self.columns)), dtype=np.int32)
-        root_high = np.array([[len(one.domain) - 1 for one in self.columns.levels]], dtype=np.int32)
-        for column, one in enumerate(self.columns.levels):
-            if self.columns.nested[column]:
-                root_low[0, column], root_high[0, column] = one.height - 1, 0
-        everything = Nodes(
-            self.rows,
-            np.arange(total, dtype=np.int32),
-            np.array([0]),
-            np.array([total]),
-            root_low,
-            root_high,
-        )
-        waiting = [everything]
+        total = len(self._everybody.rows.n)
+        waiting = [self._everybody]
         # Release-scope criteria accept one split after another, so their batches go in turn.
         workers = 1 if self.choice.safety.in_turn else os.cpu_count() or 1
         running: set[Future[tuple[list[Done], list[Nodes]]]] = set()
@@ -86,16 +74,17 @@ class Partition:
         """Split every node of a batch that can be split; the others are finished."""
         column, cut, part, parts = self.choice.choose(batch)
         order, begins, _ = splits.gather(part, parts, batch.starts, batch.stops, batch.rows.n)
-        of_node = np.repeat(np.arange(len(batch)), parts)
-        low, high = batch.low[of_node], batch.high[of_node]
-        self._narrow(batch, order, begins, of_node, column, cut, low, high)
-        final = parts[of_node] == 1
+        nodes = np.arange(len(batch))
+        low, high = narrowed(
+            self.columns, batch, nodes, column, cut, parts, order, begins, strict=self._strict
+        )
+        final = np.repeat(parts == 1, parts)
         lengths = np.diff(begins)
         keep = np.repeat(final, lengths)
         done = Done(batch.place[order[keep]], lengths[final], low[final], high[final])
         live = order[~keep]
         stops = np.cumsum(lengths[~final])
-        nodes = Nodes(
+        left = Nodes(
             batch.rows.take(live),
             batch.place[live],
             stops - lengths[~final],
@@ -103,44 +92,7 @@ class Partition:
             low[~final],
             high[~final],
         )
-        return nodes, done
-
-    def _narrow(
-        self,
-        batch: Nodes,
-        order: Ints,
-        begins: Ints,
-        of_node: Ints,
-        column: Codes,
-        cut: Codes,
-        low: Codes,
-        high: Codes,
-    ) -> None:
-        """The cells of the parts: bounds of the cut, or the label of the level it fell apart at."""
-        nodes_split = cut[of_node] != splits.NONE
-        which = column[of_node]
-        first = batch.rows.codes[order[begins[:-1]], which]
-        for one in range(len(self.columns)):
-            here = np.flatnonzero(nodes_split & (which == one))
-            if not len(here):
-                continue
-            if self.columns.nested[one]:
-                size = int(self.columns.nested[one])
-                level = cut[of_node[here]]
-                base = self.columns.at[one] + level.astype(np.int64) * size
-                low[here, one], high[here, one] = level, self.columns.labels[base + first[here]]
-            elif self._strict:
-                right = first[here] > cut[of_node[here]]
-                low[here[right], one] = cut[of_node[here[right]]] + 1
-                high[here[~right], one] = cut[of_node[here[~right]]]
-            else:
-                codes = batch.rows.codes[order, one]
-                least = np.minimum.reduceat(codes, begins[:-1])
-                most = np.maximum.reduceat(codes, begins[:-1])
-                right = here[here > 0][of_node[here[here > 0]] == of_node[here[here > 0] - 1]]
-                # The right part begins where the left one ends, which may be in its last value.
-                low[right, one] = np.minimum(least[right], most[right - 1] + 1)
-                high[right - 1, one] = most[right - 1]
+        return left, done
 
     def finished(self) -> tuple[Ints, Ints, Codes, Codes]:
         """The groups: rows in order, where each begins, and the cell of each.

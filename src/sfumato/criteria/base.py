@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.contingency import Counts
+from sfumato.criteria.candidates import Candidates, OneByOne
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Groups
 
@@ -104,6 +105,11 @@ class Criterion(ABC):
     def against(self) -> str:
         """The adversary whose belief this one bounds, as the report's threat matrix names her."""
         return self.adversary
+
+    @property
+    def fewest_people(self) -> int:
+        """No group of fewer people can hold; what searches need not even try."""
+        return 1
 
     def bind(self, counts: Counts) -> Self:
         """What a search does once before it starts."""
@@ -197,9 +203,13 @@ class GroupCriterion(Criterion):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseCriterion(Criterion):
-    """A criterion that judges all groups together."""
+    """A criterion that judges all groups together.
+
+    `at_end`: no search can carry it along; it is judged once, on the finished release.
+    """
 
     scope: ClassVar[Literal["group", "release"]] = "release"
+    at_end: ClassVar[bool] = False
 
     @abstractmethod
     def start(self, groups: Groups) -> Any:
@@ -208,6 +218,15 @@ class ReleaseCriterion(Criterion):
     @abstractmethod
     def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
         """The state after one group is replaced by its children; None if that is not allowed."""
+
+    def candidates(
+        self, state: Any, parents: Groups, children: Groups, first: npt.NDArray[np.int64]
+    ) -> Candidates:
+        """Weigh many splits: parent i would become the children first[i] to first[i + 1].
+
+        A criterion that can weigh them faster than one by one does so here.
+        """
+        return OneByOne(self, parents, children, first)
 
 
 def summarize(

@@ -35,6 +35,10 @@ class KAnonymity(GroupCriterion):
     def required(self) -> str:
         return f"k ≥ {self.k}"
 
+    @property
+    def fewest_people(self) -> int:
+        return self.k
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         return summarize(groups, groups.sizes, "at_least"), groups.sizes >= self.k
 
@@ -61,6 +65,10 @@ class AlphaK(GroupCriterion):
     @property
     def required(self) -> str:
         return f"alpha ≤ {self.alpha:g}, k ≥ {self.k}"
+
+    @property
+    def fewest_people(self) -> int:
+        return self.k
 
     def inapplicable(self, groups: Groups) -> str:
         reason = super().inapplicable(groups)

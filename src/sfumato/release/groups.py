@@ -163,6 +163,30 @@ class Groups:
             groups.__dict__.pop(known, None)
         return groups
 
+    def take(self, kept: Ints) -> Groups:
+        """Some of the groups, by their positions in ascending order, with the same reference."""
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[kept] = True
+        stored = chosen[self.row]
+        groups = Groups.from_sparse(
+            np.concatenate([[0], np.cumsum(self.distinct[chosen])]).astype(np.int64),
+            self.indices[stored],
+            self.data[stored],
+            self.width,
+            sizes=self.sizes[chosen],
+            reference=self.reference,
+            domain=self.domain,
+            attribute=self.attribute,
+        )
+        groups.values = self.values
+        if self.regions is not None:
+            groups.regions = self.regions.take(np.flatnonzero(chosen))
+        if self.population is not None:
+            groups.population = self.population[chosen]
+        if self.protected is not None:
+            groups.protected = self.protected[0], self.protected[1][chosen]
+        return groups
+
     @property
     def single_valued(self) -> bool:
         """Whether every individual has exactly one value."""

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from sfumato.counts.contingency import Attribute, Counts, Ints
 from sfumato.release.groups import Floats, Groups
+from sfumato.schema.domain import Codes, Domain
 
 
 def group_counts(
@@ -39,17 +40,20 @@ def group_counts(
         reference=reference,
         domain=described.domain,
     )
-    groups.protected = protected_by(counts, group, total)
+    groups.protected = protected_by(counts.protect, group, total)
     return groups
 
 
 def protected_by(
-    counts: Counts, group: Ints, total: int
+    protect: tuple[Domain, Codes] | None, group: Ints, total: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None:
-    """The labels of the protect column, and whether each group has people of each."""
-    if counts.protect is None:
+    """The labels of the protect column, and whether each group has people of each.
+
+    `protect` holds a label's code for every tuple, `group` the group it is in.
+    """
+    if protect is None:
         return None
-    domain, codes = counts.protect
+    domain, codes = protect
     present = np.zeros((total, len(domain)), dtype=bool)
     present[group, codes] = True
     return domain.labels, present

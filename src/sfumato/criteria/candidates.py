@@ -1,0 +1,45 @@
+"""Candidate splits as a release-scope criterion weighs them for a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.release.groups import Groups
+
+if TYPE_CHECKING:
+    from sfumato.criteria.base import Bools, ReleaseCriterion
+
+
+class Candidates(Protocol):
+    """Splits that a search may make, weighed all at once and then taken one after another.
+
+    `hopeful` are those the state in which they were weighed does not rule out already.
+    """
+
+    hopeful: Bools
+
+    def take(self, state: Any, at: int) -> Any | None:
+        """The state after candidate `at` is made; None if that is not allowed."""
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Candidates of a criterion that only knows how to split one group."""
+
+    criterion: ReleaseCriterion
+    parents: Groups
+    children: Groups
+    first: npt.NDArray[np.int64]
+
+    @property
+    def hopeful(self) -> Bools:
+        return np.ones(len(self.parents), dtype=bool)
+
+    def take(self, state: Any, at: int) -> Any | None:
+        kept = np.arange(self.first[at], self.first[at + 1])
+        parent = self.parents.take(np.array([at]))
+        return self.criterion.split(state, parent, self.children.take(kept))

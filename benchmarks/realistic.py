@@ -17,7 +17,6 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import product
 from math import inf
 from pathlib import Path
 
@@ -29,7 +28,7 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.nodes import Judge
-from sfumato.counts.rollup import Rolled
+from sfumato.workflow.containment import every_node
 
 QUASI = ["age", "marital", "race", "sex"]
 MARITAL = {
@@ -93,21 +92,10 @@ def everything(path: Path) -> dict[Levels, dict[str, float]]:
     table = sf.read(path, schema())
     criteria = {name: sf.EpsilonPrivacy(2.5, her) for name, her in ADVERSARIES.items()}
     judge = Judge(Task(table, tuple(criteria.values())))
-    nodes: dict[Levels, Rolled] = {judge.base.levels: judge.base}
     found: dict[Levels, dict[str, float]] = {}
-    for levels in product(*(range(height) for height in judge.heights)):
-        if levels not in nodes:
-            # From the finer neighbour with the fewest groups.
-            finer = [
-                (nodes[below], column)
-                for column, level in enumerate(levels)
-                if level
-                and (below := (*levels[:column], level - 1, *levels[column + 1 :])) in nodes
-            ]
-            node, column = min(finer, key=lambda pair: len(pair[0]))
-            nodes[levels] = node.up(column, levels[column])
-        groups = judge.groups(nodes[levels], 0)
-        found[levels] = {
+    for node in every_node(judge):
+        groups = judge.groups(node, 0)
+        found[node.levels] = {
             name: criterion.measure(groups).value for name, criterion in criteria.items()
         }
     return found

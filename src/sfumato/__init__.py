@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sfumato.workflow.anonymize import anonymize, generalize
     from sfumato.workflow.audit import audit
     from sfumato.workflow.compare import compare
+    from sfumato.workflow.containment import Containment, NodeMap, compare_nodes
 
 _HOMES = {
     "sfumato.workflow.anonymize": (
@@ -88,6 +89,7 @@ _HOMES = {
     "sfumato.table.load": ("Table", "read"),
     "sfumato.workflow.audit": ("audit",),
     "sfumato.workflow.compare": ("compare",),
+    "sfumato.workflow.containment": ("Containment", "NodeMap", "compare_nodes"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -95,6 +97,7 @@ __all__ = [
     "AlphaK",
     "Anatomy",
     "BetaLikeness",
+    "Containment",
     "DeltaDisclosure",
     "DistinctDiversity",
     "Draft",
@@ -111,6 +114,7 @@ __all__ = [
     "MissingExtra",
     "Mondrian",
     "NoSafeRelease",
+    "NodeMap",
     "Policy",
     "PolicyError",
     "RandomWorlds",
@@ -129,6 +133,7 @@ __all__ = [
     "anonymize",
     "audit",
     "compare",
+    "compare_nodes",
     "dates",
     "draft_policy",
     "generalize",

@@ -63,6 +63,35 @@ def test_json(files) -> None:
     assert any(point["pareto"] for point in content["points"])
 
 
+def test_stubbornness_and_known_people_of_adversaries(files) -> None:
+    files[1].write_text(
+        files[1].read_text().split("# Everybody looks like")[0].replace("mondrian", "lattice")
+        + """
+[[require]]
+criterion = "epsilon-privacy"
+epsilon = 2.5
+adversary = { shape = "table", stubbornness = 1e3 }
+
+[[require]]
+criterion = "epsilon-privacy"
+epsilon = 40
+adversary = { stubbornness = 100 }
+"""
+    )
+    run = compare(
+        files,
+        *("--sweep", "epsilon-privacy#1.stubbornness=1e3,1e5,inf", "--sweep", "known=0,1"),
+        *("--utility", "loss", "--json"),
+    )
+    assert run.returncode == 0, run.stderr
+    points = json.loads(run.stdout)["points"]
+    assert [tuple(point["settings"].values()) for point in points] == [
+        (sigma, known) for sigma in (1000, 100_000, "inf") for known in (0, 1)
+    ]
+    assert {point["status"] for point in points} == {"released"}
+    assert all(point["verdict"] == "holds" for point in points)
+
+
 CASES = {
     "nothing swept": ((), "nothing is swept; this policy can sweep: k, l, t, distance"),
     "unknown parameter": (("--sweep", "kk=2"), "'kk' cannot be swept; this policy can sweep: k,"),

@@ -242,7 +242,7 @@ def test_infinity_is_a_value_with_a_note() -> None:
     ruled_out = sf.RealisticAdversary({"0": 1.0, "1": 0.0}, math.inf)
     verdict = EpsilonPrivacy(2, ruled_out).verdict(sf.Groups([[9, 1]]))
     assert (verdict.status, verdict.measured) == ("violated", math.inf)
-    assert "her prior rules out what somebody has" in verdict.note
+    assert "which her prior rules out" in verdict.note
     verdict = EpsilonPrivacy(2, sf.RealisticAdversary("uniform", 9)).verdict(sf.Groups([[9, 0]]))
     assert "certainty" in verdict.note
     endless = EpsilonPrivacy(2, sf.RealisticAdversary(stubbornness=math.inf))

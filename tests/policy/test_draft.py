@@ -438,6 +438,64 @@ def test_the_stubs_are_valid_once_uncommented() -> None:
     assert run(table, draft).status == "violated"
 
 
+def uncommented(text: str) -> tuple[str, str]:
+    """The draft with its adversary active, and what was commented about her."""
+    about, lines = text.split("# [[require]]\n")
+    block = "\n".join(line.removeprefix("# ") for line in lines.splitlines())
+    return about + "[[require]]\n" + block + "\n", about.rsplit("\n\n", 1)[1]
+
+
+def test_an_adversary_waits_to_be_chosen_with_advice_and_loads_once_uncommented() -> None:
+    table = census(2000)
+    draft = sf.draft_policy(table)
+    assert "epsilon-privacy" not in {c.name for c in draft.policy.require}
+    text, advice = uncommented(draft.text)
+    for word in (
+        "previous release or a census",
+        "size of that release or census",
+        "less for old data",
+        "Unsure of the shape: leave it out",
+        "(class II)",
+        "inf (class III)",
+    ):
+        assert word in " ".join(advice.replace("#", "").split())
+    chosen = sf.Draft(text, ())
+    (criterion,) = [c for c in chosen.policy.require if c.name == "epsilon-privacy"]
+    assert criterion == sf.EpsilonPrivacy(
+        2.5, sf.RealisticAdversary("table", 2000), sensitive="income"
+    )
+    verdicts = {v.criterion: v for v in run(table, chosen).verdicts}
+    assert verdicts["epsilon-privacy"].status == "violated"  # judged, not refused
+    assert len(chosen.policy.require) == len(draft.policy.require) + 1
+
+
+def test_the_choices_the_advice_names_load_as_well(tmp_path: Path) -> None:
+    table = census(500)
+    pq.write_table(census(700, seed=1), tmp_path / "last-year.parquet")
+    text, _ = uncommented(sf.draft_policy(table).text)
+    known = 'adversary = { shape = "table", stubbornness = 500 }'
+    assert known in text
+    classes = {
+        '{ shape = { file = "last-year.parquet" } }': "I",
+        "{ stubbornness = 500 }": "II",
+        '{ shape = "table", stubbornness = inf }': "III",
+    }
+    for adversary, named in classes.items():
+        path = tmp_path / "policy.toml"
+        path.write_text(text.replace(known, f"adversary = {adversary}"), encoding="utf-8")
+        policy = sf.Policy.load(path)
+        (criterion,) = [c for c in policy.require if c.name == "epsilon-privacy"]
+        assert criterion.adversary.adversary_class == named
+        assert policy.schema is not None
+        report = sf.audit(sf.read(table, policy.schema), policy)
+        assert {v.criterion: v.status for v in report.verdicts}["epsilon-privacy"] == "violated"
+
+
+def test_no_adversary_where_nothing_of_one_value_is_sensitive() -> None:
+    table = pa.table({"age": list(range(20, 60)), "zip": ["10115", "20095"] * 20})
+    assert "epsilon-privacy" not in sf.draft_policy(table).text
+
+
 def test_a_sample_is_told_repeatable_and_tried_on_the_whole(tmp_path: Path) -> None:
     """One cell of 20,000 is no number: a share of the rows does not show it, the trial does."""
     rng = random.Random(11)

@@ -22,7 +22,8 @@ from sfumato.report.html import labels as label_module
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
-from sfumato.workflow.sweep import MOST_POINTS, parse_sweeps, plan_sweep
+from sfumato.workflow.sweep import MOST_POINTS, plan_sweep
+from sfumato.workflow.sweep_text import parse_sweeps
 
 K5 = sf.Policy([sf.KAnonymity(5)])
 STRICT = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.5)])
@@ -182,6 +183,91 @@ def test_a_longer_name_means_one_place_and_decides() -> None:
     assert point.policy.require == (sf.KAnonymity(2), sf.AlphaK(0.5, 4))
     assert point.policy.anonymizer == Microaggregation(6)
     assert point.settings == {"k": 2, "alpha-k-anonymity.k": 4, "anonymizer.k": 6}
+
+
+HERS = sf.Policy(
+    [
+        sf.EpsilonPrivacy(2.5, sf.RealisticAdversary("table", 1e6)),
+        sf.EpsilonPrivacy(4, sf.RealisticAdversary(stubbornness=1000, known=1)),
+    ],
+    anonymizer=Lattice(),
+)
+
+
+def adversaries(point) -> list[sf.RealisticAdversary]:
+    return [criterion.adversary for criterion in point.policy.require]
+
+
+def test_what_adversaries_take_is_swept_like_a_parameter_of_their_criteria() -> None:
+    planned = plan_sweep(HERS, {"stubbornness": [100.0, 1e6, math.inf], "known": 2})
+    assert planned.values["stubbornness"] == (100, 1_000_000, math.inf)
+    assert [adversaries(point) for point in planned.points] == [
+        [
+            sf.RealisticAdversary("table", sigma, known=2),
+            sf.RealisticAdversary(None, sigma, known=2),
+        ]
+        for sigma in (100, 1e6, math.inf)
+    ]
+    assert [point.policy.require[0].epsilon for point in planned.points] == [2.5] * 3
+    assert HERS.require[0].adversary.known == 0
+
+
+def test_of_several_adversaries_one_is_named_by_its_number_and_the_longest_name_decides() -> None:
+    sweep = {
+        "stubbornness": 50,
+        "epsilon-privacy.stubbornness": 60,
+        "epsilon-privacy#2.stubbornness": [70, 80],
+        "epsilon-privacy#1.shape": "uniform",
+        "epsilon-privacy#2.epsilon": 9,
+    }
+    points = plan_sweep(HERS, sweep).points
+    assert [adversaries(point) for point in points] == [
+        [sf.RealisticAdversary("uniform", 60), sf.RealisticAdversary(None, last, known=1)]
+        for last in (70, 80)
+    ]
+    assert [one.epsilon for one in points[0].policy.require] == [2.5, 9]
+    # A plain name that longer ones leave nothing to is told as idle, not as a setting.
+    assert "stubbornness" not in points[0].settings
+
+
+def test_a_whole_adversary_is_swept_and_told_in_her_words() -> None:
+    chosen = [sf.RealisticAdversary("uniform", 10), sf.RealisticAdversary("uniform", math.inf)]
+    planned = plan_sweep(HERS, {"adversary": chosen, "epsilon-privacy#2.known": 3})
+    assert [adversaries(point)[0] for point in planned.points] == chosen
+    assert [adversaries(point)[1].known for point in planned.points] == [3, 3]
+    assert planned.points[1].settings["adversary"] == "class III, shape uniform, σ inf"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "said"),
+    [
+        ({"stubborness": [2]}, "cannot be swept; this policy can sweep: epsilon, adversary,"),
+        ({"stubbornness": [0.5]}, "stubbornness = 0.5 is not allowed; it must be a number of at"),
+        ({"stubbornness": ["big"]}, "stubbornness = 'big' is not allowed"),
+        ({"known": [-1]}, "known = -1 is not allowed"),
+        ({"at_most": [1]}, "at_most = 1 is not allowed; it must be true or false"),
+        ({"epsilon-privacy#3.known": [1]}, "'epsilon-privacy#3.known' cannot be swept"),
+        ({"epsilon-privacy.k": [1]}, "CRITERION.NAME, CRITERION#2.NAME or anonymizer.NAME"),
+        ({"adversary": ["me"]}, "adversary = 'me' is not allowed"),
+    ],
+)
+def test_mistakes_about_adversaries(sweep, said: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        plan_sweep(HERS, sweep)
+    assert said in str(caught.value)
+
+
+def test_releases_cost_more_the_more_stubborn_she_is(table: sf.Table) -> None:
+    policy = sf.Policy(
+        [sf.EpsilonPrivacy(3, sf.RealisticAdversary(None, 10))], anonymizer=Lattice()
+    )
+    sweep = {"stubbornness": [10, 100, 1000, math.inf]}
+    found = sf.compare(table, policy, sweep, ["discernibility"])
+    costs = [o.figures.costs["discernibility"] for o in found.outcomes if o.figures is not None]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[-1]
+    assert found.outcomes[-1].status == "no_safe_release"  # endless, of any shape: class IV
+    assert "class IV" in found.outcomes[-1].reason
 
 
 def test_all_combinations_in_the_order_given() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -121,6 +122,20 @@ class Beliefs:
             low = max(low, float((bound[down] / factor[down]).max(initial=low)))
         return (low, high) if low <= high else None
 
+    @cached_property
+    def _epsilons(self) -> Floats:
+        """The smallest epsilon of each group."""
+        her = self.adversary
+        if her.adversary_class == "IV":
+            return np.full(len(self.groups), inf)
+        return epsilons(self.groups, her.prior(self.groups), "values", her.known)
+
+    @property
+    def worst_group(self) -> int:
+        """Where she is moved farthest; of equally bad groups the largest, as verdicts name it."""
+        found, sizes = self._epsilons, self.groups.sizes
+        return int(np.lexsort((-sizes, -found))[0])
+
     def _shares(self) -> tuple[Any, Any]:
         """The share of each stored count under her prior, and the rest; None for any shape."""
         if self.adversary.shape is None:
@@ -147,11 +162,9 @@ class Beliefs:
         if her.adversary_class == "IV":
             learns = f"{name}: no group keeps her belief within any bound"
             return [Threat(her.name, knows, learns, int(groups.sizes.sum()), 1.0)]
-        prior = her.prior(groups)
-        found = epsilons(groups, prior, "values", her.known)
-        moved = int(groups.sizes[found > TWICE].sum())
-        worst = int(np.argmax(found))
-        binding = worst_shift(groups, worst, prior.of(worst), "values", her.known)
+        moved = int(groups.sizes[self._epsilons > TWICE].sum())
+        worst = self.worst_group
+        binding = worst_shift(groups, worst, her.prior(groups).of(worst), "values", her.known)
         assert binding is not None  # somebody has some value
         shift = binding.shift
         learns = (
@@ -168,6 +181,8 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     size = int(groups.sizes[binding.group])
     if size <= known:
         return f"in group {binding.group} she may know everybody: {size} people"
+    if shift.epsilon is None and shift.ratio == "R1":
+        return f"in group {binding.group} somebody has {what}, which her prior rules out"
     seen = "an adversary whose prior nothing can move"
     if binding.total is not None:
         many = f"{int(binding.total):,}" if binding.total.denominator == 1 else ""
@@ -179,8 +194,7 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
         f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"
     )
     if shift.epsilon is None:
-        ruled_out = shift.ratio == "R1"
-        return f"{moved}: {'her prior rules out what somebody has' if ruled_out else 'certainty'}"
+        return f"{moved}: certainty"
     if shift.ratio == "R2":
         return f"{moved}, her doubt falling {float(shift.epsilon):.4g} times"
     return moved

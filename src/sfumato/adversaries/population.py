@@ -119,16 +119,7 @@ class _Inside:
 
     @classmethod
     def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _Inside:
-        used = np.unique(shown).tolist()
-        masks = _Masks()
-        found: list[tuple[int, Sequence[int]]] = []
-        for number in used:
-            part = parts[number]
-            if isinstance(part, Mask):
-                masks.add(number, part)
-            else:
-                found.append((number, _values_in(part, domain)))
-        found += masks.values_in(domain)
+        found = inside_by_part(parts, np.unique(shown), domain)
         part_of = np.repeat(
             np.array([number for number, _ in found], dtype=np.int64),
             [len(values) for _, values in found],
@@ -151,6 +142,21 @@ class _Inside:
         begin = self.offsets[value] - np.concatenate([[0], np.cumsum(length)[:-1]])
         places = np.repeat(begin, length) + np.arange(int(length.sum()))
         return np.repeat(who, length), np.repeat(at, length), self.parts[places]
+
+
+def inside_by_part(
+    parts: Sequence[Region], used: Ints | Codes, domain: Domain
+) -> list[tuple[int, Sequence[int]]]:
+    """The codes of the values each used part contains."""
+    masks = _Masks()
+    found: list[tuple[int, Sequence[int]]] = []
+    for number in used.tolist():
+        part = parts[number]
+        if isinstance(part, Mask):
+            masks.add(number, part)
+        else:
+            found.append((number, _values_in(part, domain)))
+    return found + masks.values_in(domain)
 
 
 def _values_in(part: Region, domain: Domain) -> Sequence[int]:

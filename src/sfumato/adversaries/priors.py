@@ -20,7 +20,7 @@ holds before need not hold after.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +33,7 @@ from sfumato.adversaries.predicates import ValueSet
 from sfumato.counts.contingency import Ints
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 
@@ -148,7 +149,10 @@ def shares_of(shape: Mapping[str, Any]) -> tuple[dict[str, Fraction], Fraction |
         if not fine or not abs(number) < float("inf"):
             raise PolicyError(f"{NAME}: shape of {value!r} = {number!r} is not a number")
         if number < 0:
-            raise PolicyError(f"{NAME}: shape of {value!r} = {number!r} is negative")
+            raise PolicyError(
+                f"{NAME}: shape of {value!r} = {number!r} is negative; give shares from 0 to 1 or "
+                "whole counts"
+            )
     exact = {str(value): exactly(number) for value, number in shape.items()}
     whole = all(isinstance(number, int) for number in shape.values())
     if whole or max(exact.values()) > 1:
@@ -162,7 +166,10 @@ def shares_of(shape: Mapping[str, Any]) -> tuple[dict[str, Fraction], Fraction |
         return {value: (number + 1) / total for value, number in exact.items()}, total
     total = sum(exact.values(), Fraction(0))
     if abs(total - 1) > _ROUNDING:
-        raise PolicyError(f"{NAME}: the shares of shape sum to {float(total):.10g}, not to 1")
+        raise PolicyError(
+            f"{NAME}: the shares of shape sum to {float(total):.10g}, not to 1; correct them, or "
+            "give counts, which are whole numbers"
+        )
     return {value: number / total for value, number in exact.items()}, None
 
 
@@ -184,12 +191,12 @@ def counts_in(outside: Release | Table, attribute: str | None) -> dict[str, int]
     return dict(zip(groups.values, sums.astype(np.int64).tolist(), strict=True))
 
 
-def _place(outside: Table, attribute: str | None) -> int:
+def _place(outside: Table, attribute: str | None, who: str = NAME) -> int:
     names = [one.name for one in outside.counts.sensitive]
     name = names[0] if attribute is None and len(names) == 1 else attribute
     if name not in names:
         raise PolicyError(
-            f"{NAME}: the outside table has no sensitive column {name!r}; read it with a schema "
+            f"{who}: the outside table has no sensitive column {name!r}; read it with a schema "
             "that names it"
         )
     return names.index(name)
@@ -212,23 +219,29 @@ def by_region(
 ) -> RegionalPrior:
     """Count the outside people of each group's region by value."""
     assert groups.regions is not None
-    place = _place(outside, groups.attribute)
-    attribute = outside.counts.sensitive[place]
-    if attribute.sets is not None:
-        raise PolicyError(f"{NAME}: people of the outside table have several values each")
     ours = {value: code for code, value in enumerate(groups.values)}
     found = np.zeros((len(groups), groups.width), dtype=np.int64)
     others = np.zeros(len(groups), dtype=np.int64)
-    codes = outside.counts.values[place]
-    for code, value in enumerate(attribute.domain.labels):
-        kept = np.flatnonzero(codes == code)
-        if len(kept) == 0:
-            continue
-        part = replace(outside, counts=outside.counts.take(kept))
-        fitting = count_behind(groups.regions, part)
+    further = 0
+    for value, fitting in people_by_value(groups.regions, outside, groups.attribute):
         if value in ours:
             found[:, ours[value]] = fitting
         else:
             others += fitting
-    further = sum(value not in ours for value in attribute.domain.labels)
+            further += 1
     return RegionalPrior(found, others, further, given, infinite, at_most)
+
+
+def people_by_value(
+    regions: Regions, outside: Table, attribute: str | None, who: str = NAME
+) -> Iterator[tuple[str, Ints]]:
+    """Every value of an outside table's attribute, and how many people with it fit each region."""
+    place = _place(outside, attribute, who)
+    described = outside.counts.sensitive[place]
+    if described.sets is not None:
+        raise PolicyError(f"{who}: people of the outside table have several values each")
+    codes = outside.counts.values[place]
+    for code, value in enumerate(described.domain.labels):
+        part = replace(outside, counts=outside.counts.take(np.flatnonzero(codes == code)))
+        nobody = len(part.counts) == 0
+        yield value, np.zeros(len(regions), np.int64) if nobody else count_behind(regions, part)

@@ -105,7 +105,7 @@ class RealisticAdversary:
             )
 
     def _check_stubbornness(self, counted: bool) -> None:
-        given = self.stubbornness
+        given: Any = self.stubbornness
         if given is None:
             if not counted:
                 raise PolicyError(
@@ -116,7 +116,7 @@ class RealisticAdversary:
         if not fine or isnan(given) or given < 1:
             raise PolicyError(
                 f"{NAME}: stubbornness = {given!r} is not allowed; it must be a number of at least "
-                "1, or inf"
+                f"1, or inf{' (no text)' if isinstance(given, str) else ''}"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -192,8 +192,8 @@ class RealisticAdversary:
             if total < groups.width:
                 raise PolicyError(
                     f"{NAME}: stubbornness = {float(total):g} is below the {groups.width} values "
-                    f"of {groups.attribute or 'the sensitive column'!r}; with any shape every "
-                    "value has a weight of at least 1"
+                    f"of {groups.attribute or 'the sensitive column'!r}: with any shape every "
+                    f"value has a weight of at least 1; give {groups.width} or more, or a shape"
                 )
             return Prior(groups.width, None, (total,))
         if self.shape == UNIFORM:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Facts, Memory, PolicyFile, Spill
 
 
 def compare(
@@ -18,7 +18,8 @@ def compare(
         typer.Option(
             metavar="NAME=VALUES",
             help="A parameter and its values: k=2,5,10, t-closeness.t=0.2,0.4, "
-            "suppression=0,0.02, anonymizer=lattice,mondrian. Several make every combination.",
+            "stubbornness=1e3,1e6,inf, suppression=0,0.02, anonymizer=lattice,mondrian. Several "
+            "make every combination.",
         ),
     ] = None,
     utility: Annotated[
@@ -35,6 +36,7 @@ def compare(
         Path | None, typer.Option(help="Also write the map to this .html file, to open offline.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    facts: Facts = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -51,7 +53,8 @@ def compare(
     from sfumato.report.html.page import check_free
     from sfumato.workflow.compare import check_risk, choose_utilities
     from sfumato.workflow.compare import compare as run_compare
-    from sfumato.workflow.sweep import parse_sweeps, plan_sweep
+    from sfumato.workflow.sweep import plan_sweep
+    from sfumato.workflow.sweep_text import parse_sweeps
 
     # Every mistake is told before a large file is read.
     if html is not None:
@@ -63,7 +66,14 @@ def compare(
     choose_utilities(rules, utility)
     check_risk(risk)
     table = read_table(
-        data, rules, schema, memory=memory, spill=spill, delimiter=delimiter, decimal=decimal
+        data,
+        rules,
+        schema,
+        facts=facts,
+        memory=memory,
+        spill=spill,
+        delimiter=delimiter,
+        decimal=decimal,
     )
     found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
     if html is not None:

@@ -14,6 +14,7 @@ from sfumato.cli.audit import audit
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
 from sfumato.cli.init import init
+from sfumato.cli.reproduce import reproduce
 from sfumato.errors import NoSafeRelease, SfumatoError
 
 NOT_SAFE, BAD_INPUT, INTERNAL, INTERRUPTED = 1, 2, 70, 130
@@ -51,6 +52,7 @@ app.command()(audit)
 app.command()(compare)
 app.command()(demo)
 app.command()(init)
+app.command()(reproduce)
 
 
 def _interrupted(*_: object) -> None:

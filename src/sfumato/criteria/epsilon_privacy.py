@@ -63,7 +63,7 @@ class EpsilonPrivacy(GroupCriterion):
         elif not isinstance(given, RealisticAdversary):
             raise PolicyError(
                 f"{self.name}: adversary = {given!r} is not allowed; it must be a "
-                "RealisticAdversary or a table of her settings"
+                "RealisticAdversary or a table such as { shape = 'table', stubbornness = 1e6 }"
             )
         object.__setattr__(self, "predicates", normal(self.name, self.predicates))
         if self.mode not in ("exact", "theorem"):

@@ -25,6 +25,8 @@ _ANSWER = {
     "could_not_judge": "[bold yellow]The policy could not be judged in full: not shown safe.[/]",
 }
 
+_SHORT = 48  # a longer note than this does not fit into a column beside the others
+
 
 def number(value: float | None) -> str:
     """A figure short enough for a table, exact when it is whole; infinity as such."""
@@ -50,7 +52,7 @@ def render(report: Report) -> RenderableType:
         f"quasi-identifiers {escape(', '.join(summary.quasi))}; "
         f"sensitive {escape(', '.join(summary.sensitive) or 'none')}"
     )
-    parts: list[RenderableType] = [head, _verdicts(report)]
+    parts: list[RenderableType] = [head, *_verdicts(report)]
     if any(finding.worst for finding in report.findings if not finding.verdict.holds):
         parts.append(_worst(report))
     if report.linkage is not None:
@@ -73,24 +75,34 @@ def _table(title: str) -> Table:
     )
 
 
-def _verdicts(report: Report) -> Table:
+def _verdicts(report: Report) -> list[RenderableType]:
+    """The criteria; if a note takes a sentence, all notes stand numbered under the table."""
     table = _table("Criteria")
     table.add_column("criterion", no_wrap=True)
     table.add_column("about", overflow="fold")
     table.add_column("required", overflow="fold")
     table.add_column("measured", justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
-    table.add_column("violated by", overflow="fold")
+    below = any(len(verdict.note) > _SHORT for verdict in report.verdicts)
+    if not below:
+        table.add_column("violated by", overflow="fold")
+    notes = Table.grid(padding=(0, 1, 0, 0))
+    notes.add_column(no_wrap=True)
+    notes.add_column(overflow="fold")
     for verdict in report.verdicts:
+        mark, last = _MARK[verdict.status], [escape(verdict.note)]
+        if below and verdict.note:
+            mark = f"{mark} ({notes.row_count + 1})"
+            notes.add_row(f"({notes.row_count + 1})", *last)
         table.add_row(
             verdict.criterion,
             escape(verdict.attribute or "sizes"),
             verdict.required,
             number(verdict.measured),
-            _MARK[verdict.status],
-            escape(verdict.note),
+            mark,
+            *([] if below else last),
         )
-    return table
+    return [table, notes, Text()] if below else [table]
 
 
 def _worst(report: Report) -> Table:

@@ -2,22 +2,24 @@
 
 A sweep names a parameter and its values. A plain name sets the parameter wherever it occurs: in
 every criterion of the policy that has it, and in the anonymizer (microaggregation's k is the k of
-k-anonymity). `t-closeness.t` names that of one criterion and `anonymizer.l` that of the anonymizer
-only; where both are given, the longer name decides. `anonymizer` itself and `suppression` can be
+k-anonymity). What a criterion's adversary takes (her stubbornness, whom she knows) is named like a
+parameter of the criterion. `t-closeness.t` names that of one criterion, `epsilon-privacy#2.known`
+that of the second epsilon-privacy of the policy, and `anonymizer.l` that of the anonymizer only;
+where several are given, the longest name decides. `anonymizer` itself and `suppression` can be
 swept too. What does not concern a point's anonymizer is left out of the point, and points that
 become the same are one.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from itertools import product
 from math import prod
-from re import fullmatch
 from typing import Any, TypeVar
 
+from sfumato.adversaries.realistic import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.lattice import Lattice
@@ -25,14 +27,11 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.policy.model import Policy
-from sfumato.schema.hierarchy import Hierarchy
+from sfumato.workflow.sweep_text import Value, plain
 
 MOST_POINTS = 1_000
-SUPPRESSION, ANONYMIZER = "suppression", "anonymizer"
-_WORD = r"[A-Za-z][\w-]*"  # a name may stand without the quotation marks TOML asks for
-
-Value = int | float | bool | str
-Configured = TypeVar("Configured", Criterion, Anonymizer)
+SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
+Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 
 
 @dataclass(frozen=True)
@@ -53,33 +52,6 @@ class Sweep:
     notes: tuple[str, ...]
 
 
-def parse_sweeps(texts: Iterable[str]) -> dict[str, list[Value]]:
-    """From `k=2,5,10` as on the command line; numbers are written as in TOML."""
-    found: dict[str, list[Value]] = {}
-    for text in texts:
-        name, sign, values = (part.strip() for part in text.partition("="))
-        if not sign or not name:
-            raise PolicyError(f"sweep {text!r} is not understood; write NAME=VALUE,VALUE,...")
-        if name in found:
-            raise PolicyError(f"{name} is swept twice; give all its values at once")
-        found[name] = [_parse(name, value.strip()) for value in values.split(",")]
-    return found
-
-
-def _parse(name: str, text: str) -> Value:
-    if fullmatch(_WORD, text) and text not in ("true", "false", "inf", "nan"):
-        return text
-    try:
-        content = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        content = {}
-    value = content.get("value")
-    if len(content) != 1 or not isinstance(value, int | float | str):
-        shown = repr(text) if text else "an empty value"
-        raise PolicyError(f"sweep {name}: {shown} is not a number or name, such as 5, 0.5 or inf")
-    return value
-
-
 def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
     """Every point of the sweeps; all are checked by their own constructors."""
     own = policy.anonymizer or Mondrian()
@@ -92,7 +64,7 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
         if name not in known and not _is_dotted(name, policy.require, kinds):
             raise PolicyError(
                 f"{name!r} cannot be swept; this policy can sweep: {', '.join(known)} (in one "
-                "place only: CRITERION.NAME or anonymizer.NAME)"
+                "place only: CRITERION.NAME, CRITERION#2.NAME or anonymizer.NAME)"
             )
     many = prod(len(choices) for choices in values.values())
     if many > MOST_POINTS:
@@ -112,7 +84,7 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
             for name in chosen
             if name not in point.settings
         }
-    spelt = {name: tuple(_plain(value) for value in choices) for name, choices in values.items()}
+    spelt = {name: tuple(plain(value) for value in choices) for name, choices in values.items()}
     return Sweep(spelt, tuple(points.values()), tuple(notes))
 
 
@@ -139,7 +111,9 @@ def _kind(choice: object) -> type[Anonymizer]:
 
 def _names(configured: object) -> list[str]:
     """The parameters of a criterion or anonymizer; which column it is about is not one."""
-    return [f.name for f in fields(configured) if f.init and f.name != "sensitive"]  # type: ignore[arg-type]
+    own = [f.name for f in fields(configured) if f.init and f.name != "sensitive"]  # type: ignore[arg-type]
+    her = getattr(configured, ADVERSARY, None)
+    return [*own, *_names(her)] if isinstance(her, RealisticAdversary) else own
 
 
 def _sweepable(require: Sequence[Criterion], kinds: Sequence[type[Anonymizer]]) -> list[str]:
@@ -151,14 +125,22 @@ def _is_dotted(name: str, require: Sequence[Criterion], kinds: Sequence[type[Ano
     place, _, field = name.rpartition(".")
     if place == ANONYMIZER:
         return any(field in _names(kind) for kind in kinds)
-    return any(place == criterion.name and field in _names(criterion) for criterion in require)
+    return any(place in places and field in _names(one) for one, places in _placed(require))
+
+
+def _placed(require: Sequence[Criterion]) -> Iterator[tuple[Criterion, tuple[str, ...]]]:
+    """Each criterion with its names, the longest first: of several alike it is the n-th."""
+    seen: Counter[str] = Counter()
+    for criterion in require:
+        seen[criterion.name] += 1
+        yield criterion, (f"{criterion.name}#{seen[criterion.name]}", criterion.name)
 
 
 def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Point:
     used: set[str] = set()
     require = tuple(
-        _set(criterion, _meant(criterion, criterion.name, settings, used))
-        for criterion in policy.require
+        _set(criterion, _meant(criterion, places, settings, used))
+        for criterion, places in _placed(policy.require)
     )
     anonymizer = _anonymizer(settings.get(ANONYMIZER, own), own, settings, used)
     suppression = policy.suppression
@@ -167,18 +149,19 @@ def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Poin
         if isinstance(anonymizer, Lattice):  # the others suppress nobody
             suppression = settings[SUPPRESSION]
             used.add(SUPPRESSION)
-    kept = {n: _plain(v) for n, v in settings.items() if n in used or n == ANONYMIZER}
+    kept = {n: plain(v) for n, v in settings.items() if n in used or n == ANONYMIZER}
     changed = replace(policy, require=require, anonymizer=anonymizer, suppression=suppression)
     return Point(kept, changed, anonymizer)
 
 
 def _meant(
-    configured: object, place: str, settings: Mapping[str, Any], used: set[str]
+    configured: object, places: Sequence[str], settings: Mapping[str, Any], used: set[str]
 ) -> dict[str, Any]:
-    """What the settings say about one criterion or anonymizer; the longer name decides."""
+    """What the settings say about one criterion or anonymizer; the longest name decides."""
     meant = {}
     for field in _names(configured):
-        name = next((name for name in (f"{place}.{field}", field) if name in settings), None)
+        spelt = (*(f"{place}.{field}" for place in places), field)
+        name = next((name for name in spelt if name in settings), None)
         if name is not None:
             meant[field] = settings[name]
             used.add(name)
@@ -189,7 +172,7 @@ def _anonymizer(
     choice: Anonymizer | str, own: Anonymizer, settings: Mapping[str, Any], used: set[str]
 ) -> Anonymizer:
     kind = _kind(choice)
-    meant = _meant(kind, ANONYMIZER, settings, used)
+    meant = _meant(kind, (ANONYMIZER,), settings, used)
     if isinstance(choice, Anonymizer):
         return _set(choice, meant)
     if choice == own.name:
@@ -205,9 +188,15 @@ def _anonymizer(
 
 
 def _set(configured: Configured, meant: Mapping[str, Any]) -> Configured:
-    for name, value in meant.items():
+    own = {f.name for f in fields(configured)}
+    mine = {name: value for name, value in meant.items() if name in own}
+    for name, value in mine.items():
         _check_truth(configured.name, name, getattr(configured, name), value)
-    return replace(configured, **meant) if meant else configured
+    changed = replace(configured, **mine) if mine else configured
+    hers = {name: value for name, value in meant.items() if name not in own}
+    if not hers:
+        return changed
+    return replace(changed, **{ADVERSARY: _set(getattr(changed, ADVERSARY), hers)})
 
 
 def _check_truth(what: str, name: str, current: object, value: object) -> None:
@@ -220,21 +209,3 @@ def _check_share(policy: Policy, value: Any) -> None:
     """As Policy checks it, even where no anonymizer suppresses; true is no share."""
     share: Any = str(value) if isinstance(value, bool) else value
     replace(policy, suppression=share)
-
-
-def _plain(value: Any) -> Value:
-    """A value as tables and JSON tell it."""
-    if value is None or isinstance(value, int | float | str):
-        return "none" if value is None else value
-    if isinstance(value, Anonymizer):
-        given = [
-            f"{f.name}={_plain(getattr(value, f.name))}"
-            for f in fields(value)
-            if getattr(value, f.name) != f.default
-        ]
-        return f"{value.name}({', '.join(given)})" if given else value.name
-    if isinstance(value, Hierarchy):
-        return value.kind
-    if isinstance(value, Sequence):
-        return "+".join(str(_plain(entry)) for entry in value)
-    return getattr(value, "__name__", None) or type(value).__name__

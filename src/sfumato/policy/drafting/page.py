@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from textwrap import wrap
 
+from sfumato.policy.drafting.adversary import adversary_block
 from sfumato.policy.drafting.bounds import bounds
 from sfumato.policy.drafting.fit import Fit
 from sfumato.policy.drafting.guess import Guess
@@ -30,6 +31,7 @@ def write(sample: Sample, roles: Roles, reading: Mapping[str, str], questions: l
         *_hierarchies(roles),
         _anonymizer(),
         *_require(roles),
+        _adversary(sample, roles),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
@@ -260,3 +262,12 @@ def _require(roles: Roles) -> list[list[str]]:
             "one, so only k is required of them."
         )
     return written
+
+
+def _adversary(sample: Sample, roles: Roles) -> list[str]:
+    block = adversary_block(roles.sensitive, sample.rows)
+    if block is None:
+        return []
+    about, advice, lines = block
+    told = [line for text in advice for line in _note(text, "#   ")]
+    return [*_note(about), *told, *(f"# {line}" for line in lines)]

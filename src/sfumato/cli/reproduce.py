@@ -1,0 +1,55 @@
+"""`sfumato reproduce`: the papers' experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson
+from sfumato.reproduce import PAPERS
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help=f"Which paper: {', '.join(PAPERS)}.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="SFUMATO_DATA",
+            help="Folder with adult/ and acs2019/; without it synthetic people stand in.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for result.json and page.html, which opens offline."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller experiments.")] = False,
+    json: AsJson = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
+) -> None:
+    """Run the experiments of one of the papers behind Sfumato on our own code.
+
+    Example: sfumato reproduce realistic --data data --out realistic
+    """
+    from sfumato.report.exhibit import check_folder
+    from sfumato.reproduce import check_paper
+    from sfumato.reproduce import reproduce as run
+
+    check_paper(paper)
+    if out is not None:
+        check_folder(out, force=force)
+    found = run(paper, data, seed=seed, quick=quick)
+    if out is not None:
+        found.save(out, force=force)
+    if json:
+        typer.echo(found.to_json())
+    else:
+        from rich.console import Console
+
+        from sfumato.report.exhibit_text import show
+
+        show(found, Console(highlight=False))
+    if out is not None:
+        typer.echo(f"Saved: {out}", err=True)

@@ -1,0 +1,113 @@
+"""Charts of a realistic adversary: what the release does to her against what she has seen before.
+
+Both are drawn for exactly each stubbornness. `epsilon_figure` shows the smallest epsilon of the
+whole release and where a bound is met; `belief_figure` what she believes of the people of one
+group, with the target's row and without it: the farther apart, the more the row gives away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+import numpy as np
+
+from sfumato.adversaries.beliefs import Beliefs
+from sfumato.errors import InputError
+from sfumato.report.figure import Figure, Series
+
+SPAN = tuple(10 ** (step / 4) for step in range(4, 29))  # 10 to 10 million records
+AXIS = "stubbornness (outside records)"
+_MOST = 3  # values of a group that are drawn: those she changes her mind about most
+
+
+def epsilon_figure(
+    beliefs: Beliefs, epsilon: float, stubbornness: Sequence[float] = SPAN, *, title: str = ""
+) -> Figure:
+    """The smallest epsilon of the release against stubbornness, and the bound it is to keep."""
+    sigma = _admissible(beliefs, stubbornness)
+    found = beliefs.curves(sigma).epsilon.tolist()
+    return Figure(
+        title or "Smallest epsilon against stubbornness",
+        "lines",
+        AXIS,
+        "smallest epsilon",
+        (
+            Series("smallest epsilon", sigma, found),
+            Series(f"required: at most {epsilon:g}", sigma, [float(epsilon)] * len(sigma)),
+        ),
+        log_x=True,
+        log_y=True,
+        alt=f"From {_number(found[0])} at a stubbornness of {_number(sigma[0])} to "
+        f"{_number(found[-1])} at {_number(sigma[-1])}; {private_words(beliefs, epsilon)}.",
+    )
+
+
+def belief_figure(
+    beliefs: Beliefs,
+    stubbornness: Sequence[float] = SPAN,
+    *,
+    group: int | None = None,
+    title: str = "",
+) -> Figure:
+    """p_in and p_out in one group (the worst unless told) against stubbornness."""
+    chosen = beliefs.worst_group if group is None else group
+    if not 0 <= chosen < len(beliefs.groups):
+        raise InputError(f"there is no group {chosen} among {len(beliefs.groups)}")
+    sigma = _admissible(beliefs, stubbornness)
+    curves = beliefs.curves(sigma, [chosen])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        raised = curves.p_in / curves.p_out
+        cleared = (1 - curves.p_out) / (1 - curves.p_in)
+    moved = np.nan_to_num(np.maximum(raised, cleared), nan=1.0, posinf=inf).max(axis=0)
+    shown = np.lexsort((np.arange(len(moved)), -moved))[:_MOST].tolist()
+    series, told = [], []
+    for at in shown:
+        value, with_row = curves.value[at], float(curves.p_in[at])
+        without = curves.p_out[:, at].tolist()
+        series.append(Series(f"{value}: with the row", sigma, [with_row] * len(sigma)))
+        series.append(Series(f"{value}: without it", sigma, without))
+        told.append(
+            f"{value!r}: {with_row:.2g} with the row, without it {without[0]:.2g} at a "
+            f"stubbornness of {_number(sigma[0])} and {without[-1]:.2g} at {_number(sigma[-1])}"
+        )
+    people = int(beliefs.groups.sizes[chosen])
+    left = len(moved) - len(shown)
+    others = f"; {left} further values are moved less" if left else ""
+    return Figure(
+        title or f"What she believes of a group of {people:,} people",
+        "lines",
+        AXIS,
+        "her belief",
+        tuple(series),
+        log_x=True,
+        alt=f"{'; '.join(told)}{others}.",
+    )
+
+
+def private_words(beliefs: Beliefs, epsilon: float) -> str:
+    """For which stubbornness the release keeps a bound, in words."""
+    found = beliefs.private_range(epsilon)
+    if found is None:
+        return f"for no stubbornness is it within {epsilon:g}"
+    low, high = found
+    upper = "however stubborn she is" if high == inf else f"up to a stubbornness of {_number(high)}"
+    lower = f"from {_number(low)} on, " if low > _least(beliefs) else ""
+    return f"it is within {epsilon:g} {lower}{upper}"
+
+
+def _least(beliefs: Beliefs) -> float:
+    """The smallest stubbornness there is: any shape gives each value a weight of at least 1."""
+    return float(beliefs.groups.width) if beliefs.adversary.shape is None else 1.0
+
+
+def _admissible(beliefs: Beliefs, stubbornness: Sequence[float]) -> list[float]:
+    """Those an adversary can have; infinity has no place on an axis."""
+    kept = [float(sigma) for sigma in stubbornness if _least(beliefs) <= sigma < inf]
+    if not kept or not len(beliefs.groups):
+        raise InputError("a chart of beliefs needs a group and a finite stubbornness to draw")
+    return kept
+
+
+def _number(value: float) -> str:
+    return "infinity" if value == inf else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"

@@ -84,3 +84,12 @@ def test_beliefs_equal_counting_rows(small: Small) -> None:
     assert threat.worst == pytest.approx(max(strongest))
     assert threat.people == sum(map(len, likely))
     assert threat.learns.endswith(f"for sure for {sum(map(len, sure))}")
+
+
+def test_a_value_somebody_may_have_twice_is_never_surer_than_certain() -> None:
+    """Two people and two occurrences of one value: three of four worlds give it to the target."""
+    groups = Groups([[2, 0], [3, 1]], ["A", "B"], [2, 1], case="multiset")
+    worlds = RandomWorlds(groups)
+    assert worlds.belief(0) == {"A": 0.75}
+    assert worlds.strongest().tolist() == [0.75, 1.0]
+    assert "for sure for 1" in worlds.threats()[0].learns

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.columns import Column, code_sets, domain_of, is_list, keys, measures
+from sfumato.counts.columns import Column, encode_distinct, gather, key_of, keys, measures
 from sfumato.counts.contingency import Ints
 from sfumato.counts.people import weight_of
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, quote, select
-from sfumato.errors import InputError
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Codes
 from sfumato.schema.roles import Schema
 
 _KEY_SPACE = 1 << 62
@@ -66,32 +65,27 @@ def count_coded(
         relation = "parsed"
         needed = [name for role, name in schema.roles() if role not in ("identifiers", "keep")]
         engine.materialize(relation, select([quote(name) for name in needed], source.name))
-    domains: dict[str, Domain] = {}
+    columns: dict[str, Column] = {}
     joins = relation
     for place, name in enumerate(where):
-        if is_list(source, name):
-            raise InputError(
-                f"column {name!r} is a list, which cannot be combined with person= nor with "
-                "millions of distinct tuples; unnest it to one row per value with a person column"
-            )
-        column = quote(name)
-        raw = engine.fetch(select([named(column, "v")], relation, group=[column])).column(0)
-        domains[name], codes = domain_of(name, raw.combine_chunks(), source, schema)
-        engine.put(f"codes_{place}", pa.table({"v": raw, "c": pa.array(codes, pa.int32())}))
-        joins += (
-            f" JOIN codes_{place} ON {quote(relation)}.{column} "
-            f"IS NOT DISTINCT FROM codes_{place}.v"
-        )
-        where[name] = f"codes_{place}.c"
-    if schema.person is not None:
-        return _by_person(engine, source, schema, joins, domains, where)
-    packing = Packing.of({name: max(len(domains[name]), 1) for name in where})
+        key = key_of(engine, source, schema, name, relation)
+        raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
+        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema)
+        codes = pa.array(columns[name].codes, pa.int32())
+        # Names that no column of the rows they are joined to will have.
+        engine.put(f"codes_{place}", pa.table({"sfumato_value": raw, "sfumato_code": codes}))
+        joins += f" JOIN codes_{place} ON {key} IS NOT DISTINCT FROM codes_{place}.sfumato_value"
+        where[name] = f"codes_{place}.sfumato_code"
+    if schema.person is not None and not source.one_each:
+        return _by_person(engine, source, schema, joins, columns, where)
+    packing = Packing.of({name: max(columns[name].size, 1) for name in where})
     packed = packing.expressions(where)
     table = engine.fetch(
         select([*_numbered(packed), *measures(source, schema)], joins, group=packed)
     )
     codes_of = packing.unpack(table)
-    return {name: Column(domains[name], codes_of[name]) for name in where}, table, 0
+    coded = {name: replace(columns[name], codes=codes_of[name]) for name in where}
+    return coded, table, 0
 
 
 def _numbered(packed: list[str]) -> list[str]:
@@ -103,17 +97,18 @@ def _by_person(
     source: Source,
     schema: Schema,
     joins: str,
-    domains: dict[str, Domain],
+    columns: dict[str, Column],
     where: dict[str, str],
 ) -> tuple[dict[str, Column], pa.Table, int]:
     """Gather each person's rows with equal QIs first: one person, a set of values."""
     person = quote(str(schema.person))
     plain = {name: code for name, code in where.items() if name not in schema.sensitive}
-    packing = Packing.of({name: max(len(domains[name]), 1) for name in plain})
+    packing = Packing.of({name: max(columns[name].size, 1) for name in plain})
     packed = packing.expressions(plain)
     inner = [named(person, "person"), *_numbered(packed)]
+    repeated = schema.several == "multiset"
     for place, name in enumerate(schema.sensitive):
-        inner.append(named(engine.set_of_rows(where[name]), f"s{place}"))
+        inner.append(named(engine.set_of_rows(where[name], repeated=repeated), f"s{place}"))
     if schema.weight is not None:
         inner.append(named(weight_of(source, schema.weight, "MAX"), "w"))
     engine.materialize("people", select(inner, joins, group=[person, *packed]))
@@ -128,7 +123,9 @@ def _by_person(
     if schema.weight is not None:
         measures.append(named("SUM(w)", "w"))
     table = engine.fetch(select([*group, *measures], "people", group=group))
-    columns = {name: Column(domains[name], codes) for name, codes in packing.unpack(table).items()}
+    codes_of = packing.unpack(table)
+    coded = {name: replace(columns[name], codes=codes) for name, codes in codes_of.items()}
     for place, name in enumerate(schema.sensitive):
-        columns[name] = code_sets(domains[name], table.column(f"s{place}").to_pylist())
-    return columns, table, int(total)
+        lists = table.column(f"s{place}").combine_chunks()
+        coded[name] = gather(columns[name], lists, repeated=repeated)
+    return coded, table, int(total)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.contingency import Sets
 from sfumato.counts.people import people_of, weight_of
-from sfumato.engines.base import Source
-from sfumato.engines.sql import named
+from sfumato.counts.several import code_sets, is_list_type, joined, members_of, split_texts
+from sfumato.engines.base import Engine, Source
+from sfumato.engines.sql import named, quote, select
 from sfumato.errors import InputError
 from sfumato.schema.domain import Codes, Domain, Kind, build_domain
+from sfumato.schema.listing import looks_like_json
 from sfumato.schema.roles import Schema
 
 
@@ -25,6 +26,11 @@ class Column:
     codes: Codes
     sets: Sets | None = None
 
+    @property
+    def size(self) -> int:
+        """How many codes there may be."""
+        return len(self.domain) if self.sets is None else len(self.sets)
+
 
 def keys(schema: Schema) -> tuple[str, ...]:
     """The columns the grouping is over."""
@@ -32,8 +38,41 @@ def keys(schema: Schema) -> tuple[str, ...]:
 
 
 def is_list(source: Source, column: str) -> bool:
-    kind = source.types[column]
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+    return is_list_type(source.types[column])
+
+
+def has_lists(source: Source, schema: Schema, column: str) -> bool:
+    """Whether a column's cells hold several values, as lists or as texts that list them."""
+    return is_list(source, column) or column in schema.lists
+
+
+def check_lists(source: Source, schema: Schema) -> None:
+    """Refuse lists where one value is meant."""
+    for name in keys(schema):
+        if is_list(source, name) and name not in schema.sensitive:
+            role = "protect" if name == schema.protect else "quasi"
+            raise InputError(
+                f"column {name!r} ({role}) holds lists; only sensitive columns may hold several "
+                "values, give it one value a row"
+            )
+
+
+def key_of(engine: Engine, source: Source, schema: Schema, name: str, table: str = "") -> str:
+    """SQL expression: what rows are grouped by; lists in an order of their own."""
+    column = f"{quote(table)}.{quote(name)}" if table else quote(name)
+    if is_list(source, name):
+        return engine.set_of_list(column, repeated=schema.several == "multiset")
+    return column
+
+
+def values_in(engine: Engine, source: Source, schema: Schema, name: str) -> pa.Array:
+    """The distinct values of a column as they stand; of lists, those of their members."""
+    key = key_of(engine, source, schema, name)
+    found = engine.fetch(select([named(key, "v")], source.name, group=[key])).column(0)
+    array = found.combine_chunks()
+    if not has_lists(source, schema, name):
+        return array
+    return members_of(name, _lists(name, array, source, schema))[1].unique()
 
 
 def measures(source: Source, schema: Schema) -> list[str]:
@@ -44,12 +83,15 @@ def measures(source: Source, schema: Schema) -> list[str]:
 
 
 def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple[Domain, Codes]:
-    recipe = schema.hierarchies.get(name)
+    recipe, declared = schema.hierarchies.get(name), schema.domains.get(name)
+    if declared is None and recipe is None and name in schema.sensitive:
+        _refuse_undeclared(name, raw, schema)
     domain, codes = build_domain(
         name,
         raw,
-        untyped=source.untyped,
-        declared=schema.domains.get(name),
+        # What a text lists has no stated type either, wherever the text comes from.
+        untyped=source.is_untyped(name) or (name in schema.lists and not is_list(source, name)),
+        declared=declared,
         extra=recipe.leaves() if recipe is not None else (),
     )
     if domain.has_null and schema.nulls == "error":
@@ -75,34 +117,67 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
     return Domain(name, kind, tuple(labels)), coarse.codes[codes]
 
 
+def _refuse_undeclared(name: str, raw: pa.Array, schema: Schema) -> None:
+    """JSON lists taken for words would make a category of everybody's set."""
+    if name in schema.lists or not pa.types.is_string(raw.type):
+        return
+    texts = raw.slice(0, 101).drop_null()
+    if len(texts) and texts[0].as_py().startswith("[") and looks_like_json(texts.to_pylist()):
+        raise InputError(
+            f"column {name!r} holds JSON lists; declare lists = {{{name!r}: 'json'}} in the "
+            "schema, or domains 'categorical' if each text is one value"
+        )
+
+
 def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> Column:
+    """A column's cells as codes: of values or, where cells hold several, of distinct sets."""
+    if is_list_type(array.type):
+        return _encode_lists(name, array, source, schema)
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode(null_encoding="encode")
+    if name in schema.lists:
+        lists = _lists(name, array.dictionary, source, schema)
+        column = _encode_lists(name, lists, source, schema)
+        return Column(column.domain, column.codes[array.indices.to_numpy()], column.sets)
     domain, code_of = domain_of(name, array.dictionary, source, schema)
     return Column(domain, code_of[array.indices.to_numpy()])
 
 
-def encode_lists(name: str, array: pa.Array, source: Source, schema: Schema) -> Column:
-    """A list column: NULL is the set that holds only "missing"."""
-    lists = [[None] if found is None else found for found in array.to_pylist()]
-    flat = pa.array([value for found in lists for value in found], type=array.type.value_type)
+def encode_distinct(name: str, raw: pa.Array, source: Source, schema: Schema) -> Column:
+    """The same for cells of which none is there twice."""
+    if has_lists(source, schema, name):
+        return encode(name, raw, source, schema)
+    return Column(*domain_of(name, raw, source, schema))
+
+
+def _lists(name: str, array: pa.Array, source: Source, schema: Schema) -> pa.Array:
+    if is_list_type(array.type):
+        return array
+    if str(array.type) not in ("string", "large_string", "string_view", "null"):
+        raise InputError(
+            f"lists: column {name!r} has the type {array.type}; it must hold text, or be a list "
+            "column, which needs no declaration"
+        )
+    return split_texts(name, array, schema.lists[name], blank_is_empty=source.is_untyped(name))
+
+
+def _encode_lists(name: str, lists: pa.Array, source: Source, schema: Schema) -> Column:
+    offsets, flat = members_of(name, lists)
     distinct = flat.dictionary_encode(null_encoding="encode")
     domain, code_of = domain_of(name, distinct.dictionary, source, schema)
     members = code_of[distinct.indices.to_numpy()]
-    ends = np.cumsum([0] + [len(found) for found in lists])
-    return code_sets(domain, [members[a:b].tolist() for a, b in pairwise(ends)])
+    repeated = schema.several == "multiset"
+    return Column(domain, *code_sets(offsets, members, repeated=repeated))
 
 
-def code_sets(domain: Domain, found: list[list[int]]) -> Column:
-    """Number distinct sets; people who all have exactly one value need no sets at all."""
-    index: dict[tuple[int, ...], int] = {}
-    codes = np.array(
-        [index.setdefault(tuple(sorted(set(members))), len(index)) for members in found],
-        dtype=np.int32,
-    )
-    if all(len(members) == 1 for members in index):
-        single = np.array([members[0] for members in index], dtype=np.int32)
-        return Column(domain, single[codes])
-    offsets = np.cumsum([0] + [len(members) for members in index], dtype=np.int64)
-    flat = np.array([code for members in index for code in members], dtype=np.int32)
-    return Column(domain, codes, Sets(offsets, flat))
+def gather(column: Column, lists: pa.Array, *, repeated: bool) -> Column:
+    """Each person's rows: lists of a column's codes become one value, or one set, a person."""
+    offsets, codes = members_of(column.domain.name, lists)
+    found: Codes = codes.to_numpy().astype(np.int32, copy=False)
+    if column.sets is not None:
+        return Column(
+            column.domain, *code_sets(*joined(offsets, found, column.sets), repeated=repeated)
+        )
+    if (np.diff(offsets) == 1).all():  # people who all have one row need no sets
+        return Column(column.domain, found)
+    return Column(column.domain, *code_sets(offsets, found, repeated=repeated))

@@ -2,7 +2,8 @@
 
 This is all that anything downstream ever sees of the rows. One code column per QI, one per
 sensitive attribute. A set-valued attribute (a list column, or several rows of one person) is coded
-by its distinct *set*, with an index from sets to values, so that people are always `sum(n)`.
+by its distinct *set*, with an index from sets to values, so that people are always `sum(n)`. The
+same for multisets, where a value that somebody has twice counts twice.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +20,16 @@ from sfumato.errors import SchemaError, did_you_mean
 from sfumato.schema.domain import Codes, Domain
 
 Ints = npt.NDArray[np.int64]
+Case = Literal["single", "set", "multiset"]
 _LOOKUP = 1 << 24  # key spaces up to here may be ranked by table look-up, larger ones by sorting
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Distinct sets of values: set i holds `members[offsets[i]:offsets[i + 1]]`."""
+    """Distinct sets of values: set i holds `members[offsets[i]:offsets[i + 1]]`, sorted.
+
+    Where repetitions count, a member stands there as often as it occurs.
+    """
 
     offsets: Ints
     members: Codes
@@ -34,14 +40,25 @@ class Sets:
 
 @dataclass(frozen=True)
 class Attribute:
-    """A sensitive attribute: its values and, when people have several, their distinct sets."""
+    """A sensitive attribute: its values and, when people may have several, their distinct sets.
+
+    `repeated`: a value that somebody has twice counts twice.
+    """
 
     domain: Domain
     sets: Sets | None = None
+    repeated: bool = False
 
     @property
     def name(self) -> str:
         return self.domain.name
+
+    @property
+    def case(self) -> Case:
+        """Whether people have one value each, a set of them, or a multiset."""
+        if self.sets is None:
+            return "single"
+        return "multiset" if self.repeated else "set"
 
 
 @dataclass(frozen=True)

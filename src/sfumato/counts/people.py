@@ -55,7 +55,7 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
 
 
 def _check_number(engine: Engine, source: Source, column: str, role: str, allowed: str) -> None:
-    if not _numeric(source.types[column]) and not source.untyped:
+    if not is_numeric(source.types[column]) and not source.is_untyped(column):
         raise InputError(
             f"{role} column {column!r} has the type {source.types[column]}; it must hold {allowed}"
         )
@@ -72,14 +72,14 @@ def _check_number(engine: Engine, source: Source, column: str, role: str, allowe
             )
 
 
-def _numeric(kind: pa.DataType) -> bool:
+def is_numeric(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
 
 
 def _number(source: Source, column: str) -> str:
-    if source.untyped:
+    if source.is_untyped(column):
         # TRIM also keeps DuckDB from moving the cast into its CSV reader, where it would fail hard.
         return f"TRY_CAST(TRIM({quote(column)}) AS DOUBLE)"
     return f"CAST({quote(column)} AS DOUBLE)"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.counts.coded import count_coded
-from sfumato.counts.columns import Column, encode, encode_lists, is_list, keys, measures
+from sfumato.counts.columns import Column, check_lists, encode, key_of, keys, measures
 from sfumato.counts.contingency import Attribute, Counts, Ints
 from sfumato.counts.people import check_people
 from sfumato.engines.base import Engine, Source
@@ -30,7 +30,9 @@ MANY_TUPLES = 1_000_000
 def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
     """Count the people of a registered source by their QIs and sensitive values."""
     check_people(engine, source, schema)
-    if schema.person is not None or _many_tuples(engine, source, schema):
+    check_lists(source, schema)
+    by_person = schema.person is not None and not source.one_each
+    if by_person or _many_tuples(engine, source, schema):
         columns, table, spanning = count_coded(engine, source, schema)
     else:
         columns, table, spanning = _raw(engine, source, schema)
@@ -53,21 +55,15 @@ def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
 
 
 def _raw(engine: Engine, source: Source, schema: Schema) -> tuple[dict[str, Column], pa.Table, int]:
-    listed = [
-        engine.set_of_list(quote(column)) if is_list(source, column) else quote(column)
-        for column in keys(schema)
-    ]
+    listed = [key_of(engine, source, schema, column) for column in keys(schema)]
     named_keys = [named(expression, f"k{place}") for place, expression in enumerate(listed)]
     table = engine.fetch(
         select([*named_keys, *measures(source, schema)], source.name, group=listed)
     )
-    columns = {}
-    for place, name in enumerate(keys(schema)):
-        array = table.column(f"k{place}").combine_chunks()
-        if is_list(source, name):
-            columns[name] = encode_lists(name, array, source, schema)
-        else:
-            columns[name] = encode(name, array, source, schema)
+    columns = {
+        name: encode(name, table.column(f"k{place}").combine_chunks(), source, schema)
+        for place, name in enumerate(keys(schema))
+    }
     return columns, table, 0
 
 
@@ -83,9 +79,12 @@ def _assemble(
         return np.vstack(rows) if rows else np.zeros((0, len(n)), dtype=np.int32)
 
     quasi, sensitive = tuple(schema.quasi), tuple(schema.sensitive)
+    repeated = schema.several == "multiset"
     counts = Counts(
         quasi=tuple(columns[name].domain for name in quasi),
-        sensitive=tuple(Attribute(columns[name].domain, columns[name].sets) for name in sensitive),
+        sensitive=tuple(
+            Attribute(columns[name].domain, columns[name].sets, repeated) for name in sensitive
+        ),
         codes=stack(quasi),
         values=stack(sensitive),
         n=n,

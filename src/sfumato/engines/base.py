@@ -14,7 +14,8 @@ class Source:
 
     `untyped` says that every column is text whose type nobody has stated (a text file);
     `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
-    text file an estimate from its size.
+    text file an estimate from its size. Of the columns `apart`, which come from a second table,
+    the contrary of `untyped` is true. `one_each`: every row is known to be another person.
     """
 
     name: str
@@ -22,6 +23,12 @@ class Source:
     types: dict[str, pa.DataType]
     rows: int
     untyped: bool = False
+    apart: frozenset[str] = frozenset()
+    one_each: bool = False
+
+    def is_untyped(self, column: str) -> bool:
+        """Whether a column is text whose type nobody has stated."""
+        return self.untyped != (column in self.apart)
 
 
 class Engine(Protocol):
@@ -43,13 +50,18 @@ class Engine(Protocol):
         """Bring a small table to the engine."""
         ...
 
-    def set_of_rows(self, column: str) -> str:
-        """SQL aggregate: the distinct values of a column as one sorted list, NULL left out.
+    def set_of_rows(self, column: str, *, repeated: bool = False) -> str:
+        """SQL aggregate: the values of a column as one sorted list, NULL kept as a value.
 
-        Lists are where dialects part ways, hence two fragments of their own.
+        `repeated`: as often as they occur, otherwise once. Lists are where dialects part ways,
+        hence three fragments of their own.
         """
         ...
 
-    def set_of_list(self, column: str) -> str:
-        """SQL expression: a list column as a sorted list of its distinct values."""
+    def set_of_list(self, column: str, *, repeated: bool = False) -> str:
+        """SQL expression: a list column as a sorted list, NULL inside kept; NULL stays NULL."""
+        ...
+
+    def or_empty(self, column: str) -> str:
+        """SQL expression: a list column with the empty list for NULL."""
         ...

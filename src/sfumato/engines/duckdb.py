@@ -190,11 +190,21 @@ class DuckDB:
         except duckdb.Error as error:
             raise _translate(error, self._label, select) from None
 
-    def set_of_rows(self, column: str) -> str:
-        return f"list_sort(list_distinct(list({column})))"
+    def set_of_rows(self, column: str, *, repeated: bool = False) -> str:
+        return f"list_sort(list({'' if repeated else 'DISTINCT '}{column}))"
 
-    def set_of_list(self, column: str) -> str:
-        return f"list_sort(list_distinct({column}))"
+    def set_of_list(self, column: str, *, repeated: bool = False) -> str:
+        if repeated:
+            return f"list_sort({column})"
+        # list_distinct leaves NULL out, but a missing value is a value.
+        distinct = f"list_distinct({column})"
+        return (
+            f"list_sort(CASE WHEN list_count({column}) < len({column}) "
+            f"THEN list_append({distinct}, NULL) ELSE {distinct} END)"
+        )
+
+    def or_empty(self, column: str) -> str:
+        return f"COALESCE({column}, [])"
 
     def _run(self, sql: str, label: str) -> None:
         self._label = label

@@ -87,6 +87,8 @@ def _part(schema: Schema, group: str, quasi: Sequence[str], sensitive: Sequence[
         # Group ids are names, whatever they look like.
         domains={**{n: d for n, d in schema.domains.items() if n in mine}, group: "categorical"},
         levels={n: level for n, level in schema.levels.items() if n in mine},
+        lists={n: form for n, form in schema.lists.items() if n in mine},
+        several=schema.several,
         nulls=schema.nulls,
     )
 

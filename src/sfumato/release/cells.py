@@ -128,7 +128,7 @@ def _notation(
     name: str, texts: Texts, schema: Schema, separator: str | None, untyped: bool
 ) -> tuple[Notation, frozenset[str]]:
     declared, recipe = schema.domains.get(name), schema.hierarchies.get(name)
-    domain = _known_domain(name, declared, recipe)
+    domain = known_domain(name, declared, recipe)
     if domain is not None:
         labels, ambiguous = _labels(domain, recipe)
         axis: Axis = "categorical"
@@ -146,7 +146,7 @@ def _notation(
     return _inferred(name, texts, separator, guess=guess), frozenset()
 
 
-def _known_domain(name: str, declared: Declared | None, recipe: Hierarchy | None) -> Domain | None:
+def known_domain(name: str, declared: Declared | None, recipe: Hierarchy | None) -> Domain | None:
     """The domain the schema alone tells: a declared list, or a taxonomy's leaves."""
     leaves = list(recipe.leaves()) if recipe is not None else []
     if declared is not None and not (leaves and isinstance(declared, str)):

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from sfumato.errors import InputError, did_you_mean
 from sfumato.release.publish import tables_of
 from sfumato.release.release import Release
+from sfumato.schema.listing import JSON
 
 FORMATS = ("csv", "parquet")
 MANIFEST = "manifest.json"
@@ -41,12 +42,13 @@ def write_folder(
     """Write public/ and private/.
 
     Reports and policies belong to rooms below this one; all that is asked of them is that they can
-    be written (`to_json`, `save`) and what they promise (`promises`).
+    be written (`save`) and what they promise (`promises`).
     """
     check_form(form)
     target = Path(out)
     check_free(target, force=force)
-    tables = tables_of(release, seed)
+    lists = _lists(release) if form == "csv" else {}
+    tables = tables_of(release, seed, lists)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.part-{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
@@ -60,14 +62,15 @@ def write_folder(
             write_table(table, path)
             files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
         promises = [] if report is None else report.promises()
-        manifest = _manifest(release, tables, files, promises)
+        manifest = _manifest(release, tables, files, promises, lists)
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
         for name, content in _private(release).items():
             _write(private / name, content)
         if report is not None:
-            _write(private / "report.json", report.to_json())
+            for ending in ("html", "json", "md"):
+                report.save(private / f"report.{ending}")
         if policy is not None:
             policy.save(private / "policy.toml")
         replace_folder(partial, target)
@@ -127,12 +130,19 @@ def write_table(table: pa.Table, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
         return
-    lists = [field.name for field in table.schema if pa.types.is_list(field.type)]
-    if lists:
-        raise InputError(
-            f"column {lists[0]!r} holds several values per person, which CSV cannot; use Parquet"
-        )
     pa_csv.write_csv(table, path, pa_csv.WriteOptions(quoting_style="needed"))
+
+
+def _lists(release: Release) -> dict[str, str]:
+    """The columns of which people have several values, and how a text file lists them.
+
+    As the schema declares it, so that it reads the release as it reads the table; JSON otherwise.
+    """
+    return {
+        name: release.schema.lists.get(name, JSON)
+        for name, groups in release.by_attribute.items()
+        if name and groups.case != "single"
+    }
 
 
 def _write(path: Path, content: str) -> None:
@@ -144,18 +154,27 @@ def _manifest(
     tables: Mapping[str, pa.Table],
     files: Mapping[str, str],
     promises: list[dict[str, Any]],
+    lists: Mapping[str, str],
 ) -> dict[str, Any]:
     """What may be told: what was promised, what the columns are, how to check the files."""
     schema = release.schema
     roles = {name: role for role, name in schema.roles()}
+    several = dict.fromkeys(_lists(release), schema.several)
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),
         "scheme": release.scheme,
         "people": release.people,
         "suppressed": release.suppressed,
+        **({"guarantee": release.guarantee.public()} if release.guarantee is not None else {}),
         "promises": promises,
         "columns": [
-            {"name": field.name, "role": roles.get(field.name, "group"), "type": str(field.type)}
+            {
+                "name": field.name,
+                "role": roles.get(field.name, "group"),
+                "type": str(field.type),
+                **({"several": several[field.name]} if field.name in several else {}),
+                **({"list": lists[field.name]} if field.name in lists else {}),
+            }
             for table in tables.values()
             for field in table.schema
         ],
@@ -166,6 +185,10 @@ def _manifest(
 
 def _private(release: Release) -> dict[str, str]:
     """The chance that was used and the whole table's distribution, suppressed people included."""
+    if release.noisy is not None:
+        # The order of rows is all the chance that can be told; what was counted is kept nowhere.
+        run = {"seed": release.noisy.seed, "groups": len(release.groups), "source": release.label}
+        return {"run.json": json.dumps(run, indent=2)}
     origin = release.origin
     assert origin is not None
     search = origin.search or {}

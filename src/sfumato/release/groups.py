@@ -1,9 +1,11 @@
 """Groups: people who look alike in a release, and how often each sensitive value occurs there.
 
 B groups by m values, kept sparse (a group shows few of a domain's values), with the number of
-individuals of each group. `reference` holds the weights that "table" priors and t-closeness refer
-to: by default the column sums, and the whole table's counts, suppressed rows included, wherever a
-search makes the groups. It is fixed across a search.
+individuals of each group and the `case`: whether people have one value each, a set of values or a
+multiset (then occurrences are counted, which may be more than people). `reference` holds the
+weights that "table" priors and t-closeness refer to: by default the column sums, and the whole
+table's counts, suppressed rows included, wherever a search makes the groups. It is fixed across a
+search.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.contingency import Case, Ints
 from sfumato.errors import InputError
+from sfumato.release.stated import check_groups, whole_numbers
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
+    from sfumato.release.guarantee import Guarantee
+    from sfumato.release.inside import Inside
     from sfumato.release.regions import Regions
 
 Floats = npt.NDArray[np.float64]
@@ -30,13 +35,15 @@ _BLOCK_CELLS = 1 << 22
 class Groups:
     """Sparse counts n(g, s) of B groups over m sensitive values.
 
-    For criteria that need them: `regions`; `population`, the summed survey weights; `protected`,
-    the labels of the protect column and whether a group has people of each.
+    For criteria that need them: `regions`; `population`, the summed survey weights; `guarantee`
+    of noisy counts; `protected`, the protect column's labels and which of them each group has.
     """
 
     regions: Regions | None = None
     population: Floats | None = None
+    guarantee: Guarantee | None = None
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
+    inside: Inside | None = None  # who is in them, private
 
     def __init__(
         self,
@@ -45,10 +52,11 @@ class Groups:
         sizes: npt.ArrayLike | None = None,
         reference: npt.ArrayLike | None = None,
         *,
+        case: Case | None = None,
         domain: Domain | None = None,
         attribute: str | None = None,
     ) -> None:
-        dense = _whole(counts, "counts")
+        dense = whole_numbers(counts, "counts")
         if dense.ndim != 2:
             raise InputError(f"counts must be groups by values, not of shape {dense.shape}")
         rows, columns = np.nonzero(dense)
@@ -58,14 +66,15 @@ class Groups:
             columns.astype(np.int32),
             dense[rows, columns],
             dense.shape[1],
-            None if sizes is None else _whole(sizes, "sizes"),
+            None if sizes is None else whole_numbers(sizes, "sizes"),
             None if reference is None else np.asarray(reference, dtype=np.float64),
             domain,
             attribute,
+            case,
         )
         if values is not None:
             self.values = tuple(str(value) for value in values)
-        self._check()
+        check_groups(self)
 
     @classmethod
     def from_sparse(
@@ -79,13 +88,14 @@ class Groups:
         reference: Floats | None = None,
         domain: Domain | None = None,
         attribute: str | None = None,
+        case: Case | None = None,
     ) -> Groups:
         """Groups whose row g holds `data[indptr[g]:indptr[g + 1]]` at `indices` of `width`.
 
         Trusted and unchecked: searches make these by the thousand.
         """
         groups = cls.__new__(cls)
-        groups._set(indptr, indices, data, width, sizes, reference, domain, attribute)
+        groups._set(indptr, indices, data, width, sizes, reference, domain, attribute, case)
         return groups
 
     def _set(
@@ -98,6 +108,7 @@ class Groups:
         reference: Floats | None,
         domain: Domain | None,
         attribute: str | None,
+        case: Case | None,
     ) -> None:
         self.indptr, self.indices, self.data, self.width = indptr, indices, data, width
         self.domain = domain
@@ -106,20 +117,8 @@ class Groups:
             self.sizes = sizes
         if reference is not None:
             self.reference = reference
-
-    def _check(self) -> None:
-        if len(self.values) != self.width:
-            raise InputError(f"{self.width} columns of counts but {len(self.values)} value labels")
-        if len(self.sizes) != len(self):
-            raise InputError(f"{len(self)} groups but {len(self.sizes)} sizes")
-        if len(self) and (self.sizes.min() <= 0 or (self.largest > self.sizes).any()):
-            raise InputError(
-                "a group must have at least one individual, and no fewer individuals than have "
-                "any one value"
-            )
-        fine = np.isfinite(self.reference).all() and not (self.reference < 0).any()
-        if self.reference.shape != (self.width,) or not fine:
-            raise InputError(f"reference must hold {self.width} non-negative weights")
+        if case is not None:
+            self.case = case
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -140,6 +139,17 @@ class Groups:
         return self.occurrences
 
     @cached_property
+    def case(self) -> Case:
+        """Whether people have one value each, a set or a multiset; "set" where nobody said which.
+
+        Whoever makes groups of a table passes the table's: sums cannot tell a person with two
+        values beside one with none from two people with one value each.
+        """
+        if self.occurrences is self.sizes or (self.occurrences == self.sizes).all():
+            return "single"
+        return "set"
+
+    @cached_property
     def reference(self) -> Floats:
         """The weights that "the whole table" stands for."""
         sums = np.bincount(self.indices, weights=self.data, minlength=self.width)
@@ -148,12 +158,18 @@ class Groups:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def described(self, regions: Regions | None, population: Floats | None = None) -> Groups:
+    def described(
+        self,
+        regions: Regions | None,
+        population: Floats | None = None,
+        guarantee: Guarantee | None = None,
+    ) -> Groups:
         """The same groups with what they publish and whom of the population they stand for."""
         if any(given is not None and len(given) != len(self) for given in (regions, population)):
             raise InputError(f"regions and population must be those of all {len(self)} groups")
         groups = copy.copy(self)
         groups.regions, groups.population = regions, population
+        groups.guarantee = guarantee
         return groups
 
     def unreferenced(self) -> Groups:
@@ -164,33 +180,34 @@ class Groups:
         return groups
 
     def take(self, kept: Ints) -> Groups:
-        """Some of the groups, by their positions in ascending order, with the same reference."""
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[kept] = True
-        stored = chosen[self.row]
+        """Some of the groups, by their positions, with the same reference."""
+        lengths = self.distinct[kept]
+        ends = np.cumsum(lengths)
+        stored = np.repeat(self.indptr[kept] - (ends - lengths), lengths)
+        stored += np.arange(len(stored))
         groups = Groups.from_sparse(
-            np.concatenate([[0], np.cumsum(self.distinct[chosen])]).astype(np.int64),
+            np.concatenate([[0], ends]),
             self.indices[stored],
             self.data[stored],
             self.width,
-            sizes=self.sizes[chosen],
+            sizes=self.sizes[kept],
             reference=self.reference,
             domain=self.domain,
             attribute=self.attribute,
+            case=self.case,
         )
         groups.values = self.values
-        if self.regions is not None:
-            groups.regions = self.regions.take(np.flatnonzero(chosen))
-        if self.population is not None:
-            groups.population = self.population[chosen]
+        groups.regions = None if self.regions is None else self.regions.take(kept)
+        groups.population = None if self.population is None else self.population[kept]
+        groups.inside = None if self.inside is None else self.inside.take(kept)
         if self.protected is not None:
-            groups.protected = self.protected[0], self.protected[1][chosen]
+            groups.protected = self.protected[0], self.protected[1][kept]
         return groups
 
     @property
     def single_valued(self) -> bool:
         """Whether every individual has exactly one value."""
-        return self.occurrences is self.sizes or bool((self.occurrences == self.sizes).all())
+        return self.case == "single"
 
     # -- reductions over the present values of each group -------------------------------------
 
@@ -280,16 +297,3 @@ class Groups:
             f"{len(self):,} groups of {int(self.sizes.sum()):,} people, smallest {smallest}, "
             f"{self.width} values"
         )
-
-
-def _whole(numbers: npt.ArrayLike, what: str) -> Ints:
-    array = np.asarray(numbers)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        floats = array.astype(np.float64)
-        if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
-            raise InputError(f"{what} must be whole numbers of people")
-        array = floats
-    whole = array.astype(np.int64)
-    if whole.size and whole.min() < 0:
-        raise InputError(f"{what} must not be negative")
-    return whole

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.columns import encode, keys
+from sfumato.counts.columns import encode, is_list, keys
 from sfumato.counts.contingency import Ints, rank_rows
 from sfumato.engines.sql import named, quote, select
 from sfumato.errors import SchemaError
@@ -24,10 +24,17 @@ def rows_of_people(
     schema = table.schema
     if not schema.keep:
         return {}
-    if schema.person is not None or schema.count is not None:
+    by_person = schema.person is not None and not table.source.one_each
+    if by_person or schema.count is not None:
         raise SchemaError(
             "keep needs one row a person: with person or count there is no single value to "
             "publish; drop keep, or give the column a role"
+        )
+    lists = [name for name in schema.keep if is_list(table.source, name)]
+    if lists:
+        raise SchemaError(
+            f"keep: column {lists[0]!r} holds lists; only sensitive columns may hold several "
+            "values, drop it from keep"
         )
     listed = [named(quote(name), f"k{place}") for place, name in enumerate(keys(schema))]
     listed += [named(quote(name), f"x{place}") for place, name in enumerate(schema.keep)]

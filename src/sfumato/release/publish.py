@@ -7,25 +7,35 @@ and the sensitive values of each group, sorted. Group ids are numbers that say n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Attribute, Counts, Ints, rank_rows
+from sfumato.counts.contingency import Attribute, Ints, rank_rows
 from sfumato.errors import InputError, SchemaError
 from sfumato.release.members import Members
+from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.origin import Origin
 from sfumato.release.originals import rows_of_people
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+from sfumato.schema.listing import write_list
 from sfumato.schema.region import Region, ValueSet
 
 GROUP_ID = "group_id"
 
 
-def tables_of(release: Release, seed: int | None = None) -> dict[str, pa.Table]:
-    """The tables to hand out: {"data": ...}, or {"quasi": ..., "sensitive": ...} for buckets."""
+def tables_of(
+    release: Release, seed: int | None = None, lists: Mapping[str, str] | None = None
+) -> dict[str, pa.Table]:
+    """The tables to hand out: {"data": ...}, or {"quasi": ..., "sensitive": ...} for buckets.
+
+    `lists`: the columns whose several values are to be written as one text, and how.
+    """
+    if release.noisy is not None:
+        return {"data": _noisy(release.noisy, seed)}
     origin = release.origin
     if origin is None or origin.search is None:
         raise InputError("only a release that anonymize made can be written; this one was read")
@@ -44,10 +54,26 @@ def tables_of(release: Release, seed: int | None = None) -> dict[str, pa.Table]:
     ):
         columns[name] = _published(parts).take(pa.array(codes[people.groups[order]]))
     for place, attribute in enumerate(counts.sensitive):
-        columns[attribute.name] = _values(attribute, counts, place, people.tuples[order])
+        cells = _cells(attribute, (lists or {}).get(attribute.name))
+        columns[attribute.name] = cells.take(pa.array(shown[place][order]))
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
     return {"data": pa.table(columns)}
+
+
+def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:
+    """Every cell with its count, those of nobody too, or as many rows as each cell counts."""
+    cells = np.unravel_index(np.arange(len(noisy.counts)), [len(axis) for axis in noisy.axes])
+    counted = {COUNT: pa.array(noisy.counts)} if noisy.form == "counts" else {}
+    order = np.arange(len(noisy.counts))
+    if noisy.form == "rows":
+        shuffle = np.random.default_rng(noisy.seed if seed is None else seed)
+        order = shuffle.permutation(np.repeat(order, noisy.counts))
+    columns = {
+        axis.name: _published(axis.parts).take(pa.array(places[order]))
+        for axis, places in zip(noisy.axes, cells, strict=True)
+    }
+    return pa.table({**columns, **counted})
 
 
 def _shuffled(keys: list[Any], shuffle: np.random.Generator) -> Ints:
@@ -107,17 +133,27 @@ def _is_value(region: Region) -> bool:
     return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
 
 
-def _values(attribute: Attribute, counts: Counts, place: int, tuples: Ints) -> pa.Array:
+def _cells(attribute: Attribute, form: str | None) -> pa.Array:
+    """What is published of each value, or of each distinct set of values: a list, or a text.
+
+    Members stand in the order of the domain; the order of somebody's own list would tell of her.
+    """
     values = pa.array(list(attribute.domain.values))
-    codes = counts.values[place][tuples]
     if attribute.sets is None:
-        return values.take(pa.array(codes))
-    sets = attribute.sets
-    listed = [
-        [attribute.domain.values[code] for code in sets.members[low:high]]
-        for low, high in zip(sets.offsets[:-1], sets.offsets[1:], strict=True)
-    ]
-    return pa.array(listed, pa.list_(values.type)).take(pa.array(codes))
+        return values
+    if pa.types.is_null(values.type):  # nobody has any value
+        values = values.cast(pa.string())
+    offsets = pa.array(attribute.sets.offsets, pa.int32())
+    listed = pa.ListArray.from_arrays(offsets, values.take(pa.array(attribute.sets.members)))
+    if form is None:
+        return listed
+    texts = [write_list(members, form) for members in listed.to_pylist()]
+    if None in texts:
+        raise InputError(
+            f"column {attribute.name!r}: some values cannot be told apart when they are written "
+            f"with {form!r} between them; use Parquet, or declare its lists as 'json'"
+        )
+    return pa.array(texts, pa.string())
 
 
 def _bucketized(

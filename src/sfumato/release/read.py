@@ -47,6 +47,7 @@ def read_release(
     schema: Schema | None = None,
     *,
     group: str | None = None,
+    facts: object = None,
     matching: Matching = "exact",
     separator: Separator = None,
     delimiter: str | None = None,
@@ -59,6 +60,7 @@ def read_release(
     One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
     notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
     `separator` is the text between the members of a set (`a~b`), for all columns or by column.
+    `facts` is a second file with the sensitive values, one row a value, as in `sf.read`.
 
     A pair (qi_file, sensitive_file) with `group`, the column of group ids in both: the first lists
     exact quasi-identifiers, the second the sensitive values of each group, one row a person or with
@@ -81,6 +83,11 @@ def read_release(
         raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
     engine = DuckDB(memory=memory, spill=spill, delimiter=delimiter, decimal=decimal)
     manifest = find_manifest(path)
+    if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
+        raise InputError(
+            "facts belongs to one file about people; a release folder and a bucketized pair hold "
+            "their sensitive values themselves, leave it out"
+        )
     if manifest is not None:
         return _folder(engine, manifest, schema, matching)
     if schema is None:
@@ -102,7 +109,7 @@ def read_release(
             f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
             "leave group out"
         )
-    return _generalized(engine, path, schema, matching, separators(separator, schema))
+    return _generalized(engine, path, schema, matching, separators(separator, schema), facts)
 
 
 def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matching) -> Release:
@@ -123,8 +130,9 @@ def _generalized(
     schema: Schema,
     matching: Matching,
     separator: Mapping[str, str],
+    facts: object = None,
 ) -> Release:
-    registered, schema, notes = open_release(engine, source, schema)
+    registered, schema, notes = open_release(engine, source, schema, facts=facts)
     published = as_published(engine, registered, schema)
     table = Table(schema, scan(engine, registered, published), {}, registered, engine)
     counts = table.counts
@@ -134,11 +142,11 @@ def _generalized(
             [None if value is None else str(value) for value in domain.values],
             schema,
             separator.get(domain.name),
-            untyped=registered.untyped,
+            untyped=registered.is_untyped(domain.name),
         )
         for domain in counts.quasi
     ]
-    if schema.person is not None:
+    if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     codes = np.vstack(
         [cells.code_of[row] for cells, row in zip(columns, counts.codes, strict=True)]
@@ -173,6 +181,7 @@ def _generalized(
             *_reading_notes(columns, regions, whole_tuples(table, group)),
         ),
         origin=None,
+        counted=release.origin,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,23 +13,18 @@ import pyarrow as pa
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
-from sfumato.release.origin import Origin
+from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.summing import group_counts
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
+if TYPE_CHECKING:
+    from sfumato.release.noisy import NoisyTable
+
 Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """What a randomised release promises."""
-
-    epsilon: float
-    delta: float
-    mechanism: str
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,10 @@ class Release:
     `suppressed` people are not in any group and never make a criterion look better; they stay in
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
     summed survey weights of each group, the people of the population it stands for. `origin` is
-    private: what the release was made from, if we made it. `own`: the people published with each
+    private: what the release was made from, if we made it; `counted` the published tuples behind
+    the groups, where we did not. `own`: the people published with each
     group's own description, where sizes also count those compatible with it (wildcard matching).
+    A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
     """
 
     schema: Schema
@@ -54,12 +51,14 @@ class Release:
     label: str = "release"
     notes: tuple[str, ...] = field(default=())
     origin: Origin | None = field(default=None, repr=False)
+    counted: Origin | None = field(default=None, repr=False)
     own: Ints | None = field(default=None, repr=False)
+    noisy: NoisyTable | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         regions = self.regions if isinstance(self.regions, Regions) else None
         described = {
-            name: groups.described(regions, self.population)
+            name: groups.described(regions, self.population, self.guarantee)
             for name, groups in self.by_attribute.items()
         }
         object.__setattr__(self, "by_attribute", described)
@@ -122,6 +121,7 @@ class Release:
             f"{len(self.groups):,} groups (smallest {smallest}), {self.suppressed:,} suppressed\n"
             f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
             f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"
+            + (f"; {self.guarantee}" if self.guarantee is not None else "")
         )
 
     def _repr_html_(self) -> str:
@@ -156,6 +156,7 @@ def as_it_stands(table: Table) -> Release:
         population=population,
         label=table.source.label,
         notes=standing_notes(table),
+        counted=whole_tuples(table, group),
     )
 
 

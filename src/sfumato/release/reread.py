@@ -20,6 +20,7 @@ from sfumato.errors import InputError
 from sfumato.release.bucketized import read_pair
 from sfumato.release.folder import MANIFEST
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.guarantee import Guarantee
 from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
@@ -44,10 +45,21 @@ def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
         listed = roles.get(column["role"])
         if listed is not None and column["name"] not in listed:
             listed.append(column["name"])
+    # How people's several values were counted and written the folder itself knows.
+    several = [column["several"] for column in manifest["columns"] if "several" in column]
+    lists = {column["name"]: column["list"] for column in manifest["columns"] if "list" in column}
     # Centroids are points that need not be values of any domain.
     if schema is None or manifest["scheme"] == "microaggregated":
-        return Schema(roles["quasi"], roles["sensitive"], keep=roles["keep"])
-    return schema.part(roles["quasi"], roles["sensitive"], roles["keep"])
+        known = Schema(roles["quasi"], roles["sensitive"], keep=roles["keep"])
+    else:
+        known = schema.part(roles["quasi"], roles["sensitive"], roles["keep"])
+    people = [column["name"] for column in manifest["columns"] if column["role"] == "count"]
+    return replace(
+        known,
+        lists=lists,
+        several=several[0] if several else known.several,
+        count=people[0] if people else None,
+    )
 
 
 def load_manifest(path: Path) -> dict[str, Any]:
@@ -86,6 +98,11 @@ def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> R
             name: _with_reference(groups, told[name]) if name in told else groups
             for name, groups in by_attribute.items()
         }
+    elif manifest["scheme"] == "randomised":
+        notes += [
+            f"differentially private: {_guarantee(manifest)}",
+            "that its counts are noisy, and how, is its manifest's word; no file shows it",
+        ]
     elif manifest["suppressed"]:
         notes.append("the whole table's distribution is not known; the published one stands in")
     return replace(
@@ -93,9 +110,16 @@ def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> R
         by_attribute=by_attribute,
         scheme=manifest["scheme"],
         suppressed=manifest["suppressed"],
+        guarantee=_guarantee(manifest),
         notes=tuple(notes),
         label=public.parent.name,
     )
+
+
+def _guarantee(manifest: dict[str, Any]) -> Guarantee | None:
+    if manifest["scheme"] != "randomised":
+        return None
+    return Guarantee.read(manifest.get("guarantee"))
 
 
 def _reference(path: Path) -> dict[str, dict[str, float]]:
@@ -127,4 +151,5 @@ def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
         sizes=groups.sizes,
         reference=reference,
         domain=wider,
+        case=groups.case,
     )

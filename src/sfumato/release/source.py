@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.counts.columns import is_list
+from sfumato.counts.columns import values_in
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
 from sfumato.errors import InputError, did_you_mean
 from sfumato.release.cells import published_order
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
+from sfumato.table.facts import attach_facts
 
 # What a release leaves out, rightly, although the schema of its table names it.
 _LEFT_OUT = ("keep", "weight", "protect")
@@ -23,14 +23,21 @@ _WHY = {
 
 
 def open_release(
-    engine: Engine, source: object, schema: Schema, group: str | None = None
+    engine: Engine,
+    source: object,
+    schema: Schema,
+    group: str | None = None,
+    facts: object = None,
 ) -> tuple[Source, Schema, tuple[str, ...]]:
     """Register a release; the schema loses the roles it rightly has no column for, with a note.
 
-    `group` is the quasi-identifier that is really a column of group ids, if there is one.
+    `group` is the quasi-identifier that is really a column of group ids, if there is one; `facts`
+    a second table with the sensitive values.
     """
     wanted = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = engine.register(source, wanted)
+    if facts is not None:
+        registered = attach_facts(engine, registered, facts, schema)
     notes: list[str] = []
     gone: list[str] = []
     for listed, name in schema.roles():
@@ -72,10 +79,9 @@ def as_published(engine: Engine, source: Source, schema: Schema) -> Schema:
     domains = {**schema.domains, **dict.fromkeys(schema.quasi, "categorical")}
     levels = dict(schema.levels)
     for name, level in schema.levels.items():
-        if level == 0 or is_list(source, name):
+        if level == 0:
             continue
-        column = quote(name)
-        found = engine.fetch(select([named(column, "v")], source.name, group=[column])).column(0)
+        found = values_in(engine, source, schema, name)
         texts = [None if value is None else text_of(value) for value in found.to_pylist()]
         order = published_order(name, texts, schema)
         if order is not None:

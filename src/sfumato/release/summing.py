@@ -39,6 +39,7 @@ def group_counts(
         sizes=None if described.sets is None else sizes,
         reference=reference,
         domain=described.domain,
+        case=described.case,
     )
     groups.protected = protected_by(counts.protect, group, total)
     return groups

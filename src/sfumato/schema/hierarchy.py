@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.errors import SchemaError, name_some
 from sfumato.schema.domain import Codes, Domain
-from sfumato.schema.region import Anything, Region, ValueSet
+from sfumato.schema.region import Anything, Region, Value, ValueSet
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,13 @@ class Hierarchy(ABC):
 
     def leaves(self) -> Sequence[str]:
         """Values the recipe itself knows; they widen the domain beyond the values seen."""
+        return ()
+
+    def landmarks(self) -> Sequence[Value]:
+        """One value in every range the recipe makes of numbers or dates, in order.
+
+        Empty where it does not bound them, so that only data could tell which ranges there are.
+        """
         return ()
 
     @abstractmethod

@@ -12,11 +12,13 @@ from typing import ClassVar, Literal, get_args
 from sfumato.errors import SchemaError, did_you_mean, name_some
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.region import Mask, Region, Span, text_of
+from sfumato.schema.region import Mask, Region, Span, Value, text_of
 
 Number = int | float
 Unit = Literal["month", "quarter", "year", "decade"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
+MOST_LANDMARKS = 1_000_000
+_MONTHS = range(1, 13)
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,23 @@ class Intervals(Hierarchy):
             levels.append(regions)
         return levels
 
+    def landmarks(self) -> Sequence[Value]:
+        ends = [end for end in (self.bottom, self.top) if end is not None]
+        marks = {*ends, *(cut for cuts in self.cuts for cut in cuts)}
+        if self.widths:
+            if self.top is None or self.bottom is None:
+                return ()
+            start, step = _exact(self.origin), _exact(self.widths[0])
+            first = (_exact(self.bottom) - start) // step + 1
+            last = -((start - _exact(self.top)) // step)  # the first one not below top
+            if last - first > MOST_LANDMARKS:
+                raise SchemaError(
+                    f"intervals: more than {MOST_LANDMARKS:,} ranges of width {self.widths[0]} lie "
+                    f"between bottom {self.bottom} and top {self.top}; use wider ones"
+                )
+            marks |= {_plain(start + place * step) for place in range(first, last)}
+        return [min(marks) - 1, *sorted(marks)]
+
     def _between(self, number: Number, cuts: Sequence[Number]) -> Region:
         low = max((cut for cut in cuts if cut <= number), default=-math.inf)
         high = min((cut for cut in cuts if cut > number), default=math.inf)
@@ -150,6 +169,15 @@ class Dates(Hierarchy):
                 f"{name_some(odd)}; correct them or use another hierarchy"
             )
         return [[self._period(date, unit) for date in dates] for unit in self.units]
+
+    def landmarks(self) -> Sequence[Value]:
+        if self.top is None or self.bottom is None:
+            return ()
+        months = [
+            dt.date(year, month, 1) for year in range(self.bottom, self.top) for month in _MONTHS
+        ]
+        before = [dt.date(self.bottom - 1, 12, 31)] if self.bottom > dt.MINYEAR else []
+        return [*before, *months, dt.date(self.top, 1, 1)]
 
     def _period(self, date: dt.date, unit: Unit) -> Region:
         if self.top is not None and date.year >= self.top:

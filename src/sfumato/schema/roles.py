@@ -28,6 +28,8 @@ class Schema:
     protect: names each person's set of protected values.
     hierarchies, domains: by column; nulls: "value" (NULL is a value) or "error".
     levels: for a sensitive column, the hierarchy level at which it is judged and published.
+    lists: for a sensitive column whose texts list several values, what separates them, or "json".
+    several: whether a value that somebody has twice counts once ("set") or twice ("multiset").
     """
 
     quasi: Sequence[str]
@@ -42,6 +44,8 @@ class Schema:
     domains: Mapping[str, Declared] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     nulls: Literal["value", "error"] = "value"
+    lists: Mapping[str, str] = field(default_factory=dict)
+    several: Literal["set", "multiset"] = "set"
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "identifiers", "keep"):
@@ -56,6 +60,8 @@ class Schema:
         self._check_one_role_each()
         if self.nulls not in ("value", "error"):
             raise SchemaError(f"nulls: {self.nulls!r} is not allowed; use 'value' or 'error'")
+        if self.several not in ("set", "multiset"):
+            raise SchemaError(f"several: {self.several!r} is not allowed; use 'set' or 'multiset'")
         if self.person and self.count:
             raise SchemaError(
                 "person and count exclude each other: a row is either one person's or stands for "
@@ -80,6 +86,17 @@ class Schema:
                 raise SchemaError(f"levels: column {name!r} must be sensitive and have a hierarchy")
             if not isinstance(level, int) or level < 0:
                 raise SchemaError(f"levels: {name!r} has level {level!r}; use 0, 1, 2, ...")
+        for name, form in self.lists.items():
+            if name not in self.sensitive:
+                raise SchemaError(
+                    f"lists: column {name!r} is not sensitive, and only sensitive columns may hold "
+                    f"several values; {did_you_mean(name, self.sensitive)}"
+                )
+            if not isinstance(form, str) or not form:
+                raise SchemaError(
+                    f"lists: column {name!r} has {form!r}; give what separates the values, such as "
+                    "';', or 'json'"
+                )
 
     def _check_one_role_each(self) -> None:
         role_of: dict[str, str] = {}
@@ -113,7 +130,7 @@ class Schema:
     def part(
         self, quasi: Sequence[str], sensitive: Sequence[str] = (), keep: Sequence[str] = ()
     ) -> Schema:
-        """What these columns alone mean: their hierarchies, domains and levels, no other role."""
+        """What these columns alone mean: hierarchies, domains, levels, lists, no other role."""
         known = {*quasi, *sensitive}
         return Schema(
             quasi,
@@ -123,6 +140,8 @@ class Schema:
             hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
             domains={name: one for name, one in self.domains.items() if name in known},
             levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
+            lists={name: one for name, one in self.lists.items() if name in set(sensitive)},
+            several=self.several,
         )
 
     def hierarchy(self, column: str) -> Hierarchy:

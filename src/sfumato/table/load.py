@@ -12,6 +12,7 @@ from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, did_you_mean
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
+from sfumato.table.facts import attach_facts
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ def read(
     source: object,
     schema: Schema,
     *,
+    facts: object = None,
     memory: str | None = None,
     engine: str = "duckdb",
     spill: str | Path | None = None,
@@ -50,6 +52,8 @@ def read(
 ) -> Table:
     """Read a table: a path, anything with `__arrow_c_stream__`, pandas, or a DuckDB relation.
 
+    `facts` is a second table with the sensitive values of the people of the first, one row a value;
+    the schema's person column names the people in both. People without a row there have no value.
     `memory` limits what the engine may use ("2GB"); beyond it, work spills to the folder `spill`.
     `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
     """
@@ -60,6 +64,8 @@ def read(
     door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter, decimal=decimal)
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)
+    if facts is not None:
+        registered = attach_facts(door, registered, facts, schema)
     for role, name in schema.roles():
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":

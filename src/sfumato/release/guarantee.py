@@ -1,0 +1,114 @@
+"""Guarantee: what a randomised release promises, whatever its table was and whoever reads it.
+
+(epsilon, delta)-differential privacy: on two tables that are neighbours, no set of outcomes is more
+than e^epsilon times likelier, plus delta. Which tables are neighbours is half of the promise.
+"replace-one": one person's record is exchanged for any other, the number of people is the same.
+"add-remove": one person is there or not. A replacement is a removal and an addition, so a promise
+by add-remove is one by replace-one of twice the epsilon; the reverse does not follow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from sfumato.errors import InputError
+
+Relation = Literal["replace-one", "add-remove"]
+Unit = Literal["person", "row"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one relation of neighbours promises; `rho` is the same as zero-concentrated privacy."""
+
+    epsilon: float
+    delta: float
+    rho: float | None = None
+
+    def __str__(self) -> str:
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        return f"epsilon {self.epsilon:g}{delta}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy by `neighbours`, and how it was brought about.
+
+    `other`: the figures by the other relation; None where nothing is promised by it, as when the
+    number of people is published exactly. `scale` is that of the noise. `unit`: what one neighbour
+    differs in, a "person" (the table names them) or a "row" that is taken for one.
+    """
+
+    epsilon: float
+    delta: float
+    mechanism: str
+    neighbours: Relation = "replace-one"
+    rho: float | None = None
+    other: Loss | None = None
+    scale: float | None = None
+    unit: Unit = "row"
+
+    def __post_init__(self) -> None:
+        _check(Loss(self.epsilon, self.delta, self.rho))
+        if self.other is not None:
+            _check(self.other)
+        for name, allowed in (("neighbours", RELATIONS), ("unit", UNITS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"guarantee: {name} = {getattr(self, name)!r} is not known; "
+                    f"allowed: {', '.join(allowed)}"
+                )
+
+    def under(self, relation: Relation) -> Loss | None:
+        """What is promised by a relation of neighbours; None if nothing is."""
+        if relation == self.neighbours:
+            return Loss(self.epsilon, self.delta, self.rho)
+        if self.other is not None or relation == "add-remove":
+            return self.other
+        # Two steps of add-remove: group privacy for two.
+        delta = self.delta * (1 + math.exp(min(self.epsilon, 700)))
+        rho = None if self.rho is None else 4 * self.rho
+        return Loss(2 * self.epsilon, min(delta, 1.0), rho)
+
+    def public(self) -> dict[str, Any]:
+        """As a manifest tells it; `read` gives it back."""
+        told = asdict(self)
+        return {name: value for name, value in told.items() if value is not None}
+
+    @classmethod
+    def read(cls, told: object) -> Guarantee:
+        """What a manifest tells, checked: a promise that cannot be read is none."""
+        try:
+            given = dict(told)  # type: ignore[call-overload]
+            other = given.pop("other", None)
+            return cls(**given, other=None if other is None else Loss(**other))
+        except (TypeError, ValueError):
+            raise InputError("the guarantee in the manifest cannot be read; restore it") from None
+
+    def __str__(self) -> str:
+        own = Loss(self.epsilon, self.delta)
+        (relation,) = (one for one in RELATIONS if one != self.neighbours)
+        other = "nothing" if self.under(relation) is None else str(self.under(relation))
+        scale = "" if self.scale is None else f" of scale {self.scale:.4g}"
+        return (
+            f"{own} by {self.neighbours} of a {self.unit} ({other} by {relation}), "
+            f"{self.mechanism} noise{scale}"
+        )
+
+
+def _check(loss: Loss) -> None:
+    for name, value, most in (
+        ("epsilon", loss.epsilon, math.inf),
+        ("delta", loss.delta, 1),
+        ("rho", loss.rho or 0, math.inf),
+    ):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (0 <= value <= most and math.isfinite(value)):
+            raise InputError(
+                f"guarantee: {name} = {value!r} is not allowed; it must be a number, 0 or more"
+                + (", at most 1" if most == 1 else "")
+            )

@@ -1,0 +1,135 @@
+"""People in one table, their sensitive values in another, one row a value.
+
+The person column names the people in both. Whoever has no row in the second table has no value,
+the empty set; whoever is only in the second table is somebody the first does not tell about, which
+is refused. Joined, they are one table with list columns, and are counted as such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.counts.people import is_numeric
+from sfumato.counts.several import is_list_type
+from sfumato.engines.base import Engine, Source
+from sfumato.engines.sql import named, quote, select
+from sfumato.errors import InputError, SchemaError, did_you_mean
+from sfumato.schema.roles import Schema
+
+BY_PERSON, JOINED = "facts_by_person", "people_with_facts"
+
+
+def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) -> Source:
+    """The people with the values that a second table, `facts`, tells of each."""
+    if schema.person is None:
+        raise SchemaError(
+            "facts needs person: name the column that tells in both tables whom a row is about"
+        )
+    second = engine.register(facts, (schema.person, *schema.sensitive))
+    if not isinstance(facts, str | Path):
+        second = replace(second, label="the facts")
+    told = _told(people, second, schema)
+    mine, theirs = _keys(people, second, schema.person)
+    _check_rows(engine, people, second, schema.person)
+    repeated = schema.several == "multiset"
+    gathered = [
+        named(engine.set_of_rows(quote(name), repeated=repeated), f"s{place}")
+        for place, name in enumerate(told)
+    ]
+    engine.materialize(
+        BY_PERSON, select([named(theirs, "person"), *gathered], second.name, group=[theirs])
+    )
+    _check_known(engine, people, second, mine)
+    kept = [name for role, name in schema.roles() if role != "identifiers" and name in people.types]
+    columns = [named(f"{people.name}.{quote(name)}", name) for name in kept]
+    columns += [
+        named(engine.or_empty(f"{BY_PERSON}.s{place}"), name) for place, name in enumerate(told)
+    ]
+    engine.materialize(
+        JOINED,
+        select(columns, f"{people.name} LEFT JOIN {BY_PERSON} ON {mine} = {BY_PERSON}.person"),
+    )
+    types = {name: people.types[name] for name in kept}
+    types |= {name: pa.list_(second.types[name]) for name in told}
+    return Source(
+        JOINED,
+        f"{people.label} with {second.label}",
+        types,
+        people.rows,
+        people.untyped,
+        apart=frozenset(told if people.untyped != second.untyped else ()),
+        one_each=True,
+    )
+
+
+def _told(people: Source, second: Source, schema: Schema) -> list[str]:
+    """The sensitive columns of the second table."""
+    person = str(schema.person)
+    for source in (people, second):
+        if person not in source.types:
+            raise InputError(
+                f"column {person!r} (person) is not in {source.label}; "
+                f"{did_you_mean(person, source.types)}"
+            )
+    told = [name for name in schema.sensitive if name in second.types]
+    if not told:
+        raise InputError(
+            f"{second.label} has none of the sensitive columns: {', '.join(schema.sensitive)}"
+        )
+    for name in told:
+        if name in people.types:
+            raise InputError(
+                f"column {name!r} is in {people.label} and in {second.label}; keep it in one"
+            )
+        if name in schema.lists or is_list_type(second.types[name]):
+            raise InputError(
+                f"column {name!r} of {second.label} is to hold one value a row; lists belong in "
+                f"{people.label}"
+            )
+    return told
+
+
+def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
+    """The person column of each table, as text where their types cannot be compared."""
+    mine, theirs = f"{people.name}.{quote(person)}", f"{second.name}.{quote(person)}"
+    one, other = people.types[person], second.types[person]
+    if one == other or (is_numeric(one) and is_numeric(other)):
+        return mine, theirs
+    return f"CAST({mine} AS STRING)", f"CAST({theirs} AS STRING)"
+
+
+def _check_rows(engine: Engine, people: Source, second: Source, person: str) -> None:
+    key = quote(person)
+    for source in (people, second):
+        counted = engine.fetch(
+            select([f"COUNT(*) - COUNT({key}) AS x", f"COUNT(DISTINCT {key}) AS y"], source.name)
+        )
+        missing, distinct = counted.column(0)[0].as_py(), counted.column(1)[0].as_py()
+        if missing:
+            raise InputError(
+                f"person column {person!r} is missing in {missing} row(s) of {source.label}; give "
+                "every row its person"
+            )
+        if source is people:
+            rows = engine.fetch(select(["COUNT(*) AS x"], source.name)).column(0)[0].as_py()
+            if rows > distinct:
+                raise InputError(
+                    f"{source.label} has {rows:,} rows for {distinct:,} people; beside a second "
+                    "table it must have one row a person"
+                )
+
+
+def _check_known(engine: Engine, people: Source, second: Source, mine: str) -> None:
+    unknown = engine.fetch(
+        f"SELECT COUNT(*) AS x FROM {BY_PERSON} LEFT JOIN {people.name} "
+        f"ON {mine} = {BY_PERSON}.person WHERE {mine} IS NULL"
+    )
+    number = unknown.column(0)[0].as_py()
+    if number:
+        raise InputError(
+            f"{number:,} of the people in {second.label} are not in {people.label}; add them "
+            "there, or leave their rows out"
+        )

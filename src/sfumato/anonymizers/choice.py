@@ -125,6 +125,8 @@ class Choice:
             self.safety.least,
             tried[nodes],
         )
+        hopeful = self.safety.hopeful(batch, nodes[at], which, where)
+        at, which, where, away = at[hopeful], which[hopeful], where[hopeful], away[hopeful]
         rank = np.argsort(ranking, axis=1)[nodes[at], which]
         order = np.lexsort((where, away, rank, at))
         at, which, where = at[order], which[order], where[order]

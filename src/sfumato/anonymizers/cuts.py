@@ -1,4 +1,5 @@
-"""Compiled: every cut of a node that is no median, and what a split tells about a target."""
+"""Compiled: every cut of a node that is no median, what its two sides would hold, and what a split
+tells about a target."""
 
 from __future__ import annotations
 
@@ -11,12 +12,39 @@ from sfumato.schema.domain import Codes
 
 
 @nb.njit(cache=True, nogil=True)
+def by_code(codes: Codes) -> tuple[Ints, Codes, Ints]:
+    """Rows ordered by code, the distinct codes, and where each begins; counted where that pays."""
+    low, high = codes.min(), codes.max()
+    reach = np.int64(high) - low + 1
+    if reach > 8 * len(codes) + 64:
+        order = np.argsort(codes)
+        new = np.ones(len(codes), np.bool_)
+        for place in range(1, len(codes)):
+            new[place] = codes[order[place]] != codes[order[place - 1]]
+        begins = np.append(np.flatnonzero(new), len(codes))
+        return order, codes[order[begins[:-1]]], begins
+    rows = np.zeros(reach + 1, np.int64)
+    for row in range(len(codes)):
+        rows[codes[row] - low + 1] += 1
+    present = np.flatnonzero(rows[1:])
+    ends = np.cumsum(rows)
+    begins = np.append(ends[present], len(codes))
+    free = ends.copy()
+    order = np.empty(len(codes), np.int64)
+    for row in range(len(codes)):
+        order[free[codes[row] - low]] = row
+        free[codes[row] - low] += 1
+    return order, (present + low).astype(np.int32), begins
+
+
+@nb.njit(cache=True, nogil=True)
 def all_cuts(
     codes: Codes, n: Ints, starts: Ints, stops: Ints, nested: Codes, least: int, tried: Codes
 ) -> tuple[Ints, Codes, Codes, Ints]:
     """Every other cut of ordered columns that leaves `least` people on both sides.
 
-    Returns node, column, cut and how far from half it is; `tried[node, column]` is left out.
+    Returns node, column, cut and how far from half it is, cuts of a column ascending;
+    `tried[node, column]` is left out.
     """
     node_of = [np.int64(0) for _ in range(0)]
     column_of = [np.int32(0) for _ in range(0)]
@@ -30,15 +58,13 @@ def all_cuts(
         for column in range(codes.shape[1]):
             if nested[column] != 0:
                 continue
-            order = np.argsort(codes[start:stop, column])
+            order, present, begins = by_code(codes[start:stop, column])
             left = 0
-            for place in range(len(order) - 1):
-                row = start + order[place]
-                left += n[row]
-                code = codes[row, column]
-                if code == codes[start + order[place + 1], column] or code == tried[node, column]:
-                    continue
-                if left >= least and everybody - left >= least:
+            for one in range(len(present) - 1):
+                for place in range(begins[one], begins[one + 1]):
+                    left += n[start + order[place]]
+                code = present[one]
+                if code != tried[node, column] and left >= least and everybody - left >= least:
                     node_of.append(np.int64(node))
                     column_of.append(code * 0 + np.int32(column))
                     cut_of.append(code)
@@ -49,6 +75,74 @@ def all_cuts(
         np.array(cut_of, np.int32),
         np.array(away_of, np.int64),
     )
+
+
+@nb.njit(cache=True, nogil=True)
+def sides(
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    node: Ints,
+    column: Codes,
+    cut: Codes,
+    value: Codes,
+    offsets: Ints,
+    members: Codes,
+    width: int,
+) -> tuple[Ints, Codes, Ints, Ints]:
+    """The sensitive counts of both sides of every cut, sparse, and the people of each side.
+
+    Cut i of node `node[i]` goes between codes up to `cut[i]` and those above; the cuts of a node
+    and column stand together, ascending. Left sides are 0, 2, 4, ..., right ones 1, 3, 5, ... One
+    sweep over the node's rows serves all cuts of a column. `offsets`, `members`: see splits.cells.
+    """
+    single = len(offsets) == 0
+    total = len(node)
+    indptr = np.zeros(2 * total + 1, np.int64)
+    indices = np.empty(2 * total * width, np.int32)
+    data = np.empty(2 * total * width, np.int64)
+    people = np.zeros(2 * total, np.int64)
+    filled = 0
+    first = 0
+    while first < total:
+        last = first
+        while last < total and node[last] == node[first] and column[last] == column[first]:
+            last += 1
+        start, stop = starts[node[first]], stops[node[first]]
+        whole, left = np.zeros(width, np.int64), np.zeros(width, np.int64)
+        for row in range(start, stop):
+            if single:
+                whole[value[row]] += n[row]
+            else:
+                for listed in range(offsets[value[row]], offsets[value[row] + 1]):
+                    whole[members[listed]] += n[row]
+        everybody = n[start:stop].sum()
+        order, present, begins = by_code(codes[start:stop, column[first]])
+        on_left = 0
+        one = 0
+        for at in range(first, last):
+            while one < len(present) and present[one] <= cut[at]:
+                for place in range(begins[one], begins[one + 1]):
+                    row = start + order[place]
+                    on_left += n[row]
+                    if single:
+                        left[value[row]] += n[row]
+                    else:
+                        for listed in range(offsets[value[row]], offsets[value[row] + 1]):
+                            left[members[listed]] += n[row]
+                one += 1
+            for side in range(2):
+                for code in range(width):
+                    having = left[code] if side == 0 else whole[code] - left[code]
+                    if having > 0:
+                        indices[filled] = code
+                        data[filled] = having
+                        filled += 1
+                indptr[2 * at + side + 1] = filled
+                people[2 * at + side] = on_left if side == 0 else everybody - on_left
+        first = last
+    return indptr, indices[:filled].copy(), data[:filled].copy(), people
 
 
 @nb.njit(cache=True, nogil=True)

@@ -18,6 +18,7 @@ from sfumato.criteria.judge import worst_of
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.inside import Inside
 from sfumato.release.regions import Regions
 from sfumato.release.summing import group_counts, protected_by
 from sfumato.utility.view import Pieces, View
@@ -68,8 +69,7 @@ class Judge:
         # when there are none and merging safe groups is safe.
         self._safe_above = all(c.upward_closed for c in task.require)
         self._safe_above_if_whole = merging
-        self._needs_regions = any("regions" in c.needs for c in task.require)
-        self._needs_protect = any("protect" in c.needs for c in task.require)
+        self._needs = frozenset().union(*(criterion.needs for criterion in task.require))
         self._covers: dict[tuple[int, int], Coverage] = {}
 
     def groups(self, node: Rolled, attribute: int | None) -> Groups:
@@ -90,21 +90,28 @@ class Judge:
             sizes=node.sizes,
             reference=self._references[described.name],
             domain=described.domain,
+            case=described.case,
         )
         return self._described(node, groups)
 
     def _described(self, node: Rolled, groups: Groups) -> Groups:
-        """With regions, survey weights and what people protect, for the criteria that need them."""
-        if self._needs_protect:
-            in_base, _ = self.task.table.counts.group_of
-            of_tuple = node.of_base()[in_base].astype(np.int64)
-            groups.protected = protected_by(self.task.table.counts.protect, of_tuple, len(node))
-        if not self._needs_regions:
+        """With what the criteria need beyond counts: regions, weights, members, protection."""
+        counts = self.task.table.counts
+        if not self._needs:
             return groups
-        counts, population = self.task.table.counts, None
+        in_base, _ = counts.group_of
+        of_tuple = node.of_base()[in_base].astype(np.int64)
+        if "protect" in self._needs:
+            groups.protected = protected_by(counts.protect, of_tuple, len(node))
+        if "members" in self._needs:
+            order = np.argsort(of_tuple, kind="stable")
+            begins = np.searchsorted(of_tuple[order], np.arange(len(node) + 1))
+            groups.inside = Inside(counts, begins, order, counts.n[order])
+        if "regions" not in self._needs:
+            return groups
+        population = None
         if counts.weights is not None:
-            in_base, _ = counts.group_of
-            summed = np.bincount(node.of_base()[in_base], counts.weights, minlength=len(node))
+            summed = np.bincount(of_tuple, counts.weights, minlength=len(node))
             population = summed.astype(np.float64)
         return groups.described(self.regions(node, np.ones(len(node), dtype=bool)), population)
 

@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.anonymizers import splits
+from sfumato.anonymizers import cuts, splits
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.rows import Nodes, Rows, Split
+from sfumato.anonymizers.rows import Nodes, Rows, Split, rows_of
 from sfumato.counts.contingency import Ints
 from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion
+from sfumato.criteria.candidates import Candidates
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
+from sfumato.release.inside import Inside
 from sfumato.release.regions import Regions
 from sfumato.release.summing import protected_by
+from sfumato.schema.domain import Codes
+
+_CELLS = 1 << 22  # counts of candidate cuts that are held at a time
 
 # The regions that the parts of a candidate split would publish.
 Describe = Callable[[Nodes, Split], Regions]
@@ -52,23 +57,33 @@ class Safety:
         if attribute is None:
             empty = np.zeros(len(people) + 1, dtype=np.int64)
             return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=people)
-        described = self.task.table.counts.sensitive[attribute]
-        sets = described.sets
-        offsets = np.zeros(0, dtype=np.int64) if sets is None else sets.offsets
-        members = np.zeros(0, dtype=np.int32) if sets is None else sets.members
-        width = len(described.domain)
         rows = batch.rows
-        indptr, indices, data = splits.cells(
-            order, begins, rows.values[attribute], rows.n, offsets, members, width
+        cells = splits.cells(
+            order, begins, rows.values[attribute], rows.n, *self._values(attribute)
         )
+        return self._made(attribute, *cells, people)
+
+    def _values(self, attribute: int) -> tuple[Ints, Codes, int]:
+        """What the compiled code must know of an attribute: its sets, if any, and its width."""
+        described = self.task.table.counts.sensitive[attribute]
+        width = len(described.domain)
+        if described.sets is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), width
+        return described.sets.offsets, described.sets.members, width
+
+    def _made(
+        self, attribute: int, indptr: Ints, indices: Codes, data: Ints, people: Ints
+    ) -> Groups:
+        described = self.task.table.counts.sensitive[attribute]
         return Groups.from_sparse(
             indptr,
             indices,
             data,
-            width,
+            len(described.domain),
             sizes=people,
             reference=self._references[described.name],
             domain=described.domain,
+            case=described.case,
         )
 
     def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
@@ -79,6 +94,9 @@ class Safety:
             group, total, tuples = self._members(batch, split)
             named = counts.protect[0], counts.protect[1][tuples]
             groups.protected = protected_by(named, group, total)
+        if "members" in self._needs:
+            _, _, tuples = self._members(batch, split)
+            groups.inside = Inside(counts, split.begins, tuples, batch.rows.n[split.order])
         if "regions" not in self._needs:
             return groups
         population = None
@@ -126,20 +144,76 @@ class Safety:
             ]
             for candidates in weighed:
                 allowed &= candidates.hopeful
-            for at in np.flatnonzero(allowed):
-                allowed[at] = self._take(weighed, int(at))
+            for at in np.flatnonzero(allowed).tolist():
+                allowed[at] = self._take(weighed, at)
         return allowed
 
-    def _take(self, weighed: list[Any], at: int) -> bool:
+    def hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+        """Which cuts are not ruled out by what their two sides hold; a column's cuts ascending.
+
+        Much faster than trying each: one sweep over a node's rows tells the sides of all its cuts.
+        """
+        fine = np.ones(len(nodes), dtype=bool)
+        if self._needs or not any(criterion.reads_values for criterion in self.task.require):
+            return fine
+        widest = max(self._values(place)[2] for place in range(len(batch.rows.values)))
+        step = max(1, _CELLS // (2 * widest))
+        for start in range(0, len(nodes), step):
+            some = slice(start, start + step)
+            fine[some] = self._hopeful(batch, nodes[some], column[some], cut[some])
+        return fine
+
+    def _hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+        rows, first = batch.rows, np.arange(0, 2 * len(nodes) + 1, 2)
+        fine = np.ones(len(nodes), dtype=bool)
+        made: dict[int, Groups] = {}
+
+        def parts(attribute: int) -> Groups:
+            if attribute not in made:
+                found = cuts.sides(
+                    rows.codes,
+                    rows.n,
+                    batch.starts,
+                    batch.stops,
+                    nodes,
+                    column,
+                    cut,
+                    rows.values[attribute],
+                    *self._values(attribute),
+                )
+                made[attribute] = self._made(attribute, *found)
+            return made[attribute]
+
+        for criterion in self.task.by_group:
+            if criterion.reads_values:
+                for attribute in self.task.about(criterion):
+                    assert attribute is not None  # there are values to read
+                    holds = criterion.holds(parts(attribute))
+                    fine &= np.logical_and.reduceat(holds, first[:-1])
+        for judged in self._in_turn:
+            if judged.attribute is not None:
+                wholes = self._wholes(batch, nodes, judged.attribute)
+                made_of = parts(judged.attribute)
+                weighed = judged.criterion.candidates(judged.state, wholes, made_of, first)
+                fine &= weighed.hopeful
+        return fine
+
+    def _wholes(self, batch: Nodes, nodes: Ints, attribute: int) -> Groups:
+        """The nodes themselves, one for each candidate."""
+        distinct, which = np.unique(nodes, return_inverse=True)
+        lengths = batch.stops[distinct] - batch.starts[distinct]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        order = rows_of(batch, distinct)
+        people = np.add.reduceat(batch.rows.n[order], begins[:-1])
+        return self._groups(batch, order, begins, people, attribute).take(which)
+
+    def _take(self, weighed: list[Candidates], at: int) -> bool:
         """Make one split if every release-scope criterion, in its present state, allows it."""
-        states = []
-        for judged, candidates in zip(self._in_turn, weighed, strict=True):
-            state = candidates.take(judged.state, at)
-            if state is None:
-                return False
-            states.append(state)
-        for judged, state in zip(self._in_turn, states, strict=True):
-            judged.state = state
+        pairs = list(zip(self._in_turn, weighed, strict=True))
+        if not all(candidates.allows(judged.state, at) for judged, candidates in pairs):
+            return False
+        for judged, candidates in pairs:
+            judged.state = candidates.take(judged.state, at)
         return True
 
     def unsafe_root(self, everybody: Nodes) -> Iterator[tuple[Criterion, float | None, str]]:

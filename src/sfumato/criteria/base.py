@@ -14,7 +14,7 @@ In doubt a criterion does not hold: only the status "holds" counts as holding.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -22,10 +22,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Counts
 from sfumato.criteria.candidates import Candidates, OneByOne
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Groups
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
@@ -77,6 +81,7 @@ class Verdict:
     sense: Sense | None = None
     attribute: str | None = None
     note: str = ""
+    threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
 
     @property
     def holds(self) -> bool:
@@ -95,7 +100,10 @@ class Criterion(ABC):
     if TYPE_CHECKING:  # at run time the name is free for a criterion that takes her as parameter
         adversary: ClassVar[str]  # whose belief it bounds; ask `against`
     needs: ClassVar[frozenset[str]] = frozenset()
+    private: ClassVar[bool] = False  # True: measured on true values, so the figure stays private
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
+    of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
+    joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
     merge_closed: ClassVar[bool]
     upward_closed: ClassVar[bool]
 
@@ -114,6 +122,10 @@ class Criterion(ABC):
     def bind(self, counts: Counts) -> Self:
         """What a search does once before it starts."""
         return self
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        """Judge one attribute's groups of a release, for criteria that must see more than these."""
+        return self.verdict(groups)
 
     def inapplicable(self, groups: Groups) -> str:
         """Why these groups cannot be judged at all; empty when they can."""

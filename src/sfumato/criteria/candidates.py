@@ -20,10 +20,14 @@ class Candidates(Protocol):
     `hopeful` are those the state in which they were weighed does not rule out already.
     """
 
-    hopeful: Bools
+    @property
+    def hopeful(self) -> Bools: ...
 
-    def take(self, state: Any, at: int) -> Any | None:
-        """The state after candidate `at` is made; None if that is not allowed."""
+    def allows(self, state: Any, at: int) -> bool:
+        """Whether candidate `at` may be made in this state."""
+
+    def take(self, state: Any, at: int) -> Any:
+        """The state after it is made. The old one is not used again, so it may be changed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,10 @@ class OneByOne:
     def hopeful(self) -> Bools:
         return np.ones(len(self.parents), dtype=bool)
 
-    def take(self, state: Any, at: int) -> Any | None:
+    def allows(self, state: Any, at: int) -> bool:
+        return self.take(state, at) is not None
+
+    def take(self, state: Any, at: int) -> Any:
         kept = np.arange(self.first[at], self.first[at + 1])
         parent = self.parents.take(np.array([at]))
         return self.criterion.split(state, parent, self.children.take(kept))

@@ -1,0 +1,126 @@
+"""`sfumato skyline`: how much may somebody know before a release gives a value away?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    Facts,
+    GroupColumn,
+    Matching,
+    Memory,
+    PolicyFile,
+    ReleaseFiles,
+    Separator,
+    Spill,
+)
+
+GIVEN_AWAY = 1
+
+
+def skyline(
+    release: ReleaseFiles,
+    policy: PolicyFile,
+    value: Annotated[str | None, typer.Option(help="The sensitive value to ask about.")] = None,
+    all_values: Annotated[
+        bool, typer.Option("--all-values", help="A summary of every value instead.")
+    ] = False,
+    confidence: Annotated[
+        float, typer.Option(help="How sure nobody may become: above 0 and at most 1.")
+    ] = 0.95,
+    point: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="L,K,M",
+            help="Tell the worst case of somebody who knows that much, as in 0,4,1. Repeatable.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="The sensitive column, where several have the value.")
+    ] = None,
+    json: AsJson = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write it with its 3-D chart as an offline page.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    facts: Facts = None,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    group: GroupColumn = None,
+    matching: Matching = "exact",
+    separator: Separator = None,
+) -> None:
+    """Find all maximal safe knowledge (l, k, m) of a table or a release, made by any tool.
+
+    Exit code 0: some knowledge is safe; 1: the release alone gives the value away; 2: bad input.
+
+    Example: sfumato skyline release --policy policy.toml --value HIV --confidence 0.95
+    """
+    from sfumato.adversaries.grounding import worst_grounding
+    from sfumato.adversaries.skyline import check_confidence
+    from sfumato.cli.inputs import load_rules, read_judged
+    from sfumato.errors import InputError
+    from sfumato.report.html.page import check_free
+    from sfumato.report.skyline import skyline_exhibit
+    from sfumato.workflow.skyline import skylines
+
+    # Every mistake is told before a large file is read.
+    if (value is None) is not all_values:
+        raise InputError("say which value: --value V for one, or --all-values, not both")
+    points = [_point(text) for text in point or ()]
+    if points and all_values:
+        raise InputError("--point is about one value; give --value instead of --all-values")
+    check_confidence(confidence)
+    if html is not None:
+        if html.suffix != ".html":
+            raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
+        check_free(html, force=force)
+    rules, schema = load_rules(policy)
+    reading: dict[str, Any] = {
+        "memory": memory,
+        "spill": spill,
+        "delimiter": delimiter,
+        "decimal": decimal,
+    }
+    how = {"group": group, "facts": facts, "matching": matching, "separator": separator}
+    judged = read_judged(release, rules, schema, reading, **how)
+    found = skylines(judged, confidence, value, sensitive)
+    told = [
+        worst_grounding(judged, one.value, *known, sensitive=one.attribute)
+        for one in found
+        for known in points
+    ]
+    exhibit = skyline_exhibit(judged, found, told)
+    if html is not None:
+        exhibit.save_page(html, force=force)
+    if json:
+        typer.echo(exhibit.to_json())
+    else:
+        from rich.console import Console
+
+        from sfumato.report.exhibit_text import show
+
+        show(exhibit, Console(highlight=False))
+    if html is not None:
+        typer.echo(f"The page: {html}", err=True)
+    raise typer.Exit(GIVEN_AWAY if any(one.status == "none_safe" for one in found) else 0)
+
+
+def _point(text: str) -> tuple[int, int, int]:
+    from sfumato.adversaries.skyline import check_point
+    from sfumato.errors import InputError
+
+    parts = text.split(",")
+    try:
+        l, k, m = (int(part) for part in parts)  # noqa: E741  # the paper's names
+    except ValueError:
+        raise InputError(f"--point {text!r} is not L,K,M; write three whole numbers") from None
+    return check_point((l, k, m))

@@ -1,0 +1,260 @@
+"""Skyline privacy (Chen, LeFevre, Ramakrishnan: Privacy Skyline: Privacy with Multidimensional
+Adversarial Knowledge, VLDB 2007).
+
+Nobody who knows l facts about her target, k about other people and m about his family becomes c
+sure or surer that the target has a sensitive value: for every target, every such facts, and every
+point (l, k, m, c) of the skyline. What she knows and how she reasons is `adversaries.skyline`.
+
+Points are for all values; `value` restricts them to some, or gives values lists of their own. A
+point that another one implies is dropped, and the verdict says so.
+
+Single values: merging groups never makes anybody surer, so a table that is unsafe as one group has
+no safe release. Several values: merging may harm, and an unsafe group may have a safe split. Errata
+of Fig. 6: "A5 = min{A4, ...}" must be min{A5, ...}, and the starting group is never checked.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import floor
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sfumato.adversaries.grounding import ground
+from sfumato.adversaries.skyline import (
+    NAME,
+    Case,
+    check_point,
+    minima,
+    odds_at,
+    safe,
+    unknown_value,
+)
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Verdict, summarize
+from sfumato.criteria.candidates import Candidates
+from sfumato.criteria.skyline_measure import Scale
+from sfumato.criteria.skyline_points import Point, points_of, undominated
+from sfumato.criteria.skyline_search import Questions, begin, weigh
+from sfumato.errors import InputError, PolicyError
+from sfumato.release.groups import Floats, Groups
+
+Values = str | tuple[str, ...] | Mapping[str, tuple[Point, ...]] | None
+
+
+@dataclass(frozen=True)
+class SkylinePrivacy(ReleaseCriterion):
+    """Nobody who knows (l, k, m) is c sure of anybody's value, for each point (l, k, m, c).
+
+    `value`: None, the points are for every value; a value or several, only for those; a mapping
+    from values to lists of points, these instead of `points` for those values (`points` may then
+    be empty: the other values are not protected).
+    """
+
+    name: ClassVar[str] = "skyline-privacy"
+    adversary: ClassVar[str] = NAME
+    upward_closed: ClassVar[bool] = False
+    cases: ClassVar[tuple[Case, ...]] = ()  # of the attributes it is about, once bound
+
+    points: Sequence[Point]
+    value: Values = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        points = points_of(self.name, "points", self.points)
+        given: Any = self.value
+        if isinstance(given, Mapping):
+            lists = {str(label): points_of(self.name, "value", own) for label, own in given.items()}
+            object.__setattr__(self, "value", lists)
+        elif given is not None and not isinstance(given, str):
+            if not isinstance(given, Sequence) or not given:
+                raise PolicyError(
+                    f"{self.name}: value = {given!r} is not allowed; it must be a value, a list of "
+                    "values, or a table from values to lists of points"
+                )
+            object.__setattr__(self, "value", tuple(str(label) for label in given))
+        object.__setattr__(self, "points", points)
+        if not self._lists:
+            raise PolicyError(
+                f"{self.name}: points = {self.points!r} asks for nothing; add a point"
+            )
+
+    @cached_property
+    def _lists(self) -> tuple[tuple[Point, ...], ...]:
+        """Every list of points that some value must keep."""
+        own = tuple(self.value.values()) if isinstance(self.value, Mapping) else ()
+        return tuple(points for points in (tuple(self.points), *own) if points)
+
+    def points_for(self, label: str) -> tuple[Point, ...]:
+        """The points a value must keep, none of them implied by another."""
+        if isinstance(self.value, Mapping) and label in self.value:
+            return undominated(self.value[label])[0]
+        listed = (self.value,) if isinstance(self.value, str) else self.value
+        return self._default if not isinstance(listed, tuple) or label in listed else ()
+
+    @cached_property
+    def _default(self) -> tuple[Point, ...]:
+        return undominated(self.points)[0]
+
+    @property
+    def strictest(self) -> float:
+        """The smallest confidence; what is measured is scaled to it where points differ."""
+        return min(point.c for points in self._lists for point in points)
+
+    @property
+    def required(self) -> str:
+        texts = [f"{point.c:g} knowing {point.known}" for point in undominated(self.points)[0]]
+        if isinstance(self.value, Mapping):
+            texts += [
+                f"{point.c:g} knowing {point.known} of {label!r}"
+                for label, points in self.value.items()
+                for point in undominated(points)[0]
+            ]
+        more = f", and {len(texts) - 4} more points" if len(texts) > 4 else ""
+        only = "" if self.value is None or isinstance(self.value, Mapping) else self.value
+        listed = only if isinstance(only, str) else ", ".join(only)
+        return f"certainty < {', < '.join(texts[:4])}{more}{f' ({listed})' if listed else ''}"
+
+    # -- what a search may rely on ----------------------------------------------------------------
+
+    def bind(self, counts: Counts) -> Self:
+        """Only single values never grow worse by merging: see what the table's attributes are."""
+        about = [a for a in counts.sensitive if self.sensitive in (None, a.name)]
+        bound = copy.copy(self)
+        object.__setattr__(bound, "cases", tuple(attribute.case for attribute in about))
+        return bound
+
+    @property
+    def merge_closed(self) -> bool:  # type: ignore[override]
+        """Of single values, as far as is known before the table is."""
+        return bool(self.cases) and set(self.cases) == {"single"}
+
+    @property
+    def fewest_people(self) -> int:
+        """Every group has some value, which must outlast what she knows."""
+        own = self.value.values() if isinstance(self.value, Mapping) else ()
+        listed = isinstance(self.value, str | tuple)
+        if listed or not self.merge_closed or not all((self.points, *own)):
+            return 1  # there may be a group none of whose values is asked about
+        return min(max(_fewest(point) for point in points) for points in self._lists)
+
+    def inapplicable(self, groups: Groups) -> str:
+        if len(groups) == 0:
+            return "there is no group to judge"
+        return "" if groups.width else "the table has no sensitive column"
+
+    def questions(self, groups: Groups) -> Questions:
+        """What is asked of these groups: a column for each value and point."""
+        key = (groups.values, groups.case)  # a search asks the same of every batch
+        if key not in self._asked:
+            self._asked[key] = self._ask(groups)
+        return self._asked[key]
+
+    @cached_property
+    def _asked(self) -> dict[tuple[tuple[str, ...], Case], Questions]:
+        return {}
+
+    def _ask(self, groups: Groups) -> Questions:
+        labels = [self.value] if isinstance(self.value, str) else self.value or ()
+        for label in labels:
+            if label not in groups.values:
+                raise PolicyError(f"{self.name}: value: {unknown_value(groups, label)}")
+        asked = [
+            (code, point)
+            for code, label in enumerate(groups.values)
+            for point in self.points_for(label)
+        ]
+        return Questions(
+            np.array([code for code, _ in asked], dtype=np.int64),
+            np.array([point.known for _, point in asked], dtype=np.int64).reshape(-1, 3),
+            tuple(point.confidence for _, point in asked),
+            groups.case,
+        )
+
+    def known(self, groups: Groups) -> dict[tuple[int, int, int], list[int]]:
+        """The knowledge in question, and the codes of the values it is about."""
+        asked, found = self.questions(groups), dict[tuple[int, int, int], list[int]]()
+        for code, point in zip(asked.targets.tolist(), asked.points.tolist(), strict=True):
+            found.setdefault(check_point(point), []).append(code)
+        return found
+
+    def start(self, groups: Groups) -> Any:
+        return begin(self.questions(groups), groups)
+
+    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+        weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
+        return weighed.take(state, 0) if weighed.allows(state, 0) else None
+
+    def candidates(self, state: Any, parents: Groups, children: Groups, first: Ints) -> Candidates:
+        return weigh(self.questions(parents), state, parents, children, first)
+
+    # -- judging ----------------------------------------------------------------------------------
+
+    def measure(self, groups: Groups) -> Measure:
+        """How sure she can become of somebody in each group, whatever she knows elsewhere.
+
+        The largest over the groups is the release's breach probability. Points of other
+        confidences are scaled to the strictest.
+        """
+        reason = self.inapplicable(groups)
+        if reason:
+            raise InputError(f"{self.name} cannot be measured: {reason}")
+        return self._judge(groups)[0]
+
+    def _judge(self, groups: Groups) -> tuple[Measure, Questions, Floats, Bools]:
+        asked = self.questions(groups)
+        least = minima(groups, asked.targets, asked.points, asked.case)
+        found, good = safe(
+            groups, asked.targets, asked.points, asked.confidences, asked.case, least
+        )
+        scale = Scale(asked, self.strictest)
+        per_group = scale.by_group(groups, least, found)
+        return summarize(groups, per_group, "below"), asked, scale.of(found), good
+
+    def verdict(self, groups: Groups) -> Verdict:
+        reason = self.inapplicable(groups)
+        if reason:
+            return Verdict(
+                self.name,
+                "not_applicable",
+                None,
+                self.required,
+                attribute=groups.attribute,
+                note=reason,
+            )
+        measure, asked, scaled, good = self._judge(groups)
+        bad = measure.per_group >= self.strictest
+        people = int(groups.sizes[bad].sum())
+        told = (
+            [f"{int(bad.sum()):,} of {len(groups):,} groups, {people:,} people"] if people else []
+        )
+        if len(scaled):
+            worst = int(np.argmax(scaled))
+            point = check_point(asked.points[worst].tolist())
+            grounding = ground(groups, int(asked.targets[worst]), point, asked.case)
+            told.append(grounding.sentence.rstrip("."))
+        told += [
+            f"{point} is implied by {other}"
+            for points in self._lists
+            for point, other in undominated(points)[1]
+        ]
+        return Verdict(
+            self.name,
+            "holds" if good.all() else "violated",
+            measure.value,
+            self.required,
+            measure.worst,
+            np.asarray(measure.per_group, dtype=np.float64),
+            measure.sense,
+            groups.attribute,
+            "; ".join(told),
+        )
+
+
+def _fewest(point: Point) -> int:
+    """The smallest n with n - 1 - l - k above the odds, and somebody left beside the family."""
+    spare = floor(odds_at(point.confidence)) + 1
+    return 1 + max(point.l + point.k + spare, point.k + point.m + 1 if point.m else 0)

@@ -1,0 +1,109 @@
+"""The acquaintance as a threat, and the people of the table a worst grounding speaks of."""
+
+from __future__ import annotations
+
+import pytest
+
+import sfumato as sf
+from sfumato.adversaries.acquaintance import Acquaintance, words
+from sfumato.adversaries.grounding_people import people_behind
+from sfumato.errors import InputError
+
+GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="disease")
+
+
+def test_she_is_measured_by_what_she_can_become_sure_of() -> None:
+    (threat,) = Acquaintance(GROUPS, (1, 0, 0), [0]).threats()
+    assert (threat.adversary, threat.worst) == ("acquaintance", pytest.approx(0.5))
+    assert threat.people == 0  # half is not more likely than not
+    (threat,) = Acquaintance(GROUPS, (1, 1, 0), [0, 1]).threats()
+    assert threat.worst == 1
+    assert threat.people == 14
+    assert threat.learns == (
+        "disease: more likely than not for 14 people; at worst 'HIV' with certainty 1"
+    )
+
+
+def test_what_she_knows_is_told() -> None:
+    assert words((0, 0, 0), "single") == "the target's quasi-identifiers"
+    assert words((1, 1, 1), "single") == (
+        "the target's quasi-identifiers, one value the target does not have, the value of one "
+        "other person, one relative who would share it"
+    )
+    assert words((2, 3, 4), "set") == (
+        "the target's quasi-identifiers, 2 values the target has only together with it, the lack "
+        "of it in 3 other people, 4 relatives who would share it"
+    )
+
+
+def test_an_audit_has_a_row_for_each_point_the_policy_requires() -> None:
+    release = release_of("zip,disease\n" + "1,HIV\n1,flu\n1,cold\n1,cold\n2,flu\n2,HIV\n2,cold\n")
+    criteria = [
+        sf.SkylinePrivacy([(0, 1, 0, 0.9), (1, 0, 0, 0.9), (0, 0, 0, 0.95)]),
+        sf.SkylinePrivacy([(0, 1, 0, 0.9)]),
+    ]
+    report = sf.audit(release, criteria)
+    found = [threat for threat in report.threats if threat.adversary == "acquaintance"]
+    assert len(found) == 2
+    assert {threat.covered for threat in found} == {("skyline-privacy",)}
+    assert found[0].worst == pytest.approx(sf.breach_probability(release, "cold", 0, 1, 0))
+
+
+def release_of(rows: str, **more: object) -> sf.Release:
+    from io import BytesIO
+
+    import pyarrow.csv as pc
+
+    table = sf.read(
+        pc.read_csv(BytesIO(rows.encode())), sf.Schema(quasi="zip", sensitive="disease", **more)
+    )
+    return sf.generalize(table, {"zip": 0})
+
+
+def test_the_people_of_a_grounding_are_those_of_the_table() -> None:
+    rows = "zip,disease\n1,HIV\n1,flu\n1,flu\n1,cold\n1,gout\n2,flu\n2,flu\n"
+    release = release_of(rows)
+    found = sf.worst_grounding(release, "HIV", 1, 1, 1)
+    records = people_behind(release, found)
+    assert [(one.part, one.people, one.values) for one in records] == [
+        ("target", 1, ("HIV",)),
+        ("known", 1, ("cold",)),
+        ("family", 1, ("flu",)),
+    ]
+    assert all(one.quasi == {"zip": "1"} for one in records)
+
+
+def test_nobody_plays_two_parts() -> None:
+    release = release_of("zip,disease\n" + "1,HIV\n" * 2 + "1,flu\n" * 4 + "1,cold\n" * 5)
+    found = sf.worst_grounding(release, "HIV", 1, 3, 2)
+    records = people_behind(release, found)
+    given = {
+        part: sum(one.people for one in records if one.part == part)
+        for part in ("target", "known", "family")
+    }
+    assert given == {"target": 1, "known": found.people, "family": found.members}
+    for value, there in (("HIV", 2), ("flu", 4), ("cold", 5)):
+        assert sum(one.people for one in records if one.values == (value,)) <= there
+
+
+def test_people_with_several_values_lack_the_value_to_be_known() -> None:
+    rows = "id,zip,disease\n1,1,HIV\n1,1,flu\n2,1,flu\n3,1,cold\n3,1,flu\n4,1,gout\n"
+    release = release_of(rows, person="id")
+    found = sf.worst_grounding(release, "HIV", 1, 2, 0)
+    assert found.case == "set"
+    known = [one for one in people_behind(release, found) if one.part == "known"]
+    assert sum(one.people for one in known) == 2
+    assert all("HIV" not in one.values for one in known)
+
+
+def test_a_value_nobody_has_involves_nobody() -> None:
+    release = release_of("zip,disease\n1,HIV\n1,flu\n", domains={"disease": ["HIV", "flu", "gout"]})
+    assert people_behind(release, sf.worst_grounding(release, "gout", 1, 1, 1)) == []
+
+
+def test_only_a_release_of_ours_knows_its_people(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("zip,disease\n1,HIV\n1,flu\n")
+    release = sf.read_release(tmp_path / "rows.csv", sf.Schema(quasi="zip", sensitive="disease"))
+    found = sf.worst_grounding(release, "HIV", 0, 0, 0)
+    with pytest.raises(InputError, match="only known of a release made here"):
+        people_behind(release, found)

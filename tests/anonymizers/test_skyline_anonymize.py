@@ -1,0 +1,270 @@
+"""SkylineAnonymize: Mondrian under a skyline is safe in all cases and minimal for single values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.anonymizers import rows
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
+from sfumato.release.groups import Groups
+from tests.oracles.mondrian_oracle import Group, all_splits, everybody, people_of
+
+INFINITE = Fraction(10**30)  # beyond any odds of a small table
+
+
+def doubt(n: int, a: int, others: list[int], k: int, case: str) -> Fraction:
+    if a == 0:
+        return INFINITE
+    if case == "single":
+        return Fraction(max(n - a - sum(others) - k, 0), a)
+    if case == "set":
+        found = Fraction(max(n - a - k, 0), a)
+        for other in others:
+            found *= Fraction(n - other, n)
+        return found
+    if k >= n - 1:
+        return Fraction(0)
+    stays = Fraction(n - k - 1, n - k) ** a
+    return stays / (1 - stays) * Fraction(n - 1, n) ** sum(others)
+
+
+def kin(n: int, a: int, m: int, k: int, case: str) -> Fraction:
+    if a == 0 or m == 0:
+        return Fraction(1)
+    if case == "multiset":
+        return Fraction(max(n - k - m, 0), n - k) ** a if n > k else Fraction(0)
+    found = Fraction(1)
+    for i in range(m):
+        if n - a - k - i <= 0:
+            return Fraction(0)
+        found *= Fraction(n - a - k - i, n - k - i)
+    return found
+
+
+def odds(release: Sequence[Sequence[Sequence[int]]], target: int, point: Any, case: str) -> Any:
+    """The odds against her by the closed forms, group by group: each person is her values."""
+    facts, k, m = point
+    own, bare, kin_aided, aided, with_kin = [], [], [], [], []
+    for group in release:
+        n, having = len(group), Counter(value for person in group for value in person)
+        a = having.pop(target, 0)
+        others = sorted(having.values(), reverse=True)[:facts]
+        left = doubt(n, a, others, k, case)
+        own.append(left * kin(n, a, m, k + 1, case) if left > 0 else left)
+        bare.append(doubt(n, a, others, 0, case))
+        kin_aided.append(kin(n, a, m, k, case))
+        aided.append(left)
+        with_kin.append(kin(n, a, m, 0, case))
+    return min(min(own), min(bare) * min(kin_aided), min(aided) * min(with_kin))
+
+
+def safe(groups: Sequence[Group], points: Sequence[Any], width: int, case: str) -> bool:
+    held = [[sorted(person.values) for person in group] for group in groups]
+    return all(
+        odds(held, target, point[:3], case) > (1 - confidence) / confidence
+        for target in range(width)
+        for *point, c in points
+        for confidence in [Fraction(str(c))]
+    )
+
+
+ILL = ["cold", "flu", "gout", "hiv"]
+POINTS = [
+    [(0, 0, 0, 1)],
+    [(1, 0, 0, 1)],
+    [(0, 1, 0, 0.9)],
+    [(0, 2, 1, 1)],
+    [(1, 1, 1, 0.95)],
+    [(0, 3, 0, 0.8), (1, 0, 2, 0.95)],
+    [(0, 0, 0, 0.5)],
+    [(0, 0, 0, 0.6), (0, 1, 1, 0.8)],
+]
+
+
+def small_table(seed: int, *, several: str = "") -> sf.Table:
+    chance = Random(seed)
+    total = chance.randint(4, 40)
+    values = ILL[: chance.randint(2, 4)]
+
+    def ill() -> Any:
+        if not several:
+            return chance.choice(values)
+        return [chance.choice(values) for _ in range(chance.randint(0, 3))]
+
+    people = {
+        "age": [chance.randint(20, 26) for _ in range(total)],
+        "job": [chance.choice(["nurse", "doctor", "smith"]) for _ in range(total)],
+        "ill": pa.array(
+            [ill() for _ in range(total)], pa.list_(pa.string()) if several else pa.string()
+        ),
+    }
+    schema = sf.Schema(
+        quasi=["age", "job"],
+        sensitive="ill",
+        hierarchies={"job": sf.taxonomy({"nurse": "care", "doctor": "care", "smith": "craft"})},
+        domains={"ill": ILL},
+        **({"several": several} if several else {}),
+    )
+    return sf.read(pa.table(people), schema)
+
+
+@settings(max_examples=80)
+@given(seed=st.integers(0, 200), points=st.sampled_from(POINTS))
+def test_single_values_are_safe_and_no_allowed_split_remains(seed: int, points: Any) -> None:
+    table = small_table(seed)
+    criterion = sf.SkylinePrivacy(points)
+    if not safe([everybody(table)], points, len(ILL), "single"):
+        with pytest.raises(sf.NoSafeRelease, match="skyline"):
+            Mondrian().run(Task(table, (criterion,)))
+        return
+    groups = people_of(Mondrian().run(Task(table, (criterion,))))
+    assert safe(groups, points, len(ILL), "single")
+    for at, group in enumerate(groups):
+        for parts in all_splits(table, group):
+            split = [*groups[:at], *parts, *groups[at + 1 :]]
+            assert not safe(split, points, len(ILL), "single")
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 200), points=st.sampled_from(POINTS))
+def test_sets_are_safe(seed: int, points: Any) -> None:
+    table = small_table(seed, several="set")
+    try:
+        release = Mondrian().run(Task(table, (sf.SkylinePrivacy(points),)))
+    except sf.NoSafeRelease:
+        return
+    assert safe(people_of(release), points, len(ILL), "set")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_multisets_are_judged_by_occurrences(seed: int) -> None:
+    table = small_table(seed, several="multiset")
+    points = [(0, 1, 0, 0.9)]
+    try:
+        release = Mondrian().run(Task(table, (sf.SkylinePrivacy(points),)))
+    except sf.NoSafeRelease:
+        return
+    assert release.groups.case == "multiset"
+    report = sf.audit(release, [sf.SkylinePrivacy(points)])
+    assert report.holds
+    for g in range(len(release.groups)):
+        counts = release.groups.counts_of(g)
+        n = int(release.groups.sizes[g])
+        for label in ILL:
+            a = counts.get(label, 0)
+            assert doubt(n, a, [], 1, "multiset") > Fraction(1, 9)
+
+
+def test_something_is_split_in_every_case() -> None:
+    """The tests above would pass if nothing were ever split."""
+    for several in ("", "set", "multiset"):
+        made = []
+        for seed in range(30):
+            table = small_table(seed, several=several)
+            try:
+                release = Mondrian().run(Task(table, (sf.SkylinePrivacy([(0, 1, 0, 0.9)]),)))
+            except sf.NoSafeRelease:
+                continue
+            made.append(len(release.groups))
+        assert max(made) > 2
+
+
+def test_an_unsafe_root_of_sets_may_have_a_safe_split() -> None:
+    """One person with B and C, three with one A: at (2, 0, 0) apart 1/3, together 16/43."""
+    rows = {"x": [1, 2, 2, 2], "ill": [["B", "C"], ["A"], [], []]}
+    schema = sf.Schema(quasi=["x"], sensitive="ill")
+    table = sf.read(pa.table(rows), schema)
+    criterion = sf.SkylinePrivacy([(2, 0, 0, 0.35)], value="A")
+    assert sf.breach_probability(
+        Groups([[1, 1, 1]], ["A", "B", "C"], [4]), "A", 2, 0, 0, "set"
+    ) == (pytest.approx(16 / 43))
+    release = Mondrian().run(Task(table, (criterion,)))
+    assert len(release.groups) == 2
+    assert sf.audit(release, [criterion]).holds
+    with pytest.raises(sf.NoSafeRelease, match="nearest any release came"):
+        Mondrian().run(Task(table, (sf.SkylinePrivacy([(2, 0, 0, 0.3)], value="A"),)))
+
+
+def test_batches_change_nothing_that_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "BATCH", 20)
+    chance = Random(1)
+    people = {
+        "age": [chance.randint(20, 80) for _ in range(600)],
+        "town": [chance.randint(1, 9) for _ in range(600)],
+        "ill": [chance.choice(ILL) for _ in range(600)],
+    }
+    table = sf.read(pa.table(people), sf.Schema(quasi=["age", "town"], sensitive="ill"))
+    points = [(1, 4, 2, 0.8)]
+    first, again = (Mondrian().run(Task(table, (sf.SkylinePrivacy(points),))) for _ in range(2))
+    assert first.to_arrow() == again.to_arrow()
+    groups = people_of(first)
+    assert len(groups) > 5
+    assert safe(groups, points, len(ILL), "single")
+    for at, group in enumerate(groups):
+        for parts in all_splits(table, group):
+            assert not safe([*groups[:at], *parts, *groups[at + 1 :]], points, len(ILL), "single")
+
+
+def test_several_attributes_and_criteria_are_kept_together() -> None:
+    chance = Random(2)
+    people = {
+        "age": [chance.randint(20, 80) for _ in range(400)],
+        "ill": [chance.choice(ILL) for _ in range(400)],
+        "pay": [chance.choice(["low", "mid", "high"]) for _ in range(400)],
+    }
+    table = sf.read(pa.table(people), sf.Schema(quasi=["age"], sensitive=["ill", "pay"]))
+    require = [
+        sf.KAnonymity(7),
+        sf.SkylinePrivacy([(1, 2, 1, 0.9)], sensitive="ill"),
+        sf.SkylinePrivacy([(0, 6, 0, 0.8)], sensitive="pay"),
+    ]
+    release = Mondrian().run(Task(table, tuple(require)))
+    assert sf.audit(release, require).holds
+    assert len(release.groups) > 3
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_present_groups_are_forgotten_when_they_are_split(data: st.DataObject) -> None:
+    """The minima without a parent, by hand, after any number of replacements."""
+    draw = data.draw
+    number = st.sampled_from([0.0, 0.5, 1.0, 2.0, float("inf")])
+    vector = st.lists(number, min_size=5, max_size=5)
+    now = [np.array([draw(vector)]) for _ in range(draw(st.integers(1, 3)))]
+    present = Present(np.stack(now))
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(now) - 1))
+        rest = [*now[:at], *now[at + 1 :]]
+        expected = np.min(rest, axis=0) if rest else np.full((1, 5), np.inf)
+        assert (present.without(now[at]) == expected).all()
+        children = [np.array([draw(vector)]) for _ in range(draw(st.integers(1, 3)))]
+        present.replace(now[at], np.stack(children))
+        now = [*rest, *children]
+
+
+def test_the_fifth_minimum_is_kept_for_itself() -> None:
+    """Fig. 6 prints A5 = min{A4, ...}: the family's own minimum would be lost, which is unsafe."""
+    asked = Questions(np.array([0]), np.array([[0, 0, 1]]), (Fraction(1),), "single")
+    before = Groups([[1, 9]], ["s", "o"])
+    state = begin(asked, before)
+    # In the second part everybody but one has s, so a family member of s is nearly sure.
+    parts = Groups([[1, 4], [4, 1]], ["s", "o"])
+    weighed = weigh(asked, state, before, parts, np.array([0, 2]))
+    assert isinstance(state, np.ndarray)
+    kept = weighed.take(state, 0)
+    assert isinstance(kept, np.ndarray)
+    # V(1, 0) of a group of five with four s is 1/5; of the other it is 4/5.
+    assert kept[0, 4] == pytest.approx(0.2)

@@ -1,0 +1,146 @@
+"""`sfumato skyline`: the points, the worst case in words, JSON, a page; mistakes in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.main import app
+from sfumato.errors import SfumatoError
+from tests.cli.test_bad_input import sfumato
+
+POLICY = """
+[schema]
+quasi = ["zip"]
+sensitive = ["disease", "job"]
+
+[[require]]
+criterion = "k-anonymity"
+k = 2
+"""
+ROWS = "zip,disease,job\n" + "".join(
+    f"{zip_},{disease},{job}\n"
+    for zip_, diseases in {
+        1: ["HIV", "flu", "flu", "cold", "cold", "gout"],
+        2: ["HIV", "HIV", "flu", "cold", "gout", "gout", "flu"],
+    }.items()
+    for disease, job in zip(diseases, ["clerk", "cook"] * 4, strict=False)
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path / "rows.csv", tmp_path / "policy.toml"
+
+
+def skyline(files, *more: object):
+    return sfumato("skyline", files[0], "--policy", files[1], *more)
+
+
+def test_the_points_of_a_value_are_listed(files) -> None:
+    run = skyline(files, "--value", "HIV", "--confidence", "0.6", "--json")
+    assert run.returncode == 0, run.stderr
+    (found,) = json.loads(run.stdout)["facts"]["skylines"]
+    assert (found["value"], found["sensitive"], found["confidence"]) == ("HIV", "disease", 0.6)
+    groups = sf.Groups([[1, 2, 2, 1], [2, 1, 2, 2]], ["HIV", "cold", "flu", "gout"])
+    assert found["points"] == sf.knowledge_skyline(groups, "HIV", 0.6).to_dict()["points"]
+    assert found["points"]
+
+
+def test_people_read_a_table(files) -> None:
+    run = skyline(files, "--value", "HIV", "--confidence", "0.6", "--point", "1,1,0")
+    assert run.returncode == 0
+    assert "Knowledge skyline of rows.csv at 60% confidence" in run.stdout
+    assert "Skyline of HIV" in run.stdout
+    words = " ".join(run.stdout.split())
+    assert "Worst case of HIV knowing (1, 1, 0)" in words
+    assert "is 50% sure that the target has it" in words
+
+
+def test_every_value_is_summarized(files) -> None:
+    run = skyline(files, "--all-values", "--confidence", "0.9", "--json")
+    assert run.returncode == 0
+    found = json.loads(run.stdout)
+    assert [one["value"] for one in found["facts"]["skylines"]] == [
+        "HIV", "cold", "flu", "gout", "clerk", "cook",
+    ]  # fmt: skip
+    (summary,) = found["sections"]
+    assert len(summary["tables"][0]["rows"]) == 6
+
+
+def test_only_one_column_is_asked_when_named(files) -> None:
+    run = skyline(files, "--all-values", "--sensitive", "job", "--confidence", "1", "--json")
+    found = json.loads(run.stdout)["facts"]["skylines"]
+    assert [one["value"] for one in found] == ["clerk", "cook"]
+
+
+def test_a_release_that_alone_gives_it_away_is_code_1(files) -> None:
+    run = skyline(files, "--value", "clerk", "--confidence", "0.5", "--json")
+    assert run.returncode == 1
+    assert json.loads(run.stdout)["facts"]["skylines"][0]["status"] == "none_safe"
+
+
+def test_the_page_opens_offline_and_is_not_overwritten(files, tmp_path) -> None:
+    page = tmp_path / "skyline.html"
+    run = skyline(files, "--value", "HIV", "--html", page)
+    assert run.returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert "Skyline of HIV" in text
+    assert "scatter3d" in text
+    assert "http://" not in text.split("<script")[0]
+    again = skyline(files, "--value", "HIV", "--html", page)
+    assert again.returncode == 2
+    assert skyline(files, "--value", "HIV", "--html", page, "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((), "say which value: --value V for one, or --all-values"),
+        (("--value", "HIV", "--all-values"), "not both"),
+        (("--value", "HIVV"), "'HIVV' is not a value of 'disease'; did you mean 'HIV'?"),
+        (("--value", "qqqqq"), "'qqqqq' is not a value of 'disease'; it has 4 others"),
+        (("--value", "HIV", "--confidence", "0"), "confidence = 0.0 is not allowed"),
+        (("--value", "HIV", "--confidence", "1.01"), "must be above 0 and at most 1"),
+        (("--value", "HIV", "--point", "1,2"), "--point '1,2' is not L,K,M"),
+        (("--value", "HIV", "--point", "1,x,2"), "--point '1,x,2' is not L,K,M"),
+        (("--value", "HIV", "--point", "1,-1,2"), "k = -1 is not allowed"),
+        (("--all-values", "--point", "1,1,1"), "--point is about one value"),
+        (("--value", "HIV", "--sensitive", "jobb"), "did you mean 'job'?"),
+        (("--value", "HIV", "--html", "page.txt"), "use a name ending in .html"),
+    ],
+)
+def test_mistakes_are_one_line_and_write_nothing(files, more, words) -> None:
+    before = sorted(files[0].parent.iterdir())
+    told = refused(files, *more)
+    assert words in told
+    assert "\n" not in told
+    assert "gout" not in told
+    assert sorted(files[0].parent.iterdir()) == before
+
+
+def refused(files, *more: str) -> str:
+    """What the program is told by the library, whose errors it answers with code 2."""
+    run = CliRunner().invoke(app, ["skyline", str(files[0]), "--policy", str(files[1]), *more])
+    assert isinstance(run.exception, SfumatoError)
+    return str(run.exception)
+
+
+def test_a_mistake_is_code_2(files) -> None:
+    run = skyline(files, "--value", "HIVV")
+    assert run.returncode == 2
+    assert run.stderr == "error: 'HIVV' is not a value of 'disease'; did you mean 'HIV'?\n"
+
+
+def test_a_value_of_two_columns_needs_its_column(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("zip,disease,job\n1,none,none\n1,flu,cook\n1,flu,cook\n")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    files = (tmp_path / "rows.csv", tmp_path / "policy.toml")
+    assert "'none' is a value of disease and job" in refused(files, "--value", "none")
+    assert skyline(files, "--value", "none", "--sensitive", "job").returncode == 0

@@ -1,0 +1,66 @@
+"""Skylines as tables and charts: what is unbounded, cut or never safe is told as such."""
+
+from __future__ import annotations
+
+import sfumato as sf
+from sfumato.adversaries.knowledge import MOST, KnowledgeSkyline
+from sfumato.report.skyline import skyline_figure, skyline_sheet, summary_sheet
+
+SINGLE = sf.Groups([[1, 1, 2]], ["HIV", "flu", "cold"], attribute="disease")
+SETS = sf.Groups([[1, 2, 2]], ["HIV", "flu", "cold"], [9], case="set", attribute="disease")
+NOBODY = sf.Groups([[0, 3, 3]], ["HIV", "flu", "cold"], attribute="disease")
+
+
+def test_a_table_has_a_row_for_each_point() -> None:
+    found = sf.knowledge_skyline(SINGLE, "HIV", 0.5)
+    sheet = skyline_sheet(found)
+    assert sheet.rows == ((0, 0, 1), (0, 1, 0))
+    assert sheet.notes == (found.sentence,)
+
+
+def test_an_axis_without_a_bound_reads_any() -> None:
+    found = sf.knowledge_skyline(SETS, "HIV", 0.9)
+    assert {row[0] for row in skyline_sheet(found).rows} == {"any"}
+    assert "HIV: l any, k" in skyline_figure([found]).series[0].text[0]
+
+
+def test_a_point_where_the_walk_stopped_reads_or_more() -> None:
+    many = KnowledgeSkyline("HIV", None, 0.9, "single", ((0, MOST, 3),), (0, 5_000, 3), cut=("k",))
+    assert skyline_sheet(many).rows == ((0, "1,000 or more", 3),)
+
+
+def test_a_long_skyline_is_cut_in_the_table_and_says_so() -> None:
+    points = tuple((0, k, 99 - k) for k in range(100))
+    sheet = skyline_sheet(KnowledgeSkyline("HIV", None, 0.9, "single", points, (0, 99, 99)))
+    assert len(sheet.rows) == 40
+    assert sheet.notes[-1] == "60 more points are in the JSON"
+
+
+def test_the_summary_tells_the_three_kinds_apart() -> None:
+    found = [
+        sf.knowledge_skyline(SINGLE, "HIV", 0.5),
+        sf.knowledge_skyline(SINGLE, "cold", 0.5),
+        sf.knowledge_skyline(NOBODY, "HIV", 0.5),
+    ]
+    assert summary_sheet(found).rows == (
+        ("disease", "HIV", "up to", 0, 1, 1, 2),
+        ("disease", "cold", "no", None, None, None, 0),
+        ("disease", "HIV", "always (nobody has it)", "any", "any", "any", 0),
+    )
+
+
+def test_the_chart_is_in_space_and_told_in_words() -> None:
+    figure = skyline_figure([sf.knowledge_skyline(SINGLE, "HIV", 0.5)])
+    assert figure.kind == "cloud"
+    (series,) = figure.series
+    assert (list(series.x), list(series.y), list(series.z)) == ([0, 0], [0, 1], [1, 0])
+    assert figure.alt == "HIV: 2 points, at most l 0, k 1, m 1"
+
+
+def test_of_many_values_those_with_the_least_room_are_drawn() -> None:
+    values = [f"v{n}" for n in range(9)]
+    found = [
+        KnowledgeSkyline(value, None, 0.9, "single", ((0, n, 0),), (0, 9, 9))
+        for n, value in enumerate(values)
+    ]
+    assert [one.name for one in skyline_figure(found[::-1]).series] == values[:6]

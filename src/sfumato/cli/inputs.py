@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sfumato.policy.model import Policy
+    from sfumato.release.release import Release
     from sfumato.schema.roles import Schema
     from sfumato.table.load import Table
 
@@ -42,6 +43,17 @@ def reading_hints(rules: Policy, files: list[Path]) -> dict[str, str]:
     except InputError:
         return {}
     return dict(rules.reading)
+
+
+def read_judged(
+    files: list[Path], rules: Policy, schema: Schema, reading: dict[str, Any], **how: Any
+) -> Release:
+    """What is to be judged: a table or a release; `reading` takes the policy's hints."""
+    from sfumato.release.read import read_release
+
+    for name, hint in reading_hints(rules, files).items():
+        reading[name] = reading[name] or hint
+    return read_release(files[0] if len(files) == 1 else tuple(files), schema, **how, **reading)
 
 
 def read_table(path: Path, rules: Policy, schema: Schema, **options: Any) -> Table:

@@ -11,6 +11,33 @@ PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy, a TOML file with a [schema].")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Facts = Annotated[
+    Path | None,
+    typer.Option(
+        "--facts",
+        help="A second table with the sensitive values, one row a value; the policy's person "
+        "column names the people in both.",
+    ),
+]
+GroupColumn = Annotated[
+    str | None,
+    typer.Option("--group", help="The column of group ids of a bucketized release."),
+]
+Matching = Annotated[
+    str,
+    typer.Option("--matching", help="Who counts as alike: exact, or wildcard (* fits everybody)."),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", help="What separates the members of a set, as in a~b."),
+]
+ReleaseFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help="The file to judge (CSV, Parquet, Arrow), a folder that anonymize wrote, or the two "
+        "files of a bucketized release."
+    ),
+]
 Memory = Annotated[
     str | None, typer.Option("--memory", help="Memory the engine may use, e.g. 2GB.")
 ]

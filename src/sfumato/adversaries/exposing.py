@@ -1,0 +1,119 @@
+"""The compiled core of `exposure.py`: which earlier releases show a value, and the fewest left."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts.contingency import Ints
+
+Words = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+
+
+@nb.njit(cache=True)
+def remember(
+    indptr: Ints,
+    codes: Ints,
+    shows: Bools,
+    begins: Ints,
+    groups: Ints,
+    units: Ints,
+    width: int,
+    words: int,
+) -> tuple[Ints, Ints, Words, Words]:
+    """For each case the values that its groups show, a bit for every release that shows them."""
+    releases, cases = units.shape
+    ends = np.zeros(cases + 1, np.int64)
+    values = np.empty(max(4 * cases, 64), np.int64)
+    shown_by = np.zeros((len(values), words), np.uint64)
+    located = np.zeros((cases, words), np.uint64)
+    bits = np.zeros((width, words), np.uint64)
+    touched = np.empty(width, np.int64)
+    seen = np.zeros(width, np.bool_)
+    filled = 0
+    for i in range(cases):
+        many = 0
+        for j in range(releases):
+            u = units[j, i]
+            word, bit = j // 64, np.uint64(1) << np.uint64(j % 64)
+            if begins[u + 1] > begins[u]:
+                located[i, word] |= bit
+            for place in range(begins[u], begins[u + 1]):
+                for stored in range(indptr[groups[place]], indptr[groups[place] + 1]):
+                    if not shows[stored]:
+                        continue
+                    code = codes[stored]
+                    if not seen[code]:
+                        seen[code] = True
+                        touched[many] = code
+                        many += 1
+                    bits[code, word] |= bit
+        while filled + many > len(values):
+            values = np.concatenate((values, np.empty(len(values), np.int64)))
+            shown_by = np.concatenate((shown_by, np.zeros(shown_by.shape, np.uint64)))
+        listed = np.sort(touched[:many])
+        for place in range(many):
+            code = listed[place]
+            values[filled] = code
+            for word in range(words):
+                shown_by[filled, word] = bits[code, word]
+                bits[code, word] = np.uint64(0)
+            seen[code] = False
+            filled += 1
+        ends[i + 1] = filled
+    return ends, values[:filled].copy(), shown_by[:filled].copy(), located
+
+
+@nb.njit(cache=True)
+def _within(one: Words, other: Words) -> bool:
+    """Whether every bit of one is set in the other."""
+    missing = np.uint64(0)
+    for word in range(len(one)):
+        missing |= one[word] & ~other[word]
+    return bool(missing == 0)
+
+
+@nb.njit(cache=True, nogil=True)
+def fewest(
+    indptr: Ints,
+    codes: Ints,
+    begins: Ints,
+    members: Ints,
+    width: int,
+    ends: Ints,
+    values: Ints,
+    shown_by: Words,
+    located: Words,
+) -> Ints:
+    """The fewest values left of each member of each group, over all choices of releases."""
+    least = np.empty(len(members), np.int64)
+    mark = np.full(width, -1, np.int64)
+    mine = np.empty(width, np.int64)
+    for g in range(len(indptr) - 1):
+        shown = indptr[g + 1] - indptr[g]
+        for stored in range(indptr[g], indptr[g + 1]):
+            mark[codes[stored]] = g
+        for place in range(begins[g], begins[g + 1]):
+            i = members[place]
+            everywhere, some = 0, 0
+            for known in range(ends[i], ends[i + 1]):
+                if mark[values[known]] == g:
+                    mine[some] = known
+                    some += 1
+                    if _within(located[i], shown_by[known]):
+                        everywhere += 1
+            if everywhere > 0:
+                least[place] = everywhere
+                continue
+            # Nobody is in all of them: the choice that leaves the fewest, or the group alone.
+            best = shown
+            for one in range(some):
+                fits = 0
+                for other in range(some):
+                    if _within(shown_by[mine[one]], shown_by[mine[other]]):
+                        fits += 1
+                best = min(best, fits)
+            least[place] = best
+    return least

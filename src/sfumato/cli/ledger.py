@@ -1,0 +1,159 @@
+"""`sfumato ledger`: what went out before, and what the next release adds up to with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.audit import EXIT
+from sfumato.cli.options import AsJson, Decimal, Delimiter, GroupColumn, PolicyFile
+
+ledger = typer.Typer(
+    name="ledger",
+    help="Keep what was released, and judge a new release together with it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger, a private file.")]
+ReleasePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="RELEASE",
+        help="A file, a folder that anonymize wrote, or QUASI.csv+SENSITIVE.csv with --group.",
+    ),
+]
+
+
+@ledger.command()
+def add(
+    file: LedgerFile,
+    release: ReleasePath,
+    policy: PolicyFile,
+    name: Annotated[str | None, typer.Option(help="Its name; default: the file's.")] = None,
+    population: Annotated[
+        str, typer.Option(help="The people it is about; promises add up over the same.")
+    ] = "everybody",
+    json: AsJson = False,
+    group: GroupColumn = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+) -> None:
+    """Keep a release that goes out; makes the ledger if there is none.
+
+    Example: sfumato ledger add ledger.sqlite release-2024 --policy policy.toml --name 2024
+    """
+    from sfumato.cli.inputs import load_rules
+    from sfumato.cli.several import read_one
+    from sfumato.ledger.ledger import Ledger
+    from sfumato.report.intersection import list_exhibit
+
+    rules, schema = load_rules(policy)
+    made = read_one(release, rules, schema, group, delimiter=delimiter, decimal=decimal)
+    kept = Ledger(file)
+    entry = kept.add(made, made.label if name is None else name, population)
+    if json:
+        typer.echo(list_exhibit(str(file), [entry]).to_json())
+    else:
+        typer.echo(f"{entry.name}: {entry.people:,} people in {entry.groups:,} groups, kept")
+
+
+@ledger.command("list")
+def show_list(
+    file: LedgerFile,
+    population: Annotated[str | None, typer.Option(help="Only releases about these.")] = None,
+    json: AsJson = False,
+) -> None:
+    """List the releases, and what the promises of randomised ones add up to.
+
+    Example: sfumato ledger list ledger.sqlite --json
+    """
+    from sfumato.ledger.ledger import Ledger
+    from sfumato.report.intersection import list_exhibit
+
+    kept = Ledger(file)
+    entries = kept.list(population)
+    spent = [one for one in kept.spent() if population in (None, one.population)]
+    _show(list_exhibit(str(file), entries, spent), json=json)
+
+
+@ledger.command()
+def check(
+    file: LedgerFile,
+    release: ReleasePath,
+    policy: PolicyFile,
+    targets: Annotated[
+        Path | None, typer.Option(help="A table of the people the releases share.")
+    ] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="A register of the population, instead of targets.")
+    ] = None,
+    about: Annotated[
+        str | None, typer.Option(help="Only releases about this population of the ledger.")
+    ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="The share of people allowed; default: the policy's, else 0."),
+    ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="Known with this confidence or more; default: the policy's, else 1."),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="Only this attribute; default: every one.")
+    ] = None,
+    json: AsJson = False,
+    group: GroupColumn = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+) -> None:
+    """Judge a new release together with all that the ledger holds.
+
+    Exit code 0: holds; 1: violated; 2: bad input; 3: could not judge.
+
+    Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
+    """
+    from sfumato.cli.inputs import load_rules
+    from sfumato.cli.several import columns_of, read_one, read_people
+    from sfumato.criteria.composition import CompositionBound
+    from sfumato.errors import InputError
+    from sfumato.ledger.ledger import Ledger
+    from sfumato.report.intersection import check_exhibit
+
+    if targets is not None and population is not None:
+        raise InputError("--targets and --population: give one of them")
+    rules, schema = load_rules(policy)
+    bound = next((one for one in rules.require if isinstance(one, CompositionBound)), None)
+    kept = Ledger(file)
+    earlier = kept.releases(about)
+    reading = {"delimiter": delimiter, "decimal": decimal}
+    new = read_one(release, rules, schema, group, **reading)
+    people = targets or population
+    asked = None
+    if people is not None:
+        asked = read_people(people, rules, schema, columns_of([new, *earlier]), **reading)
+    found = kept.check(
+        new,
+        asked if targets is not None else None,
+        population=asked if targets is None else None,
+        about=about,
+        share=share if share is not None else (bound.share if bound else 0.0),
+        confidence=confidence if confidence is not None else (bound.confidence if bound else 1.0),
+        sensitive=sensitive,
+    )
+    _show(check_exhibit(found, kept.spent()), json=json)
+    raise typer.Exit(EXIT[found.status])
+
+
+def _show(exhibit: object, *, json: bool) -> None:
+    from rich.console import Console
+
+    from sfumato.report.exhibit import Exhibit
+    from sfumato.report.exhibit_text import show
+
+    assert isinstance(exhibit, Exhibit)
+    if json:
+        typer.echo(exhibit.to_json())
+    else:
+        show(exhibit, Console())

@@ -1,0 +1,243 @@
+"""A bound on composition (Ganta, Kasiviswanathan, Smith. KDD 2008): safe beside earlier releases.
+
+The adversary holds what was released before about the same people, by us or by others. She knows
+her target's quasi-identifiers, finds him in the earlier releases and in the new one, and keeps the
+sensitive values that all of them show. At most a given share of the new release's people may have
+so few values left that she knows one of them with the given confidence.
+
+She is given the benefit of the doubt. She is taken to know the target's group in the new release;
+in the earlier ones she finds him by his values. In which of those he is she does not know, and
+every choice of them that leaves some value counts (`adversaries/exposure.py`): so the bound is true
+for everybody, whichever of them they are in. It holds for a release as a whole: whom it concerns is
+counted tuple by tuple, people with equal quasi-identifiers alike.
+
+Splitting a group usually exposes more people, but not always: a finer group may show that somebody
+cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from sfumato.adversaries.attack_summary import values_left
+from sfumato.adversaries.composition import NAME
+from sfumato.adversaries.exposed import Exposed, Watched, exposed_by_regions
+from sfumato.adversaries.threat import Threat
+from sfumato.counts.contingency import Counts, Ints
+from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter
+from sfumato.errors import InputError, PolicyError, ResourceError
+from sfumato.ledger.earlier import Earlier, Source
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.release.summing import group_counts
+
+
+@dataclass(frozen=True)
+class Share(Measure):
+    """The share of people exposed in each group, and over all of them."""
+
+    overall: float = 0.0
+
+    @property
+    def value(self) -> float:
+        return self.overall
+
+
+@dataclass(frozen=True)
+class State:
+    """People exposed so far in a search, and how many may be."""
+
+    exposed: int
+    limit: int
+
+    def allows(self, change: int) -> bool:
+        # Where even the start is too much, a search may still better it.
+        return self.exposed + change <= max(self.limit, self.exposed)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Candidate splits by how many more people each exposes."""
+
+    change: Ints
+    state: State
+
+    @property
+    def hopeful(self) -> Bools:
+        # Splits that expose fewer may be made first.
+        relief = np.minimum(self.change, 0).sum()
+        room = max(self.state.limit, self.state.exposed) - self.state.exposed
+        hopeful: Bools = self.change + np.where(self.change > 0, relief, 0) <= room
+        return hopeful
+
+    def allows(self, state: State, at: int) -> bool:
+        return state.allows(int(self.change[at]))
+
+    def take(self, state: State, at: int) -> State:
+        return State(state.exposed + int(self.change[at]), state.limit)
+
+
+@dataclass(frozen=True)
+class CompositionBound(ReleaseCriterion):
+    """At most a `share` of people are known with this `confidence` or more, by all releases.
+
+    `earlier`: a Ledger, releases, or paths of ledgers and release folders.
+    """
+
+    name: ClassVar[str] = "composition"
+    adversary: ClassVar[str] = NAME
+    needs: ClassVar[frozenset[str]] = frozenset({"members"})
+    private: ClassVar[bool] = True  # who is in which group is nobody's but the owner's to know
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+
+    share: float
+    confidence: float
+    earlier: Earlier | Source | Sequence[Source]
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "share", self.share, least=0, most=1)
+        parameter(self.name, "confidence", self.confidence, above=0, most=1)
+        if not isinstance(self.earlier, Earlier):
+            try:
+                object.__setattr__(self, "earlier", Earlier(self.earlier))
+            except InputError as error:
+                raise PolicyError(f"{self.name}: earlier = {self.earlier!r}: {error}") from None
+        object.__setattr__(self, "_watched", {})
+
+    @property
+    def required(self) -> str:
+        return (
+            f"≤ {self.share:.4g} of people known with confidence ≥ {self.confidence:.4g} by this "
+            "and earlier releases"
+        )
+
+    @cached_property
+    def before(self) -> tuple[Release, ...]:
+        """The earlier releases; randomised ones are bounded by their promise, not by this."""
+        assert isinstance(self.earlier, Earlier)
+        return tuple(one for one in self.earlier.releases if one.scheme != "randomised")
+
+    def bind(self, counts: Counts) -> Self:
+        """Locate the table's people in the earlier releases, once for the whole search."""
+        nobody = np.zeros(len(counts), dtype=np.int64)
+        for place, attribute in enumerate(counts.sensitive):
+            if self.sensitive in (None, attribute.name) and attribute.sets is None:
+                try:
+                    self._watch(counts, group_counts(counts, nobody, 1, place))
+                except InputError as error:
+                    raise PolicyError(f"{self.name}: {error}") from None
+        return self
+
+    def _watch(self, counts: Counts, groups: Groups) -> Watched:
+        known: dict[str | None, Watched] = self._watched  # type: ignore[attr-defined]
+        mine = known.get(groups.attribute)
+        if mine is None or mine.counts is not counts:
+            mine = Watched.of(counts, groups, self.before)
+            known[groups.attribute] = mine
+        return mine
+
+    def _exposed(self, groups: Groups) -> Exposed:
+        most = values_left(self.confidence)
+        if groups.inside is None:
+            return exposed_by_regions(groups, self.before, most)
+        people = self._watch(groups.inside.counts, groups).exposed(groups, most)
+        return Exposed(people, people)
+
+    def _limit(self, groups: Groups) -> int:
+        return math.floor(Fraction(str(self.share)) * int(groups.sizes.sum()))
+
+    def measure(self, groups: Groups) -> Measure:
+        reason = self.inapplicable(groups)
+        if reason:
+            raise InputError(f"{self.name} cannot be measured: {reason}")
+        return self._measured(groups, self._exposed(groups))
+
+    def _measured(self, groups: Groups, found: Exposed) -> Share:
+        """What is surely so where that alone is too much, else what may be so."""
+        violated = found.sure.sum() > self._limit(groups)
+        people = found.sure if violated else found.possible
+        overall = int(people.sum()) / int(groups.sizes.sum())
+        return Share(people / groups.sizes, groups.sizes, "at_most", overall=overall)
+
+    def verdict(self, groups: Groups) -> Verdict:
+        reason = self.inapplicable(groups)
+        if reason:
+            return self._told("not_applicable", groups, None, reason)
+        note = ""
+        try:
+            found = self._exposed(groups)
+        except (InputError, ResourceError) as error:
+            alone = np.where(groups.distinct <= values_left(self.confidence), groups.sizes, 0)
+            found, note = Exposed(alone, groups.sizes), str(error)
+        limit, sure, possible = self._limit(groups), found.sure.sum(), found.possible.sum()
+        status: Status = "cannot_judge"
+        if sure > limit or possible <= limit:
+            status = "violated" if sure > limit else "holds"
+        told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
+        if status == "cannot_judge" and not note:
+            note = "who is in which group is not known; judge the release where it is made"
+        words = f"{told} of {groups.sizes.sum():,}, with {len(self.before)} earlier"
+        if sure and groups.inside is not None and not note:
+            watched = self._watch(groups.inside.counts, groups)
+            before = watched.exposed_before(groups, values_left(self.confidence))
+            words += f", {before:,} by those alone"
+        return self._told(
+            status, groups, self._measured(groups, found), "; ".join(filter(None, (words, note)))
+        )
+
+    def _told(self, status: Status, groups: Groups, measure: Share | None, note: str) -> Verdict:
+        return Verdict(
+            self.name,
+            status,
+            None if measure is None else measure.value,
+            self.required,
+            () if measure is None else measure.worst,
+            None if measure is None else measure.per_group,
+            None if measure is None else measure.sense,
+            groups.attribute,
+            note,
+        )
+
+    def threats(self, groups: Groups) -> list[Threat]:
+        """The adversary this is about, on these groups."""
+        verdict = self.verdict(groups)
+        knows = f"the target's quasi-identifiers, and {len(self.before)} earlier releases"
+        if verdict.per_group is None or not verdict.note:
+            return []
+        status: Literal["measured", "not_measured"] = "measured"
+        if verdict.status == "cannot_judge":
+            status = "not_measured"
+        learns = (
+            f"{groups.attribute}, with confidence {self.confidence:.4g} or more: {verdict.note}"
+        )
+        people = round(float(verdict.per_group @ groups.sizes))
+        return [Threat(NAME, knows, learns, people, None, status=status)]
+
+    # -- searches -----------------------------------------------------------------------------
+
+    def start(self, groups: Groups) -> State:
+        return State(int(self._exposed(groups).possible.sum()), self._limit(groups))
+
+    def split(self, state: State, parent: Groups, children: Groups) -> State | None:
+        weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
+        return weighed.take(state, 0) if weighed.allows(state, 0) else None
+
+    def candidates(self, state: Any, parents: Groups, children: Groups, first: Ints) -> Weighed:
+        """Only the children need to know who is inside: a parent holds what they hold."""
+        inside = children.inside
+        if inside is None:
+            raise InputError(f"{self.name}: a search must tell who is inside the parts of a split")
+        watched, most = self._watch(inside.counts, children), values_left(self.confidence)
+        whole = copy.copy(parents)
+        whole.inside = inside.together(first)
+        after = np.add.reduceat(watched.exposed(children, most), first[:-1])
+        return Weighed(after - watched.exposed(whole, most), state)

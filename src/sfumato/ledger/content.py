@@ -1,0 +1,145 @@
+"""What an attacker sees of a release, packed into one piece and back.
+
+Groups, what they publish of their people, and their sensitive counts; nothing of the table behind:
+no value that no group shows, no distribution of suppressed people, no member of a group that the
+release does not list itself. One row of an Arrow table, whose columns are whole arrays, with the
+descriptions as JSON beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError
+from sfumato.ledger.spelling import read_region, read_value, spell_region, spell_value
+from sfumato.release.groups import Groups
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.members import Members
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.schema.domain import Domain
+from sfumato.schema.roles import Schema
+
+_HEAD = b"sfumato release"
+
+
+def pack(release: Release) -> bytes:
+    """The published content of a release."""
+    if not release.schema.sensitive:
+        raise InputError(f"{release.label} has no sensitive column, so nothing of it composes")
+    arrays: dict[str, Any] = {}
+    head: dict[str, Any] = {
+        "scheme": release.scheme,
+        "suppressed": release.suppressed,
+        "disjoint": release.disjoint,
+        "guarantee": None if release.guarantee is None else release.guarantee.public(),
+    }
+    regions = release.regions
+    if isinstance(regions, Members):
+        arrays |= {"members": regions.indptr, "people": regions.n}
+        head["listed"] = []
+        for place, domain in enumerate(regions.domains):
+            used, codes = np.unique(regions.codes[place], return_inverse=True)
+            head["listed"].append(_spell_domain(domain, used))
+            arrays[f"codes {place}"] = codes
+    else:
+        head["columns"] = []
+        for place, name in enumerate(regions.columns):
+            used, codes = np.unique(regions.codes[place], return_inverse=True)
+            parts = [spell_region(regions.parts[place][int(part)]) for part in used]
+            head["columns"].append({"name": name, "parts": parts})
+            arrays[f"codes {place}"] = codes
+    head["attributes"] = []
+    for place, (name, groups) in enumerate(release.by_attribute.items()):
+        domain = groups.domain or Domain(name, "categorical", groups.values)
+        used, codes = np.unique(groups.indices, return_inverse=True)
+        told = {**_spell_domain(domain, used), "name": name, "case": groups.case}
+        head["attributes"].append(told)
+        arrays |= {
+            f"indptr {place}": groups.indptr,
+            f"indices {place}": codes,
+            f"data {place}": groups.data,
+            f"sizes {place}": groups.sizes,
+        }
+    return _write(arrays, head)
+
+
+def unpack(content: bytes, label: str) -> Release:
+    """The release again, as anybody who holds it reads it."""
+    head, arrays = _read(content)
+    regions: Regions | Members
+    columns = head["listed"] if "listed" in head else head["columns"]
+    codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
+    if "listed" in head:
+        domains = tuple(_read_domain(told) for told in columns)
+        regions = Members(domains, arrays["members"], codes, arrays["people"])
+    else:
+        parts = tuple(tuple(read_region(part) for part in told["parts"]) for told in columns)
+        regions = Regions(tuple(told["name"] for told in columns), parts, codes)
+    by_attribute = {}
+    for place, told in enumerate(head["attributes"]):
+        domain = _read_domain(told)
+        by_attribute[domain.name] = Groups.from_sparse(
+            arrays[f"indptr {place}"],
+            arrays[f"indices {place}"].astype(np.int32),
+            arrays[f"data {place}"],
+            len(domain),
+            sizes=arrays[f"sizes {place}"],
+            domain=domain,
+            case=told["case"],
+        )
+    told_guarantee = head["guarantee"]
+    return Release(
+        Schema([told["name"] for told in columns], list(by_attribute)),
+        by_attribute,
+        regions,
+        scheme=head["scheme"],
+        suppressed=head["suppressed"],
+        disjoint=head["disjoint"],
+        guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
+        label=label,
+    )
+
+
+def _spell_domain(domain: Domain, used: Sequence[int] | Ints) -> dict[str, Any]:
+    values = [spell_value(domain.values[int(code)]) for code in used]
+    return {"name": domain.name, "kind": domain.kind, "values": values}
+
+
+def _read_domain(told: dict[str, Any]) -> Domain:
+    return Domain(told["name"], told["kind"], tuple(read_value(value) for value in told["values"]))
+
+
+def _write(arrays: dict[str, Any], head: dict[str, Any]) -> bytes:
+    columns = {
+        name: pa.LargeListArray.from_arrays(
+            pa.array([0, len(numbers)], pa.int64()), pa.array(numbers.astype(np.int64))
+        )
+        for name, numbers in arrays.items()
+    }
+    told = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
+    table = pa.table(columns).replace_schema_metadata({_HEAD: told})
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _read(content: bytes) -> tuple[dict[str, Any], dict[str, Ints]]:
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
+            table = reader.read_all()
+        head: dict[str, Any] = json.loads(table.schema.metadata[_HEAD])
+    except (pa.ArrowInvalid, KeyError, TypeError, ValueError):
+        raise InputError("a release of the ledger is damaged; restore the file") from None
+    arrays = {
+        name: table.column(name).chunk(0).flatten().to_numpy().copy() for name in table.column_names
+    }
+    return head, arrays

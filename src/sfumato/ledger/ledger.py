@@ -1,0 +1,189 @@
+"""`sf.Ledger`: every release that went out, so that the next one can be judged together with them.
+
+Private. It holds what an attacker who collected all releases would hold, no more: enough to attack
+a new release with them, and a place where the promises of randomised releases add up.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import InputError
+from sfumato.ledger.accounting import Spent, add_up
+from sfumato.ledger.content import pack, unpack
+from sfumato.ledger.store import reading, writing
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+
+if TYPE_CHECKING:
+    from sfumato.ledger.check import Check
+
+EVERYBODY = "everybody"
+_PLAIN = ("name", "population", "added", "scheme", "people", "groups", "suppressed")
+_COLUMNS = ", ".join([*_PLAIN, "quasi", "sensitive", "guarantee"])
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release of the ledger, without its content."""
+
+    name: str
+    population: str
+    added: str
+    scheme: str
+    people: int
+    groups: int
+    suppressed: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    guarantee: Guarantee | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry for JSON."""
+        told = None if self.guarantee is None else self.guarantee.public()
+        return {**self.__dict__, "guarantee": told}
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The releases published so far, in a private file."""
+
+    path: Path
+
+    def __init__(self, path: str | Path) -> None:
+        object.__setattr__(self, "path", Path(path))
+
+    def add(
+        self,
+        release: Release,
+        name: str,
+        population: str = EVERYBODY,
+        guarantee: Guarantee | None = None,
+    ) -> Entry:
+        """Keep a release under a name of its own.
+
+        `population` names the people it is about; promises add up over releases of the same.
+        `guarantee` is what a randomised release promises, if it does not say so itself.
+        """
+        for what, given in (("name", name), ("population", population)):
+            if not isinstance(given, str) or not given.strip():
+                raise InputError(f"{what} = {given!r} is not allowed; give it a name")
+        promised = release.guarantee if guarantee is None else guarantee
+        if release.scheme == "randomised" and promised is None:
+            raise InputError(
+                f"{release.label} is randomised but promises nothing; give its guarantee"
+            )
+        if release.scheme != "randomised" and promised is not None:
+            raise InputError(
+                f"{release.label} is {release.scheme}; only a randomised release has a guarantee"
+            )
+        content = pack(replace(release, guarantee=promised))
+        entry = Entry(
+            name.strip(),
+            population.strip(),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            release.scheme,
+            release.people,
+            len(release.groups),
+            release.suppressed,
+            tuple(release.regions.columns),
+            tuple(release.schema.sensitive),
+            promised,
+        )
+        row = (
+            *(getattr(entry, column) for column in _PLAIN),
+            json.dumps(entry.quasi),
+            json.dumps(entry.sensitive),
+            None if promised is None else json.dumps(promised.public()),
+            content,
+        )
+        try:
+            with writing(self.path) as connection:
+                connection.execute(
+                    f"INSERT INTO releases ({_COLUMNS}, content) VALUES ({'?, ' * 10}?)", row
+                )
+        except sqlite3.IntegrityError:
+            raise InputError(
+                f"{self.path} already has a release named {entry.name!r}; choose another name"
+            ) from None
+        return entry
+
+    def list(self, population: str | None = None) -> tuple[Entry, ...]:
+        """The releases in the order they were added; of one population, if it is named."""
+        entries = tuple(entry for entry, _ in self._rows(content=False))
+        chosen = tuple(one for one in entries if population in (None, one.population))
+        if population is not None and not chosen:
+            names = ", ".join(sorted({repr(one.population) for one in entries})) or "none"
+            raise InputError(
+                f"{self.path} has no release about {population!r}; populations: {names}"
+            )
+        return chosen
+
+    def releases(self, population: str | None = None) -> tuple[Release, ...]:
+        """The releases themselves, as an attacker holds them, labelled with their names."""
+        chosen = {entry.name for entry in self.list(population)}
+        return tuple(
+            unpack(content, entry.name)
+            for entry, content in self._rows(content=True)
+            if entry.name in chosen
+        )
+
+    def spent(self) -> tuple[Spent, ...]:
+        """What the promises of randomised releases add up to, by population."""
+        return add_up(self.list())
+
+    def check(
+        self,
+        new: Release,
+        targets: object = None,
+        *,
+        population: Table | None = None,
+        about: str | None = None,
+        share: float = 0.0,
+        confidence: float = 1.0,
+        sensitive: str | None = None,
+    ) -> Check:
+        """What a new release adds up to with those of the ledger.
+
+        It holds if at most a `share` of people have their value known with this confidence or
+        more. The people are `targets` (those the releases share); or the people the new release
+        was made of, if it still knows them; or those of a `population` table; or else every
+        combination of values its groups allow. `about` names the population whose releases count.
+        """
+        from sfumato.ledger.check import check_release
+
+        return check_release(
+            new,
+            self.releases(about),
+            targets,
+            population=population,
+            share=share,
+            confidence=confidence,
+            sensitive=sensitive,
+        )
+
+    def _rows(self, *, content: bool) -> Sequence[tuple[Entry, bytes]]:
+        columns = f"{_COLUMNS}, {'content' if content else 'NULL'}"
+        with reading(self.path) as connection:
+            if connection is None:
+                return []
+            rows = connection.execute(f"SELECT {columns} FROM releases ORDER BY id").fetchall()
+        return [(_entry(row), row[-1]) for row in rows]
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    plain = dict(zip(_PLAIN, row, strict=False))
+    quasi, sensitive, told = row[len(_PLAIN) : len(_PLAIN) + 3]
+    return Entry(
+        **plain,
+        quasi=tuple(json.loads(quasi)),
+        sensitive=tuple(json.loads(sensitive)),
+        guarantee=None if told is None else Guarantee.read(json.loads(told)),
+    )

@@ -1,0 +1,166 @@
+"""An intersection attack and a check of the ledger, told as exhibits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.adversaries.composition import IntersectionAttack
+from sfumato.ledger.accounting import Spent
+from sfumato.ledger.check import Check, Finding
+from sfumato.ledger.ledger import Entry
+from sfumato.report.exhibit import Exhibit, Section
+from sfumato.report.figure import Figure, Series
+from sfumato.report.sheet import Sheet
+
+_BASIS = {
+    "targets": "the people given",
+    "people": "the people the new release was made of",
+    "population": "the population given",
+    "combinations": "every combination of quasi-identifiers its groups allow, since its people are "
+    "not known",
+}
+
+
+def attack_exhibit(attack: IntersectionAttack) -> Exhibit:
+    """What somebody learns who holds all these releases; no single person is shown."""
+    found = attack.summary
+    about = (
+        f"Somebody knows the quasi-identifiers of {found.people:,} people and that they are in "
+        f"all of {', '.join(attack.releases)}. She finds each of them in every release and keeps "
+        f"the values of {attack.attribute!r} that all of them show."
+    )
+    facts = {
+        "attribute": attack.attribute,
+        "releases": list(attack.releases),
+        **{name: value for name, value in found.__dict__.items() if name != "curve"},
+        "exposed": found.exposed,
+        "perfect_breach": found.perfect_breach,
+        "precision": found.precision,
+        "curve": [point.__dict__ for point in found.curve],
+        "notes": list(attack.notes),
+    }
+    sections = [_people(attack), _by_release(attack)]
+    if found.located:
+        sections.insert(1, _curve(attack))
+    title = "What these releases give away together"
+    return Exhibit("intersect", title, about, tuple(sections), facts)
+
+
+def _people(attack: IntersectionAttack) -> Section:
+    found = attack.summary
+
+    def row(what: str, people: int, of: int) -> tuple[object, ...]:
+        return what, people, people / of if of else None
+
+    rows = [
+        row("located in every release", found.located, found.people),
+        row("not locatable in some release (not safe)", found.not_locatable, found.people),
+        row("of these exposed by the others", found.not_locatable_exposed, found.people),
+        row("inconsistent: not in all of them", found.inconsistent, found.people),
+        row("one value left (perfect breach)", found.exposed, found.located),
+        row("already exposed by one release alone", found.exposed_by_one, found.located),
+        row("narrowed down by no release alone", found.vulnerable, found.located),
+    ]
+    words = ""
+    if found.precision is not None:
+        words = f"Guessing the likeliest value is right for {found.precision:.1%} of those located."
+    notes = (*attack.notes, "shares of the last three are of people located")
+    sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes)
+    return Section("Who is found, and who is exposed", words, (sheet,))
+
+
+def _curve(attack: IntersectionAttack) -> Section:
+    curve = attack.summary.curve
+    names = ("confidence at least", "share of people", "guess right")
+    sheet = Sheet(names, tuple((p.confidence, p.share, p.precision) for p in curve))
+    steps = [p.confidence for p in curve]
+    lines = [Series("known with at least this confidence", steps, [p.share for p in curve])]
+    if attack.summary.precision is not None:
+        lines.append(Series("guess right among them", steps, [p.precision for p in curve]))
+    alt = (
+        f"{curve[0].share:.1%} of people are known with confidence {curve[0].confidence:.3g} or "
+        f"more, all with {curve[-1].confidence:.3g} or more."
+    )
+    figure = Figure(
+        "People by how surely their value is known",
+        "lines",
+        "confidence",
+        "share of people",
+        tuple(lines),
+        alt=alt,
+        percent="y",
+    )
+    return Section("How surely", "", (sheet,), (figure,))
+
+
+def _by_release(attack: IntersectionAttack) -> Section:
+    found = attack.summary
+    figures = (attack.releases, found.before, found.group_size, found.correctly_located)
+    rows: list[tuple[object, ...]] = list(zip(*figures, strict=True))
+    rows.append(("all together", found.after, None, None))
+    columns = ("release", "values left (mean)", "people of the group (mean)", "correctly located")
+    return Section(
+        "Release by release",
+        f"The release that leaves fewest leaves {found.fewest_before:.3g} values on average, all "
+        f"together {found.after:.3g}."
+        if found.located
+        else "",
+        (Sheet(columns, tuple(rows)),),
+    )
+
+
+def check_exhibit(check: Check, spent: Sequence[Spent] = ()) -> Exhibit:
+    """What a new release adds up to with those of the ledger."""
+    about = (
+        f"{check.label} together with {len(check.earlier)} earlier releases, for "
+        f"{_BASIS[check.basis]}: at most {check.share:.4g} of people may have their value known "
+        f"with confidence {check.confidence:.4g} or more. {_STATUS[check.status]}"
+    )
+    sections = [_finding(one) for one in check.findings]
+    if check.notes:
+        sections.append(Section("Besides", "; ".join(check.notes)))
+    if spent:
+        sections.append(spent_section(spent))
+    return Exhibit("ledger-check", "What this adds up to", about, tuple(sections), check.to_dict())
+
+
+_STATUS = {
+    "holds": "That holds.",
+    "violated": "That is violated.",
+    "could_not_judge": "That cannot be judged.",
+}
+
+
+def _finding(finding: Finding) -> Section:
+    low, high = finding.together
+    rows: list[tuple[object, ...]] = [
+        ("the new release alone", finding.alone),
+        ("the earlier ones alone", finding.before),
+        *((f"with {name} alone", people) for name, people in finding.by_release),
+        ("all together, at least", low),
+        ("all together, at most", high),
+    ]
+    notes = [f"of {finding.people:,} people"]
+    if finding.not_located:
+        notes.append(f"{finding.not_located:,} more were not found in the new release")
+    sheet = Sheet(("exposed by", "people"), tuple(rows), notes=tuple(notes))
+    return Section(finding.attribute, finding.reason, (sheet,))
+
+
+def spent_section(spent: Sequence[Spent]) -> Section:
+    """What the promises of randomised releases add up to."""
+    columns = ("population", "neighbours", "epsilon", "delta", "releases", "without a promise")
+    rows = tuple(tuple(one.__dict__.values()) for one in spent)
+    words = "By basic composition; None where some release promises nothing by that relation."
+    return Section("Promises", words, (Sheet(columns, rows),))
+
+
+def list_exhibit(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = ()) -> Exhibit:
+    """The releases of a ledger."""
+    columns = ("name", "population", "added", "scheme", "people", "groups")
+    rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)
+    sections = [Section("Releases", "", (Sheet(columns, rows),))]
+    if spent:
+        sections.append(spent_section(spent))
+    facts = {"releases": [one.to_dict() for one in entries], "spent": [s.__dict__ for s in spent]}
+    return Exhibit("ledger", "Ledger", f"{len(entries)} releases in {path}", tuple(sections), facts)

@@ -15,6 +15,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.counts.contingency import Ints
 from sfumato.criteria.base import Bools, Sense
 from sfumato.release.groups import Groups
 
@@ -33,20 +34,23 @@ def decide(
     bound: float,
     sense: Sense,
     compare: Callable[[int], int | None],
+    against: Ints | None = None,
 ) -> tuple[Floats, Bools]:
     """Which groups keep the bound, and their values with exact ties set to the bound itself.
 
     `compare(g)` is the exact sign of (measured - bound) for group g, or None if undecidable.
+    `against` numbers what each group is compared with, where that is not the same for all.
     """
     with np.errstate(invalid="ignore"):
         above, below = measured > bound, measured < bound
         near = np.flatnonzero(np.abs(measured - bound) <= NEAR * max(1.0, abs(bound)))
     good = above.copy() if sense in ("at_least", "above") else below.copy()
     values = measured.copy()
-    known: dict[tuple[int, bytes, bytes], int | None] = {}
+    known: dict[tuple[int, int, bytes, bytes], int | None] = {}
     for g in near.tolist():
         low, high = groups.indptr[g], groups.indptr[g + 1]
         key = (
+            0 if against is None else int(against[g]),
             int(groups.sizes[g]),
             groups.indices[low:high].tobytes(),
             groups.data[low:high].tobytes(),

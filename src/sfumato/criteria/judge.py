@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.criteria.base import Criterion, Status, Verdict
+from sfumato.release.groups import Groups
+from sfumato.release.inside import with_inside
+from sfumato.release.joint import joint_groups
 from sfumato.release.release import Release
 
 # From worst to best: a violation anywhere decides, then whatever could not be judged.
@@ -19,7 +22,7 @@ _ORDER: tuple[Status, ...] = (
 
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
-    if release.scheme == "randomised":
+    if release.scheme == "randomised" and not criterion.of_noise:
         return Verdict(
             criterion.name,
             "not_applicable",
@@ -27,12 +30,21 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
             criterion.required,
             note="counts are noisy; the release carries its own guarantee",
         )
+    about = groups_about(criterion, release)
+    return worst_of([criterion.of_release(release, groups) for groups in about])
+
+
+def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
+    """The groups a criterion judges: by its attribute, by each of them, or by several jointly."""
     if not criterion.reads_values:
-        return criterion.verdict(release.groups)
-    if criterion.sensitive is not None:
-        return criterion.verdict(release.groups_for(criterion.sensitive))
-    verdicts = [criterion.verdict(groups) for groups in release.by_attribute.values()]
-    return worst_of(verdicts)
+        return [release.groups]
+    if criterion.joint:
+        return [joint_groups(release, criterion.joint)]
+    names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]
+    about = [release.groups_for(name) for name in names]
+    if "members" in criterion.needs:
+        about = [with_inside(release, groups) for groups in about]
+    return about
 
 
 def worst_of(verdicts: Sequence[Verdict]) -> Verdict:

@@ -1,0 +1,111 @@
+"""`sfumato characterize`: which combination of columns gives people away?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+    from sfumato.table.load import Table
+
+
+def characterize(
+    data: Annotated[
+        Path, typer.Argument(help="The table (CSV, Parquet, Arrow), or a folder anonymize wrote.")
+    ],
+    policy: PolicyFile,
+    max_size: Annotated[
+        int, typer.Option("--max-size", help="How many columns are combined at most.")
+    ] = 3,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="What is learnt: a column (kept ones too), several joined by | as one, or * for "
+            "every column; the sensitive ones otherwise. Repeatable.",
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What is known: a column to combine; the quasi-identifiers otherwise."),
+    ] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(help="A column whose distribution she knows already. Repeatable."),
+    ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="The file is a release: read its cells, not values.")
+    ] = False,
+    json: AsJson = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write a page to this .html file, to open offline.")
+    ] = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write what may show single people: worst classes (.html, .json), or the "
+            "leakage of every person (.csv, .parquet)."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files.")] = False,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+) -> None:
+    """Measure every combination of columns: how few share it, how much it tells about others.
+
+    Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
+    """
+    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.release.read import read_release
+    from sfumato.report.characterize_files import check_files, save_private
+    from sfumato.workflow.characterize import characterize as run
+
+    check_files(html, private, force=force)
+    rules, schema = load_rules(policy)
+    reading: dict[str, Any] = {"memory": memory, "spill": spill}
+    text: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal}
+    subject: Table | Release
+    if data.is_dir():
+        subject = read_release(data, schema, **reading)
+    elif release:
+        subject = read_release(data, schema, **reading, **text)
+    else:
+        subject = read_table(data, rules, schema, **reading, **text)
+    found = run(
+        subject,
+        max_size,
+        _targets(target),
+        columns=column or None,
+        prior={"given": given} if given else "table",
+        individuals=private is not None,
+    )
+    if html is not None:
+        found.save(html, force=force)
+    if private is not None:
+        save_private(found, private)
+    if json:
+        typer.echo(found.to_json())
+    else:
+        from rich.console import Console
+
+        from sfumato.report.exhibit_text import show
+
+        show(found.exhibit(), Console(highlight=False))
+    for written in (html, private):
+        if written is not None:
+            typer.echo(f"Saved: {written}", err=True)
+
+
+def _targets(given: list[str] | None) -> str | list[str | tuple[str, ...]] | None:
+    if not given:
+        return None
+    if given == ["*"]:
+        return "*"
+    return [tuple(part.strip() for part in one.split("|")) if "|" in one else one for one in given]

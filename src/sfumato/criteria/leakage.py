@@ -1,0 +1,240 @@
+"""Distribution and entropy leakage (Ren, Li: Privacy-Preserving Characterization and Data
+Publishing) as bounds.
+
+The observer expects the target to be distributed as she knows it, and reads how it is distributed
+in her target's class. A release has epsilon-distribution leakage when no class is further from what
+she expected than epsilon (Euclidean distance), and alpha-entropy leakage when no class's entropy
+differs by more than alpha bits. Who she is and what she expects: `sfumato.adversaries.leakage`.
+
+Against one fixed prior the distance is convex, so two classes that hold, merged, hold. Entropy is
+not monotone in either direction: two classes of one value each may merge to more entropy than was
+expected. Priors that differ from class to class promise nothing.
+
+Priors given fewer columns, and joint targets, are read off a whole release; no search can judge
+them group by group, so a search refuses them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from sfumato.adversaries.expectations import Expectation
+from sfumato.adversaries.leakage import WORDS, Observer, leakage
+from sfumato.adversaries.observer_priors import Prior, kind_of, normal, same
+from sfumato.counts.contingency import Counts
+from sfumato.criteria.base import Bools, GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.criteria.logarithms import log_sign
+from sfumato.errors import PolicyError
+from sfumato.release.groups import Groups
+
+MOST = 2**0.5  # two distributions without a common value cannot be further apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Leakage(GroupCriterion):
+    """What both bounds share.
+
+    `prior`: what she expects, as `Observer` takes it. `joint`: sensitive columns that are one
+    target together; otherwise each is a target of its own.
+    """
+
+    upward_closed: ClassVar[bool] = False
+
+    prior: Prior = field(default="table", hash=False)
+    joint: Sequence[str] = ()  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prior", normal(self.name, self.prior))
+        joint = (self.joint,) if isinstance(self.joint, str) else tuple(self.joint)
+        object.__setattr__(self, "joint", joint)
+        if joint and (len(set(joint)) < 2 or self.sensitive is not None):
+            raise PolicyError(
+                f"{self.name}: joint = {list(joint)!r} is not allowed; it must list two or more "
+                "different sensitive columns, and sensitive must be left out"
+            )
+
+    def _same(self, other: object) -> bool:
+        """Equal by parameters; priors that are tables only if they are the very same."""
+        return (
+            isinstance(other, _Leakage)
+            and type(other) is type(self)
+            and same(self.prior, other.prior)
+            and all(
+                getattr(self, one.name) == getattr(other, one.name)
+                for one in fields(self)
+                if one.name != "prior"
+            )
+        )
+
+    @cached_property
+    def observer(self) -> Observer:
+        return Observer(self.prior)
+
+    @property
+    def against(self) -> str:
+        return self.observer.name
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """The cells of the classes, where what is expected depends on them."""
+        return frozenset() if self.observer.fixed else frozenset({"regions"})
+
+    def bind(self, counts: Counts) -> Self:
+        what = "joint targets" if self.joint else "a prior given fewer columns"
+        if self.joint or kind_of(self.prior) == "given":
+            raise PolicyError(
+                f"{self.name}: {what} can be judged on a finished release only: take it out of the "
+                "policy of the search, and audit the release by it"
+            )
+        return self
+
+    def inapplicable(self, groups: Groups) -> str:
+        return super().inapplicable(groups) or self.observer.inapplicable(groups)
+
+    def measure(self, groups: Groups) -> Measure:
+        self._check_covered(groups)
+        return super().measure(groups)
+
+    def verdict(self, groups: Groups) -> Verdict:
+        self._check_covered(groups)
+        return super().verdict(groups)
+
+    def _check_covered(self, groups: Groups) -> None:
+        if not self.inapplicable(groups):
+            self.observer.check_covered(groups)
+
+    def _expected(self) -> str:
+        kind = kind_of(self.prior)
+        about = f", {' and '.join(self.joint)} together" if self.joint else ""
+        if kind == "given":
+            return f"prior given {', '.join(self.prior['given'])}{about}"  # type: ignore[index, call-overload]
+        return f"prior {WORDS.get(kind, kind)}{about}"
+
+    def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
+        expected = self.observer.expectation(groups)
+        row = int(expected.of[worst])
+        if row < 0 or not np.isfinite(measure.per_group[worst]):
+            return ""
+        low, high = groups.indptr[worst], groups.indptr[worst + 1]
+        gain = groups.share[low:high] - expected.met(groups)[low:high]
+        best = low + int(np.argmax(gain))
+        value, share = groups.values[groups.indices[best]], float(groups.share[best])
+        before = max(share - float(gain.max()), 0.0)
+        gone = int(leakage(groups, expected).ruled_out[worst])
+        told = f"in group {worst} {value!r} is had by {share:.2g} where {before:.2g} was expected"
+        return f"{told}, and {gone} values are ruled out" if gone else told
+
+
+@dataclass(frozen=True)
+class DistributionLeakage(_Leakage):
+    """No class's distribution is further than epsilon (Euclidean) from what was expected."""
+
+    name: ClassVar[str] = "distribution-leakage"
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "epsilon", self.epsilon, least=0, most=MOST)
+        super().__post_init__()
+
+    def __eq__(self, other: object) -> bool:
+        return self._same(other)
+
+    @property
+    def merge_closed(self) -> bool:  # type: ignore[override]
+        """Convex, for a prior that merging does not change."""
+        return self.observer.fixed
+
+    @property
+    def required(self) -> str:
+        return f"L_D ≤ {self.epsilon:g} ({self._expected()})"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        expected = self.observer.expectation(groups)
+        squared = leakage(groups, expected).squared
+        bound = fraction(self.epsilon) ** 2
+
+        def compare(g: int) -> int:
+            return sign(_squared(groups, expected, g) - bound)
+
+        # The square is rational where the distance is not.
+        edge = float(bound)
+        decided, holds = decide(groups, squared, edge, "at_most", compare, expected.of)
+        measured = np.where(decided == edge, float(self.epsilon), np.sqrt(decided))
+        return summarize(groups, measured, "at_most"), holds
+
+
+@dataclass(frozen=True)
+class EntropyLeakage(_Leakage):
+    """No class's entropy differs by more than alpha bits from what was expected."""
+
+    name: ClassVar[str] = "entropy-leakage"
+    merge_closed: ClassVar[bool] = False
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "alpha", self.alpha, least=0)
+        super().__post_init__()
+
+    def __eq__(self, other: object) -> bool:
+        return self._same(other)
+
+    @property
+    def required(self) -> str:
+        return f"L_E ≤ {self.alpha:g} bits ({self._expected()})"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        expected = self.observer.expectation(groups)
+        compare = partial(_entropy_sign, groups, expected, fraction(self.alpha))
+        measured, holds = decide(
+            groups,
+            leakage(groups, expected).entropy,
+            float(self.alpha),
+            "at_most",
+            compare,
+            expected.of,
+        )
+        return summarize(groups, measured, "at_most"), holds
+
+
+def _counts(groups: Groups, group: int) -> dict[int, int]:
+    low, high = groups.indptr[group], groups.indptr[group + 1]
+    found = zip(groups.indices[low:high].tolist(), groups.data[low:high].tolist(), strict=True)
+    return dict(found)
+
+
+def _squared(groups: Groups, expected: Expectation, group: int) -> Fraction:
+    """The squared distance of one class from what was expected, exactly."""
+    counts, weights = _counts(groups, group), expected.exact(int(expected.of[group]))
+    size, total = int(groups.sizes[group]), sum(weights.values())
+    gaps = (
+        Fraction(counts.get(value, 0), size) - Fraction(weights.get(value, 0), total)
+        for value in counts.keys() | weights.keys()
+    )
+    return sum((gap * gap for gap in gaps), Fraction(0))
+
+
+def _entropy_sign(groups: Groups, expected: Expectation, alpha: Fraction, group: int) -> int | None:
+    """The sign of |H(a) - H(x)| - alpha, exactly."""
+    more = _bits(expected.exact(int(expected.of[group])).values())
+    less = _bits(_counts(groups, group).values())
+    gap = [*more, *((-factor, number) for factor, number in less)]
+    side = log_sign(gap)
+    if side is None:
+        return None
+    return log_sign([*((side * factor, number) for factor, number in gap), (-alpha, 2)])
+
+
+def _bits(weights: Any) -> list[tuple[Fraction, int]]:
+    """An entropy as logarithms: log(W) - sum of (w / W) log(w)."""
+    listed = [weight for weight in weights if weight]
+    total = sum(listed)
+    return [(Fraction(1), total), *((Fraction(-weight, total), weight) for weight in listed)]

@@ -1,0 +1,242 @@
+"""Characterization: which combination of columns gives people away, as plain data.
+
+Of every combination and target: how many classes there are, how few people share one, how many are
+alone, how much the classes leak. What a single class shows may be a single person: of a table that
+is private evidence; of a release it is what anybody can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.groups import Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.report.exhibit import Exhibit
+
+MOST_GAINS = 3
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A leakage over the classes: the largest, the mean of classes, the mean of people."""
+
+    largest: float
+    mean: float
+    weighted: float
+
+
+@dataclass(frozen=True)
+class WorstClass:
+    """The class that leaks most, what was expected of its people and what it shows.
+
+    `expected` has the share of each of the target's `values`; the class has those at `places`,
+    with the shares `there`. `only_here`: whoever has the value is in this class.
+    """
+
+    cells: dict[str, str]
+    people: int
+    values: Sequence[str]
+    expected: Floats
+    places: Ints
+    there: Floats
+    only_here: tuple[str, ...]
+
+    @property
+    def shown(self) -> Floats:
+        """The share of each of the target's values in the class."""
+        shares = np.zeros(len(self.expected))
+        shares[self.places] = self.there
+        return shares
+
+    @property
+    def ruled_out(self) -> tuple[str, ...]:
+        """Values that were expected and nobody here has."""
+        gone = np.flatnonzero((self.expected > 0) & (self.shown == 0))
+        return tuple(self.values[at] for at in gone.tolist())
+
+    @property
+    def gains(self) -> tuple[tuple[str, float, float], ...]:
+        """The values whose share grew most: value, expected, shown."""
+        before = self.expected[self.places]
+        order = np.argsort(before - self.there, kind="stable")[:MOST_GAINS]
+        return tuple(
+            (self.values[int(self.places[at])], float(before[at]), float(self.there[at]))
+            for at in order
+            if self.there[at] > before[at]
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One combination against one target.
+
+    `k` is the number of people in the smallest class, `unique` the share of people who are alone
+    in theirs, `ruled_out` the share for whom some value can be ruled out, `pinned` how many values
+    occur in one class only. `per_class`: the distribution leakage of the classes, largest first,
+    as many as a chart can show.
+    """
+
+    columns: tuple[str, ...]
+    target: str
+    classes: int
+    k: int
+    unique: float
+    distribution: Spread
+    entropy: Spread
+    ruled_out: float
+    pinned: int
+    worst: WorstClass = field(repr=False)
+    per_class: Floats = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.columns)
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one column adds: leakage alone, and on average to the others it is combined with.
+
+    None where that was not measured.
+    """
+
+    column: str
+    target: str
+    alone: float | None
+    adds: float | None
+    adds_unique: float | None
+
+
+@dataclass(frozen=True)
+class Coarsening:
+    """What the worst combination would leak if one of its columns were coarser.
+
+    `to` says how: a level of its hierarchy, or dropped.
+    """
+
+    target: str
+    columns: tuple[str, ...]
+    column: str
+    to: str
+    before: Finding
+    after: Finding
+
+
+@dataclass(frozen=True)
+class Individuals:
+    """The most each person's classes leak about her, over all combinations. Private.
+
+    One entry for people with equal values: their `codes` by column, how many they are, and by
+    target the leakage and the combination that leaks it.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[Sequence[str], ...]
+    codes: np.ndarray[tuple[int, int], np.dtype[np.int32]]
+    people: Floats
+    leakage: dict[str, Floats]
+    by: dict[str, Ints]
+    combinations: tuple[tuple[str, ...], ...]
+
+    def to_arrow(self) -> pa.Table:
+        """The people, the most exposed first."""
+        import pyarrow as pa
+
+        worst = np.max(np.vstack(list(self.leakage.values())), axis=0)
+        order = np.argsort(-worst, kind="stable")
+        found: dict[str, Any] = {}
+        for name, labels, codes in zip(self.columns, self.labels, self.codes, strict=True):
+            used, place = np.unique(codes[order], return_inverse=True)
+            found[name] = pa.array([labels[code] for code in used.tolist()]).take(pa.array(place))
+        found["people"] = pa.array(self.people[order])
+        named = pa.array([", ".join(columns) for columns in self.combinations])
+        for target, leakage in self.leakage.items():
+            found[f"leakage of {target}"] = pa.array(leakage[order])
+            found[f"{target} by"] = named.take(pa.array(self.by[target][order]))
+        return pa.table(found)
+
+
+@dataclass(frozen=True)
+class Characterization:
+    """Every combination of columns up to a size against every target."""
+
+    label: str
+    people: int
+    columns: tuple[str, ...]
+    targets: tuple[str, ...]
+    max_size: int
+    prior: str
+    findings: tuple[Finding, ...]
+    contributions: tuple[Contribution, ...]
+    coarsenings: tuple[Coarsening, ...]
+    notes: tuple[str, ...] = ()
+    public: bool = False
+    individuals: Individuals | None = field(default=None, repr=False)
+
+    def ranking(self, target: str | None = None) -> tuple[Finding, ...]:
+        """The combinations against a target, those that leak most to people first.
+
+        By the leakage people meet on average, then the largest, then fewer columns.
+        """
+        chosen = self._target(target)
+        mine = (finding for finding in self.findings if finding.target == chosen)
+        return tuple(
+            sorted(
+                mine,
+                key=lambda one: (
+                    -round(one.distribution.weighted, 12),
+                    -round(one.distribution.largest, 12),
+                    len(one.columns),
+                    one.columns,
+                ),
+            )
+        )
+
+    def finding(self, columns: Sequence[str], target: str | None = None) -> Finding:
+        """One combination against a target."""
+        chosen = self._target(target)
+        for one in self.findings:
+            if one.target == chosen and set(one.columns) == set(columns):
+                return one
+        raise InputError(
+            f"{', '.join(columns)} was not measured against {chosen}; the columns are "
+            f"{', '.join(self.columns)}, up to {self.max_size} at a time"
+        )
+
+    def _target(self, target: str | None) -> str:
+        chosen = self.targets[0] if target is None else target
+        if chosen not in self.targets:
+            raise InputError(f"{chosen!r} is no target; {did_you_mean(chosen, self.targets)}")
+        return chosen
+
+    def advice(self, target: str | None = None) -> str:
+        """Which column to coarsen first, and what that buys, in words."""
+        from sfumato.report.characterize_words import advice
+
+        return advice(self, self._target(target))
+
+    def exhibit(self) -> Exhibit:
+        """The result in sections, for terminal, JSON and page."""
+        from sfumato.report.characterize_exhibit import exhibit
+
+        return exhibit(self)
+
+    def to_json(self, *, private: bool = False) -> str:
+        return self.exhibit().to_json(private=private)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write a page (.html) of what may be shown."""
+        return self.exhibit().save_page(path, force=force)
+
+    def __repr__(self) -> str:
+        return self.exhibit().text()

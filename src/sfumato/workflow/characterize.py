@@ -1,0 +1,172 @@
+"""`sf.characterize`: every combination of columns against every target, from one scan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from sfumato.adversaries.class_leakage import ClassLeakage, MarginalPrior
+from sfumato.adversaries.observer_priors import kind_of
+from sfumato.counts.marginals import Marginal
+from sfumato.progress import Ticker
+from sfumato.release.joint import BETWEEN
+from sfumato.release.release import Release
+from sfumato.report.characterization import Characterization, Finding
+from sfumato.table.load import Table
+from sfumato.workflow.characterizing.combinations import (
+    OTHERS,
+    Plan,
+    Set,
+    Target,
+    Targets,
+    check_given,
+    choose_columns,
+    choose_targets,
+    named_targets,
+    plan,
+)
+from sfumato.workflow.characterizing.exposure import Exposure
+from sfumato.workflow.characterizing.findings import Naming, finding
+from sfumato.workflow.characterizing.ground import Ground, ground_of
+from sfumato.workflow.characterizing.priors import GroundPrior, Priors, check_prior, words
+from sfumato.workflow.characterizing.steps import coarsenings, contributions
+
+
+def characterize(
+    subject: Table | Release,
+    max_size: int = 3,
+    targets: Targets = None,
+    *,
+    columns: Sequence[str] | None = None,
+    prior: GroundPrior = "table",
+    individuals: bool = False,
+) -> Characterization:
+    """Which combination of columns gives people away?
+
+    Every combination of `columns` (the quasi-identifiers unless named) up to `max_size` of them is
+    measured against every target: the sensitive columns; columns named, kept ones too, tuples of
+    them being one joint target; or "*", every column against all others. A target is never part of
+    what is known.
+
+    `prior`: what an observer expects. "table", how everybody is distributed; "uniform"; shares or
+    counts by value, for a single target; {"given": columns}, the distribution among those who show
+    the same in these columns, which she knows already; an outside Table, the distribution there
+    among those who show the same. `individuals`: also the leakage of every person, private.
+    """
+    checked = check_prior(prior)
+    wanted = {*(columns or ()), *(name for one in named_targets(targets) or () for name in one)}
+    if targets == OTHERS and isinstance(subject, Table):
+        wanted |= set(subject.schema.keep)
+    ground = ground_of(subject, wanted)
+    chosen = choose_columns(ground, columns)
+    aims = choose_targets(ground, targets, chosen, explicit=columns is not None)
+    known: Set = ()
+    if kind_of(checked) == "given":
+        if targets == OTHERS:
+            aims = [aim for aim in aims if ground.names[aim.column] not in checked["given"]]
+        known = check_given(ground, checked["given"], chosen, aims)
+    base, naming = _with_joints(ground, chosen, aims)
+    sizes = dict(zip(base.columns, base.sizes, strict=True))
+    planned = plan(chosen, aims, sizes, max_size, known)
+    priors = Priors.of(checked, ground, base, aims, known)
+    naming = replace(naming, labels=priors.labels(naming.labels))
+    exposure = Exposure(base, aims) if individuals else None
+    run = _Run(base, planned, priors, naming, exposure)
+    findings = run.all()
+    return Characterization(
+        label=ground.label,
+        people=ground.people,
+        columns=tuple(ground.names[column] for column in chosen),
+        targets=tuple(aim.name for aim in aims),
+        max_size=max_size,
+        prior=words(checked),
+        findings=findings,
+        contributions=contributions(findings),
+        coarsenings=coarsenings(findings, base, ground.levels, aims, priors, naming),
+        notes=ground.notes,
+        public=ground.public,
+        individuals=None if exposure is None else exposure.result(naming, len(ground.names)),
+    )
+
+
+def _with_joints(
+    ground: Ground, columns: Set, targets: Sequence[Target]
+) -> tuple[Marginal, Naming]:
+    """The columns that are needed, and one more for each joint target."""
+    needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
+    base = ground.base if len(needed) == len(ground.names) else ground.base.onto(needed)
+    names, labels = list(ground.names), list(ground.labels)
+    for target in targets:
+        if len(target.members) > 1:
+            number, first = base.classes(target.members)
+            shown = [
+                [
+                    ground.labels[place][int(code)]
+                    for code in base.codes[base.columns.index(place)][first]
+                ]
+                for place in target.members
+            ]
+            names.append(target.name)
+            labels.append([BETWEEN.join(texts) for texts in zip(*shown, strict=True)])
+            base = Marginal(
+                (*base.columns, target.column),
+                (*base.sizes, len(first)),
+                np.vstack([base.codes, number]),
+                base.n,
+            )
+    return base, Naming(tuple(names), tuple(labels))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The work: sets of columns side by side, each with the narrower sets summed up from it."""
+
+    base: Marginal
+    plan: Plan
+    priors: Priors
+    naming: Naming
+    exposure: Exposure | None
+
+    def all(self) -> tuple[Finding, ...]:
+        """Every finding, smaller combinations first."""
+        found: list[Finding] = []
+        many = sum(len(targets) for targets in self.plan.asked.values())
+        threads = min(len(self.plan.roots), os.cpu_count() or 1)
+        with (
+            Ticker("combinations", many) as ticker,
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            for several in pool.map(partial(self._from, self.base), self.plan.roots):
+                found += several
+                ticker.add(len(several))
+        order = {name: place for place, name in enumerate(self.naming.names)}
+        aims = {aim.name: place for place, aim in enumerate(self.plan.targets)}
+        return tuple(
+            sorted(
+                found,
+                key=lambda one: (
+                    aims[one.target],
+                    len(one.columns),
+                    [order[name] for name in one.columns],
+                ),
+            )
+        )
+
+    def _from(self, wider: Marginal, columns: Set) -> list[Finding]:
+        """One set of columns and all that are summed up from it."""
+        cells = wider.onto(columns)
+        found = []
+        for target in self.plan.asked[columns]:
+            prior: MarginalPrior = self.priors.about(target, columns)
+            measured: ClassLeakage = prior.judge(cells, target.column)
+            found.append(finding(measured, prior, target, self.naming))
+            if self.exposure is not None:
+                self.exposure.add(measured, target)
+        for narrower in self.plan.below.get(columns, ()):
+            found += self._from(cells, narrower)
+        return found

@@ -1,0 +1,1 @@
+"""The steps of `sf.characterize`: what is combined, counted, expected, found and advised."""

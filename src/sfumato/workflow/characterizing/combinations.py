@@ -1,0 +1,162 @@
+"""Which combinations are measured against which targets, and in what order counts are rolled up.
+
+A set of columns with its target is counted once, whatever roles its columns play in it. The widest
+sets are summed up from the table, every narrower one from the set that has one column more, the one
+with the fewest values: that is the smallest table there is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+from sfumato.errors import InputError, ResourceError, did_you_mean
+from sfumato.release.joint import BETWEEN
+from sfumato.workflow.characterizing.ground import Ground
+
+OTHERS = "*"  # every column as a target of all others
+MOST = 200_000  # combinations and targets at once
+Set = tuple[int, ...]
+Targets = str | Sequence[str | Sequence[str]] | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target: the columns it consists of; `column` is where its values are coded."""
+
+    members: tuple[int, ...]
+    column: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`asked[s]`: the targets of a set s of columns; `below[s]`: the sets summed up from it."""
+
+    columns: tuple[int, ...]
+    targets: tuple[Target, ...]
+    asked: dict[Set, list[Target]]
+    below: dict[Set, list[Set]]
+    roots: tuple[Set, ...]
+
+
+def named_targets(targets: Targets) -> list[tuple[str, ...]] | None:
+    """The targets as tuples of columns; None where they follow from the schema."""
+    if targets is None or targets == OTHERS:
+        return None
+    listed = [targets] if isinstance(targets, str) else list(targets)
+    if not listed:
+        raise InputError("targets is empty: name the columns to be protected, or '*' for all")
+    found = []
+    for one in listed:
+        members = (one,) if isinstance(one, str) else tuple(one)
+        if not members or len(set(members)) < len(members):
+            raise InputError(f"target {list(members)!r} is not allowed; name columns, each once")
+        found.append(members)
+    if len(set(map(frozenset, found))) < len(found):
+        raise InputError("targets lists the same target twice; name each once")
+    return found
+
+
+def choose_columns(ground: Ground, columns: Sequence[str] | None) -> tuple[int, ...]:
+    """The columns that are combined: the quasi-identifiers, unless others are named."""
+    names = ground.quasi if columns is None else columns
+    if isinstance(names, str) or not names or len(set(names)) < len(names):
+        raise InputError(f"columns = {names!r} is not allowed; list columns, each once")
+    return tuple(ground.place(name) for name in names)
+
+
+def choose_targets(
+    ground: Ground, targets: Targets, columns: tuple[int, ...], *, explicit: bool
+) -> list[Target]:
+    """The targets; `explicit`: the columns were named, so that none may be a target as well."""
+    named = named_targets(targets)
+    if named is None:
+        chosen = ground.names if targets == OTHERS else ground.sensitive
+        named = [(name,) for name in chosen]
+        if not named:
+            raise InputError(
+                f"{ground.label} has no sensitive column; name targets, or '*' for every column"
+            )
+        explicit = False
+    found: list[Target] = []
+    joints = len(ground.names)
+    for members in named:
+        places = tuple(ground.place(name) for name in members)
+        inside = [ground.names[place] for place in places if place in columns]
+        if explicit and inside:
+            raise InputError(
+                f"target {inside[0]!r} is one of the columns that are combined; what is known "
+                "cannot be a target as well: leave it out of one of the two"
+            )
+        column = places[0]
+        if len(places) > 1:
+            column, joints = joints, joints + 1
+        found.append(Target(places, column, BETWEEN.join(members)))
+    return found
+
+
+def plan(
+    columns: tuple[int, ...],
+    targets: Sequence[Target],
+    sizes: Mapping[int, int],
+    max_size: int,
+    known: Set = (),
+) -> Plan:
+    """Every combination that has the columns `known`, up to a size, against every target.
+
+    `sizes`: how many values each column has.
+    """
+    _check_number(columns, targets, max_size)
+    asked: dict[Set, list[Target]] = defaultdict(list)
+    for target in targets:
+        left = [column for column in columns if column not in target.members]
+        for size in range(1, min(max_size, len(left)) + 1):
+            for combination in combinations(left, size):
+                if set(known) <= set(combination) and len(combination) > len(known):
+                    asked[tuple(sorted((*combination, target.column)))].append(target)
+    if not asked:
+        raise InputError(
+            "there is no combination to measure: every column is a target, or already known; name "
+            "more columns"
+        )
+    below: dict[Set, list[Set]] = defaultdict(list)
+    roots = []
+    adding = sorted({column for one in asked for column in one}, key=lambda column: sizes[column])
+    for one in asked:
+        wider = (tuple(sorted((*one, column))) for column in adding if column not in one)
+        above = next((candidate for candidate in wider if candidate in asked), None)
+        if above is None:
+            roots.append(one)
+        else:
+            below[above].append(one)
+    return Plan(columns, tuple(targets), dict(asked), dict(below), tuple(roots))
+
+
+def _check_number(columns: Sequence[int], targets: Sequence[Target], max_size: object) -> None:
+    if not isinstance(max_size, int) or isinstance(max_size, bool) or max_size < 1:
+        raise InputError(f"max_size = {max_size!r} is not allowed; use a whole number, 1 or more")
+    many = sum(comb(len(columns), size) for size in range(1, max_size + 1)) * len(targets)
+    if many > MOST:
+        raise ResourceError(
+            f"{many:,} combinations and targets, more than {MOST:,}: lower max_size, or name the "
+            "columns to combine"
+        )
+
+
+def check_given(ground: Ground, given: Sequence[str], columns: Set, targets: list[Target]) -> Set:
+    """The columns she knows already: some of those combined, and no target."""
+    for name in given:
+        place = ground.place(name)
+        inside = [target.name for target in targets if place in target.members]
+        if inside:
+            raise InputError(f"prior: {name!r} is the target {inside[0]!r} itself; leave it out")
+        if place not in columns:
+            names = [ground.names[column] for column in columns]
+            raise InputError(
+                f"prior: {name!r} is not one of the columns combined; {did_you_mean(name, names)}"
+            )
+    return tuple(ground.place(name) for name in given)

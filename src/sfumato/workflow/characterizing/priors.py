@@ -1,0 +1,144 @@
+"""What an observer of columns expects: the priors of a characterization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.adversaries.class_leakage import MarginalPrior, OnePrior, PriorByClass
+from sfumato.adversaries.observer_priors import kind_of, normal
+from sfumato.counts.marginals import Marginal
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.groups import Floats
+from sfumato.table.load import Table
+from sfumato.workflow.characterizing.combinations import Set, Target
+from sfumato.workflow.characterizing.ground import Ground, Labels, ground_of
+
+GroundPrior = str | Mapping[str, Any] | Table
+WHO = "characterize"
+
+
+def check_prior(prior: GroundPrior) -> Any:
+    """A prior in plain form; those by published class belong to the criteria."""
+    checked = normal(WHO, prior)
+    if kind_of(checked) in ("listed", "release"):
+        raise InputError(
+            f"{WHO}: a prior for each class fits one combination only; require "
+            "distribution-leakage with it, or use 'table', 'uniform', shares, "
+            "{'given': columns} or an outside table"
+        )
+    return checked
+
+
+def words(prior: Any) -> str:
+    """What she expects, in words."""
+    return {
+        "table": "how everybody is distributed",
+        "uniform": "every value alike",
+        "shares": "the given shares",
+        "given": f"what {', '.join(prior['given'])} tell already"
+        if kind_of(prior) == "given"
+        else "",
+        "table outside": "what an outside table tells of the same class",
+    }[kind_of(prior)]
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The prior about each target; `outside` are counted people, by the table's own codes."""
+
+    shares: Mapping[int, Floats]
+    outside: Marginal | None
+    known: Set | None
+    further: Mapping[int, Labels]
+    counted: dict[Set, Marginal] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, prior: Any, ground: Ground, base: Marginal, targets: Sequence[Target], known: Set
+    ) -> Priors:
+        """The prior that was given, for these targets."""
+        kind = kind_of(prior)
+        if kind == "given":
+            return cls({}, base, known, {})
+        if kind == "table outside":
+            outside, further = _coded_as(prior, ground, base, targets)
+            return cls({}, outside, None, further)
+        if kind == "shares" and sum(len(target.members) for target in targets) > 1:
+            raise InputError(f"{WHO}: shares by value fit one target of one column; name one")
+        shares = {target.column: _one(prior, kind, ground, base, target) for target in targets}
+        return cls(shares, None, None, {})
+
+    @property
+    def fixed(self) -> bool:
+        """Whether she expects the same of every class."""
+        return self.outside is None
+
+    def about(self, target: Target, columns: Set) -> MarginalPrior:
+        """What is expected of the target in the classes of a set of columns."""
+        if self.outside is None:
+            return OnePrior(self.shares[target.column])
+        seen = columns if self.known is None else (*self.known, target.column)
+        columns = tuple(sorted(seen))
+        if columns not in self.counted:
+            self.counted[columns] = self.outside.onto(columns)
+        return PriorByClass(self.counted[columns])
+
+    def labels(self, labels: tuple[Labels, ...]) -> tuple[Labels, ...]:
+        """The values of every column, with those that only an outside table has."""
+        return tuple(
+            [*own, *self.further.get(place, ())] if place in self.further else own
+            for place, own in enumerate(labels)
+        )
+
+
+def _one(prior: Any, kind: str, ground: Ground, base: Marginal, target: Target) -> Floats:
+    """The shares of a target's values."""
+    place = base.columns.index(target.column)
+    size = base.sizes[place]
+    if kind == "uniform":
+        return np.full(size, 1 / size)
+    if kind == "shares":
+        labels = list(ground.labels[target.column])
+        strange = [value for value in prior if value not in labels]
+        if strange:
+            raise InputError(
+                f"{WHO}: prior names {strange[0]!r}, not a value of {target.name!r}; "
+                f"{did_you_mean(strange[0], labels)}"
+            )
+        weights = np.array([prior.get(label, 0) for label in labels], dtype=np.float64)
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+    whole = ground.reference.get(target.name)
+    if whole is None:
+        whole = np.bincount(base.codes[place], base.n, minlength=size).astype(np.float64)
+    return np.asarray(whole / whole.sum(), dtype=np.float64)
+
+
+def _coded_as(
+    table: Table, ground: Ground, base: Marginal, targets: Sequence[Target]
+) -> tuple[Marginal, dict[int, Labels]]:
+    """An outside table by the codes of ours; values only it has follow after ours."""
+    if ground.public:
+        raise InputError(
+            f"{WHO}: a release shows cells, an outside table values; require distribution-leakage "
+            "with that table as prior instead"
+        )
+    if any(len(target.members) > 1 for target in targets):
+        raise InputError(f"{WHO}: an outside table cannot be the prior of joint targets")
+    needed = base.columns
+    outside = ground_of(table, {ground.names[column] for column in needed})
+    rows, sizes = [], []
+    further: dict[int, Labels] = {}
+    for column in needed:
+        name, size = ground.names[column], base.sizes[base.columns.index(column)]
+        place = outside.place(name)
+        code = {label: at for at, label in enumerate(ground.labels[column])}
+        mapped = np.array([code.setdefault(text, len(code)) for text in outside.labels[place]])
+        rows.append(mapped[outside.base.codes[place]])
+        sizes.append(max(len(code), size))
+        further[column] = list(code)[size:]
+    codes = np.ascontiguousarray(np.vstack(rows).astype(np.int32))
+    return Marginal(needed, tuple(sizes), codes, outside.base.n), further

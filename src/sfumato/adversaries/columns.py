@@ -31,10 +31,12 @@ class Column:
 def weakest_columns(release: Release) -> tuple[Column, ...]:
     """Every quasi-identifier, the weakest first; empty where this cannot be told.
 
-    Not for buckets, which publish exact tuples, nor where groups overlap, nor for one column.
+    Not for buckets, which publish exact tuples, nor where groups overlap or counts are noisy, nor
+    for one column.
     """
     regions, sizes = release.regions, release.groups.sizes
-    told = isinstance(regions, Regions) and release.own is None
+    exact = release.own is None and release.scheme != "randomised"
+    told = isinstance(regions, Regions) and exact
     if not told or len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
         return ()
     assert isinstance(regions, Regions)

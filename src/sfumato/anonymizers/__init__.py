@@ -7,7 +7,9 @@ from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.noise import Noise
 
 ANONYMIZERS: dict[str, type[Anonymizer]] = {
-    anonymizer.name: anonymizer for anonymizer in (Lattice, Mondrian, Anatomy, Microaggregation)
+    anonymizer.name: anonymizer
+    for anonymizer in (Lattice, Mondrian, Anatomy, Microaggregation, Noise)
 }

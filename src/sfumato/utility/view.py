@@ -168,6 +168,11 @@ def tally(groups: Ints, values: Ints, n: Ints, width: int) -> Tally:
 def view_of(release: Release) -> View:
     """The view of a release of ours; one read from a file has no original to compare with."""
     origin = release.origin
+    if release.scheme == "randomised":
+        raise InputError(
+            "a randomised release keeps nothing of its table to compare it with; its notes tell "
+            "how far noise moves a count"
+        )
     if origin is None:
         raise InputError(
             "utility needs the original table: measure the release that anonymize returned"

@@ -1,0 +1,103 @@
+"""Differential privacy (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork et al. 2006).
+
+The adversary knows what she likes, everybody else's record included, and sees the release. Had one
+person's record been another one, every outcome would have been nearly as likely, within a factor
+e^epsilon but for a probability delta; so nothing she sees tells her much about that person
+(`adversaries/semantic.py` says how much). This is a promise of how a release was made, not a
+property of its counts: it is read from the release's guarantee. A release that was not randomised
+makes no such promise, however its counts look: epsilon is infinite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sfumato.adversaries.semantic import NAME
+from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter, summarize
+from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.release.groups import Groups
+from sfumato.release.guarantee import RELATIONS, Loss, Relation
+
+
+@dataclass(frozen=True)
+class DifferentialPrivacy(ReleaseCriterion):
+    """The release was made with at most this epsilon and delta, by this relation of neighbours."""
+
+    name: ClassVar[str] = "differential-privacy"
+    adversary: ClassVar[str] = NAME
+    reads_values: ClassVar[bool] = False
+    of_noise: ClassVar[bool] = True
+    at_end: ClassVar[bool] = True
+    # Merging cells of a noisy table is post-processing, and no other release holds.
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = True
+
+    epsilon: float
+    delta: float = 0.0
+    neighbours: Relation = "replace-one"
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "epsilon", self.epsilon, least=0)
+        parameter(self.name, "delta", self.delta, least=0, most=1)
+        if self.neighbours not in RELATIONS:
+            raise PolicyError(
+                f"{self.name}: neighbours = {self.neighbours!r} is not known; "
+                f"{did_you_mean(str(self.neighbours), RELATIONS)}"
+            )
+
+    @property
+    def required(self) -> str:
+        delta = f", delta ≤ {float(self.delta):g}" if self.delta else ""
+        return f"epsilon ≤ {float(self.epsilon):g}{delta} ({self.neighbours})"
+
+    def inapplicable(self, groups: Groups) -> str:
+        # A noisy table may have lost all its people; its promise stands.
+        return "" if groups.guarantee is not None else super().inapplicable(groups)
+
+    def _promised(self, groups: Groups) -> Loss | None:
+        return None if groups.guarantee is None else groups.guarantee.under(self.neighbours)
+
+    def measure(self, groups: Groups) -> Measure:
+        reason = self.inapplicable(groups)
+        if reason:
+            raise InputError(f"{self.name} cannot be measured: {reason}")
+        loss = self._promised(groups)
+        epsilon = np.inf if loss is None else loss.epsilon
+        parts = {} if loss is None else {"delta": loss.delta}
+        return summarize(groups, np.full(len(groups), epsilon), "at_most", parts)
+
+    def verdict(self, groups: Groups) -> Verdict:
+        reason = self.inapplicable(groups)
+        if reason:
+            return Verdict(self.name, "not_applicable", None, self.required, note=reason)
+        loss = self._promised(groups)
+        holds = loss is not None and loss.epsilon <= self.epsilon and loss.delta <= self.delta
+        measure = self.measure(groups)
+        alike = groups.guarantee is not None  # a promise to everybody: no group is worse off
+        return Verdict(
+            self.name,
+            "holds" if holds else "violated",
+            np.inf if loss is None else loss.epsilon,
+            self.required,
+            () if alike else measure.worst,
+            None if alike else np.asarray(measure.per_group, dtype=np.float64),
+            measure.sense,
+            note=self._note(groups, loss),
+        )
+
+    def _note(self, groups: Groups, loss: Loss | None) -> str:
+        if loss is not None:
+            return f"delta {loss.delta:g}" if loss.delta else ""
+        if groups.guarantee is None:
+            return "the release was not randomised: no guarantee of this kind"
+        return f"its guarantee is by {groups.guarantee.neighbours} only"
+
+    def start(self, groups: Groups) -> Any:
+        """No search carries a promise along: it is judged on what was made."""
+        return None
+
+    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+        return state

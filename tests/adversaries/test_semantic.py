@@ -1,0 +1,190 @@
+"""Semantic privacy: the bounds hold on mechanisms that can be enumerated, and some are reached."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.adversaries.semantic import NAME, Bound
+from sfumato.release.guarantee import Loss
+from tests.oracles.semantic_oracle import (
+    Mechanism,
+    distances,
+    indistinguishable,
+    supremum,
+    total_variation,
+)
+
+BITS = (0, 1)
+EPSILONS = (0.1, 0.5, math.log(2), 1.0, 3.0)
+
+
+def randomised_response(people: int, epsilon: float) -> dict[tuple[int, ...], dict]:
+    """Everybody answers truly with probability e^eps / (1 + e^eps)."""
+    true = math.exp(epsilon) / (1 + math.exp(epsilon))
+    tables = list(product(BITS, repeat=people))
+    return {
+        table: {
+            told: math.prod(true if a == b else 1 - true for a, b in zip(table, told, strict=True))
+            for told in tables
+        }
+        for table in tables
+    }
+
+
+def noisy_counts(people: int, epsilon: float) -> dict[tuple[int, ...], dict]:
+    """Geometric noise of scale 2 / eps on both counts, cut off at 0 and at the people there are."""
+    ratio = math.exp(-epsilon / 2)
+
+    def chance(count: int, told: int) -> float:
+        if told in (0, people):  # everything beyond is told as this
+            return ratio ** abs(told - count) / (1 + ratio)
+        return (1 - ratio) / (1 + ratio) * ratio ** abs(told - count)
+
+    return {
+        table: {
+            told: chance(table.count(0), told[0]) * chance(table.count(1), told[1])
+            for told in product(range(people + 1), repeat=2)
+        }
+        for table in product(BITS, repeat=people)
+    }
+
+
+def one_record(people: int) -> dict[tuple[int, ...], dict]:
+    """The paper's example: publish the record of one person, drawn at random."""
+    return {
+        table: dict.fromkeys(enumerate(table), 1 / people) for table in product(BITS, repeat=people)
+    }
+
+
+def bounds(epsilon: float, delta: float = 0.0, people: int | None = None) -> dict[str, Bound]:
+    found = sf.semantic_privacy(Loss(epsilon, delta), people)
+    return {bound.source: bound for bound in found.bounds}
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("make", [randomised_response, noisy_counts])
+def test_no_prior_moves_further_than_the_bounds_say(make, epsilon: float) -> None:
+    mechanism = make(3, epsilon)
+    assert all(math.isclose(sum(told.values()), 1) for told in mechanism.values())
+    assert indistinguishable(mechanism, BITS) <= epsilon + 1e-9
+    worst = supremum(mechanism, 0)
+    assert worst <= bounds(epsilon)["tight"].distance + 1e-9
+    assert worst <= bounds(epsilon)["paper"].distance + 1e-9
+
+
+def parity(epsilon: float) -> dict[tuple[int, ...], dict]:
+    """Whether two people's bits differ, told truly with probability e^eps / (1 + e^eps).
+
+    What a replacement does to the answer depends on the other person's bit.
+    """
+    true = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return {(a, b): {a ^ b: true, 1 - (a ^ b): 1 - true} for a, b in product(BITS, repeat=2)}
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_tight_bound_is_reached_so_nothing_smaller_is_true(epsilon: float) -> None:
+    mechanism = parity(epsilon)
+    assert indistinguishable(mechanism, BITS) == pytest.approx(epsilon)
+    assert supremum(mechanism, 0) == pytest.approx(bounds(epsilon)["tight"].distance, abs=1e-12)
+    own = supremum(randomised_response(3, epsilon), 0)
+    assert own == pytest.approx(math.tanh(epsilon / 4), abs=1e-12)
+
+
+@given(
+    weights=st.lists(st.floats(0, 1), min_size=8, max_size=8).filter(lambda w: sum(w) > 0.01),
+    epsilon=st.sampled_from(EPSILONS),
+)
+def test_any_prior_stays_within_the_tight_bound(weights: list[float], epsilon: float) -> None:
+    mechanism = randomised_response(3, epsilon)
+    prior = dict(zip(mechanism, weights, strict=True))
+    found = distances(mechanism, prior, 0)
+    assert found
+    assert max(found.values()) <= math.tanh(epsilon / 2) + 1e-9
+    assert max(found.values()) <= supremum(mechanism, 0) + 1e-9
+
+
+def test_the_supremum_is_approached_by_a_prior_on_two_tables() -> None:
+    """The oracle's closed form against the enumeration it stands for."""
+    mechanism = parity(1.0)
+    best = max(
+        max(distances(mechanism, {(1, 0): weight, (1, 1): 1 - weight}, 0).values())
+        for weight in (step / 1000 for step in range(1, 1000))
+    )
+    assert best == pytest.approx(supremum(mechanism, 0), abs=1e-3)
+    assert best <= supremum(mechanism, 0) + 1e-12
+
+
+def test_one_random_record_is_near_in_total_variation_and_no_privacy_at_all() -> None:
+    mechanism: Mechanism = one_record(8)
+    assert total_variation(mechanism, BITS) == pytest.approx(1 / 8)
+    assert indistinguishable(mechanism, BITS) == math.inf
+    assert supremum(mechanism, 0) == 1.0
+    # Person 0 is nearly sure to be 1; told that she is 0, the adversary turns round.
+    prior = {table: 0.99 if table[0] else 0.01 for table in mechanism if not any(table[1:])}
+    assert distances(mechanism, prior, 0)[(0, 0), 0] == pytest.approx(0.99)
+
+
+def test_with_delta_the_bound_fails_no_oftener_than_it_says() -> None:
+    """Randomised response that tells the whole table with probability delta."""
+    people, epsilon, delta = 3, 0.05, 1e-6
+    mechanism = randomised_response(people, epsilon)
+    for table, told in mechanism.items():
+        for outcome in told:
+            told[outcome] *= 1 - delta
+        told["all", table] = delta
+    bound = bounds(epsilon, delta, people)["paper"]
+    assert not bound.vacuous
+    prior = dict.fromkeys(mechanism, 1 / len(mechanism))
+    far = {what for what, found in distances(mechanism, prior, 0).items() if found > bound.distance}
+    assert far  # what is told outright is far
+    for person in range(people):
+        failing = sum(
+            prior[table] * chance
+            for table, told in mechanism.items()
+            for outcome, chance in told.items()
+            if (outcome, person) in far
+        )
+        assert failing <= bound.failing
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def test_bounds_that_say_nothing_are_told_as_vacuous() -> None:
+    assert bounds(0.5)["paper"].distance == pytest.approx(math.exp(0.5) - 1)
+    assert not bounds(0.5)["paper"].vacuous
+    for epsilon in (math.log(2), 1.0, 1e6):
+        assert str(bounds(epsilon)["paper"]) == "vacuous"
+    assert str(bounds(1.0)["tight"]) == "0.4621"
+    assert bounds(0.1, 1e-12, 100)["paper"].failing == pytest.approx(4 * 100 * 1e-6)
+    assert not bounds(0.1, 1e-12, 100)["paper"].vacuous
+    assert bounds(0.24, 1e-12, 100)["paper"].vacuous
+    assert bounds(0.1, 1e-12, 10**6)["paper"].vacuous
+    assert bounds(0.1, 1e-12)["paper"].vacuous  # not known of how many people
+    assert "tight" not in bounds(0.1, 1e-12, 100)
+
+
+def test_it_is_about_replacing_a_record_whatever_the_guarantee_is_by() -> None:
+    half = sf.Guarantee(0.5, 0.0, "geometric", "add-remove")
+    assert sf.semantic_privacy(half) == sf.semantic_privacy(sf.Guarantee(1.0, 0.0, "geometric"))
+    assert sf.semantic_privacy(half).loss == Loss(1.0, 0.0)
+
+
+def test_the_threat_of_any_prior() -> None:
+    (threat,) = sf.semantic_privacy(sf.Guarantee(0.5, 0.0, "geometric")).threats()
+    assert threat.adversary == NAME
+    assert threat.worst == pytest.approx(math.tanh(0.25))
+    assert "within 0.2449 of what they would be" in threat.learns
+    assert "(the paper's bound: 0.6487)" in threat.learns
+    (threat,) = sf.semantic_privacy(sf.Guarantee(1.0, 0.0, "geometric")).threats()
+    assert "(the paper's bound: vacuous)" in threat.learns
+    (threat,) = sf.semantic_privacy(sf.Guarantee(2.0, 1e-6, "gaussian"), 100).threats()
+    assert threat.worst is None
+    assert "not bounded" in threat.learns
+    assert "vacuous" in threat.learns

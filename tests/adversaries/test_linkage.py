@@ -361,8 +361,8 @@ def test_every_audit_carries_the_section(report: sf.Report) -> None:
     assert isinstance(report.linkage, Linkage)
     assert report.linkage.thresholds == (0.3,)
     names = [threat.adversary for threat in report.threats]
-    assert names == ["random worlds", "linkage", "linkage", "journalist"]
-    covered = [threat.covered for threat in report.threats]
+    assert names[:4] == ["random worlds", "linkage", "linkage", "journalist"]
+    covered = [threat.covered for threat in report.threats[:4]]
     assert covered == [(), *[("k-anonymity",)] * 3]  # who bounds a prosecutor bounds a journalist
 
 
@@ -407,7 +407,8 @@ def test_a_k_map_criterion_s_population_serves_the_journalist() -> None:
     report = sf.audit(sample, [sf.KMap(2, register)])
     assert report.linkage.source == "table"
     assert report.linkage.journalist.highest == 1 / 2
-    assert report.threats[-1].covered == ("k-map",)
+    (journalist,) = (one for one in report.threats if one.adversary == "journalist")
+    assert journalist.covered == ("k-map",)
     given_ = sf.audit(sample, [sf.KMap(2, register)], population=sample)
     assert given_.linkage.journalist.highest == 1
 

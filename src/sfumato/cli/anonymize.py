@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+from sfumato.cli.options import AsJson, Decimal, Delimiter, Facts, Memory, PolicyFile, Spill
 
 
 def anonymize(
@@ -16,10 +16,12 @@ def anonymize(
     out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
     form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
     seed: Annotated[
-        int | None, typer.Option(help="Seed of all chance; drawn at random when left out.")
+        int | None,
+        typer.Option(help="Seed of all chance but noise; drawn at random when left out."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
     json: AsJson = False,
+    facts: Facts = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -42,11 +44,21 @@ def anonymize(
     check_form(form)
     rules, schema = load_rules(policy)
     table = read_table(
-        data, rules, schema, memory=memory, spill=spill, delimiter=delimiter, decimal=decimal
+        data,
+        rules,
+        schema,
+        facts=facts,
+        memory=memory,
+        spill=spill,
+        delimiter=delimiter,
+        decimal=decimal,
     )
     release = run_anonymize(table, rules, seed=seed)
     report = audit(release, rules)
     release.save(out, report=report, policy=rules, form=form, force=force)
     show_report(report, json=json)
     if not json:
-        typer.echo(f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}")
+        typer.echo(
+            f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
+            f"Report (private): {out / 'private' / 'report.html'}"
+        )

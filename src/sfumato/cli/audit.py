@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    Facts,
+    FileScheme,
+    GroupColumn,
+    Matching,
+    Memory,
+    PolicyFile,
+    ReleaseFiles,
+    Separator,
+    Spill,
+)
+from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.policy.model import Policy
+    from sfumato.release.release import Release
 
 EXIT = {"holds": 0, "violated": 1, "could_not_judge": 3}
 
 
 def audit(
-    release: Annotated[
-        list[Path],
-        typer.Argument(
-            help="The file to judge (CSV, Parquet, Arrow), a folder that anonymize wrote, or the "
-            "two files of a bucketized release."
-        ),
-    ],
+    release: ReleaseFiles,
     policy: PolicyFile,
     json: AsJson = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write the (private) report to this .json file.")
+    html: Annotated[
+        Path | None, typer.Option(help="Also write the report as a page that opens offline.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write the report to this .json, .md or .html file.")
+    ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public",
+            help="Let --html, --report and --json tell only what may be handed out: no worst "
+            "groups, no small counts.",
+        ),
+    ] = False,
+    facts: Facts = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
-    group: Annotated[
-        str | None, typer.Option(help="The column of group ids of a bucketized release.")
-    ] = None,
-    matching: Annotated[
-        str, typer.Option(help="Who counts as alike: exact, or wildcard (* fits everybody).")
-    ] = "exact",
-    separator: Annotated[
-        str | None, typer.Option(help="What separates the members of a set, as in a~b.")
-    ] = None,
+    group: GroupColumn = None,
+    scheme: FileScheme = "generalized",
+    matching: Matching = "exact",
+    separator: Separator = None,
     population: Annotated[
         Path | None, typer.Option(help="A register of the population, for journalist risk.")
     ] = None,
@@ -45,18 +64,32 @@ def audit(
         float | None,
         typer.Option(help="The share of the population in the file, for population uniqueness."),
     ] = None,
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table the release was made of: its people are attacked by a learner and an "
+            "attacker, which may take long."
+        ),
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --original: an earlier release about the same people. Repeatable."),
+    ] = None,
 ) -> None:
     """Judge a table or a release, made by any tool, by a policy.
 
     Exit code 0: the policy holds; 1: violated; 2: bad input; 3: could not judge.
 
-    Example: sfumato audit patients.csv --policy policy.toml --json
+    Example: sfumato audit patients.csv --policy policy.toml --html report.html
     """
-    from sfumato.cli.inputs import load_rules, read_population, reading_hints
-    from sfumato.cli.show import show_report
-    from sfumato.release.read import read_release
+    from sfumato.cli.inputs import load_rules, read_judged, read_population
+    from sfumato.cli.show import check_written, show_report
     from sfumato.workflow.audit import audit as run_audit
 
+    written = [target for target in (html, report) if target is not None]
+    check_written(html, written, public=public, json=json)
+    if earlier and original is None:
+        raise InputError("--earlier needs --original: the people who are in all of the releases")
     rules, schema = load_rules(policy)
     reading: dict[str, Any] = {
         "memory": memory,
@@ -64,19 +97,38 @@ def audit(
         "delimiter": delimiter,
         "decimal": decimal,
     }
-    for name, hint in reading_hints(rules, release).items():
-        reading[name] = reading[name] or hint
-    judged = read_release(
-        release[0] if len(release) == 1 else tuple(release),
-        schema,
-        group=group,
-        matching=matching,  # type: ignore[arg-type]  # checked by the reader
-        separator=separator,
-        **reading,
-    )
+    how = {
+        "group": group,
+        "facts": facts,
+        "scheme": scheme,
+        "matching": matching,
+        "separator": separator,
+    }
+    judged = read_judged(release, rules, schema, reading, **how)
     register = None if population is None else read_population(population, schema, reading)
-    found = run_audit(judged, rules, population=register, sampling_fraction=sampling)
-    if report is not None:
-        found.save(report)
-    show_report(found, json=json)
+    attacks = _attacks(judged, original, earlier or [], rules, memory=memory, spill=spill)
+    found = run_audit(
+        judged, rules, population=register, sampling_fraction=sampling, attacks=attacks
+    )
+    for target in written:
+        found.save(target, public=public)
+    show_report(found.public() if public and json else found, json=json)
+    if not json:
+        for target in written:
+            typer.echo(f"Report ({'public' if public else 'private'}): {target}")
     raise typer.Exit(EXIT[found.status])
+
+
+def _attacks(
+    judged: Release, original: Path | None, earlier: list[Path], rules: Policy, **reading: Any
+) -> tuple[Any, ...]:
+    """What an audit runs on request only."""
+    if original is None or rules.schema is None:
+        return ()
+    from sfumato.cli.inputs import read_table
+    from sfumato.release.read import read_release
+    from sfumato.workflow.attacks import attacks_on
+
+    table = read_table(original, rules, rules.schema, **reading)
+    others = [read_release(path, rules.schema, **reading) for path in earlier]
+    return attacks_on(judged, table, others)

@@ -42,6 +42,6 @@ def demo(
         f"\nThe table and its policy: {journey.data}, {journey.policy}\n"
         f"What may be handed out: {journey.release / 'public'}\n"
         f"Judge it yourself: sfumato audit {journey.release} --policy {journey.policy}\n"
-        f"The whole report (private): {journey.release / 'private' / 'report.json'}",
+        f"The whole report (private): {journey.release / 'private' / 'report.html'}",
         soft_wrap=True,
     )

@@ -23,6 +23,14 @@ GroupColumn = Annotated[
     str | None,
     typer.Option("--group", help="The column of group ids of a bucketized release."),
 ]
+FileScheme = Annotated[
+    str,
+    typer.Option(
+        "--scheme",
+        help="How a file of another tool was made: generalized, or microaggregated (its cells are "
+        "centroids). Our own folders and bucketized pairs tell it themselves.",
+    ),
+]
 Matching = Annotated[
     str,
     typer.Option("--matching", help="Who counts as alike: exact, or wildcard (* fits everybody)."),

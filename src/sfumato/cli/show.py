@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from sfumato.errors import InputError
 
 if TYPE_CHECKING:
     from sfumato.report.model import Report
@@ -20,3 +23,15 @@ def show_report(report: Report, *, json: bool) -> None:
     from sfumato.report.text import render
 
     Console().print(render(report))
+
+
+def check_written(html: Path | None, written: list[Path], *, public: bool, json: bool) -> None:
+    """Refuse what cannot be written, before any work is done."""
+    from sfumato.report.model import check_kind
+
+    if html is not None and html.suffix != ".html":
+        raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
+    for target in written:
+        check_kind(target)
+    if public and not written and not json:
+        raise InputError("--public is about what is written: give --html, --report or --json too")

@@ -15,13 +15,17 @@ Number = float | int | str | None
 
 @dataclass(frozen=True)
 class Series:
-    """One line, row of bars or kind of mark; `text` names the marks."""
+    """One line, row of bars or kind of mark; `text` names the marks.
+
+    `mark` is their shape ("star"); without it each series of a chart has a shape of its own.
+    """
 
     name: str
     x: Sequence[Number]
     y: Sequence[Number]
     z: Sequence[Number] | None = None
     text: Sequence[str] | None = None
+    mark: str = ""
 
     def __post_init__(self) -> None:
         lengths = {len(given) for given in (self.x, self.y, self.z, self.text) if given is not None}
@@ -43,7 +47,10 @@ class Series:
 class Figure:
     """A chart: `x`, `y` and `z` are what the axes show, `alt` says it all without the picture.
 
-    "cloud" is points in space; the others are flat.
+    "cloud" is points in space; the others are flat. `percent` names the axes that show shares
+    ("x", "y", "xy"); `behind` are thin lines behind it all, None where one ends; `ticks` are the
+    places marked along x, in this order where they are texts. The numbers along a `bare` axis mean
+    nothing and are not shown.
     """
 
     title: str
@@ -55,6 +62,10 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     alt: str = ""
+    percent: str = ""
+    behind: tuple[Series, ...] = ()
+    ticks: tuple[Number, ...] = ()
+    bare: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -75,6 +86,7 @@ class Figure:
             "logarithmic": [name for name, on in (("x", self.log_x), ("y", self.log_y)) if on],
             "about": self.alt,
             "series": [one.to_dict() for one in self.series],
+            **({"behind": [one.to_dict() for one in self.behind]} if self.behind else {}),
         }
 
 

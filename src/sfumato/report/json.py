@@ -1,14 +1,23 @@
-"""A report as JSON. Infinity is a value and written "inf": JSON has no number for it."""
+"""A report as JSON, by the schema in `schema/`: everything that is on its page, and more.
+
+Infinity is a value and written "inf": JSON has no number for it. A public report has no worst
+groups and no small counts ("<10").
+"""
 
 from __future__ import annotations
 
 import json
 import math
 from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from sfumato.adversaries.linkage import Linkage, Risk
-from sfumato.report.model import Finding, Report
+from sfumato.report.model import Finding, Report, Summary
+
+SCHEMA_VERSION = 1
+SCHEMA = Path(__file__).parent / "schema" / f"report-{SCHEMA_VERSION}.json"
 
 
 def to_json(report: Report) -> str:
@@ -16,18 +25,36 @@ def to_json(report: Report) -> str:
 
 
 def to_dict(report: Report) -> dict[str, Any]:
+    from sfumato.report.headline import glance, headline
+    from sfumato.report.ladder import matrix
+
+    public = report.audience == "public"
     content = {
+        "schema_version": SCHEMA_VERSION,
+        "made_by": f"sfumato {version('sfumato')}",
+        "audience": report.audience,
         "holds": report.holds,
         "status": report.status,
-        "release": asdict(report.summary),
+        "headline": headline(report),
+        "release": _release(report, report.summary),
+        "glance": glance(report),
         "verdicts": [_finding(finding) for finding in report.findings],
-        "linkage": None if report.linkage is None else _linkage(report.linkage),
+        # Shares of few people would tell how few; the section on linkage tells what may be told.
+        "linkage": None if public or report.linkage is None else _linkage(report.linkage),
         "columns": [asdict(column) for column in report.columns],
-        "threats": [asdict(threat) for threat in report.threats],
+        "threats": [row.to_dict() for row in matrix(report)],
         "notes": report.notes,
+        "sections": [section.to_dict() for section in report.sections],
     }
     cleaned: dict[str, Any] = _clean(content)
     return cleaned
+
+
+def _release(report: Report, summary: Summary) -> dict[str, Any]:
+    from sfumato.report.public import few
+
+    counts = ("people", "groups", "smallest", "suppressed")
+    return asdict(summary) | {name: few(report, getattr(summary, name)) for name in counts}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

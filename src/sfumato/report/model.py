@@ -1,14 +1,15 @@
 """Report: the answer to "may this file go out?", as plain data.
 
-It is private evidence: it names the worst groups. What may be handed out with a release is said by
-the release's own manifest, never by this.
+It is private evidence: it names the worst groups. What may be handed out with a release is its
+manifest, and the report's public variant (`report/public.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.adversaries.columns import Column
 from sfumato.adversaries.linkage import Linkage
@@ -16,7 +17,12 @@ from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
 
+if TYPE_CHECKING:
+    from sfumato.report.evidence import Evidence
+    from sfumato.report.exhibit import Section
+
 Overall = Literal["holds", "violated", "could_not_judge"]
+ENDINGS = (".html", ".json", ".md")
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class Report:
 
     `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
     most away, the weakest first; every audit measures both. `published` are the verdicts measured
-    on what is published alone, the only figures that may be told.
+    on what is published alone, the only figures that may be told. `evidence` is what sections,
+    costs and suggestions are worked out from when asked for.
     """
 
     summary: Summary
@@ -67,6 +74,8 @@ class Report:
     linkage: Linkage | None = None
     columns: tuple[Column, ...] = ()
     published: tuple[Verdict, ...] = ()
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    audience: Literal["private", "public"] = "private"
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -89,23 +98,76 @@ class Report:
 
         return promises(self)
 
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All that is told besides the verdict: tables, charts, suggestions."""
+        from sfumato.report.parts import sections_of
+
+        return sections_of(self)
+
+    @cached_property
+    def every_threat(self) -> tuple[Threat, ...]:
+        """The threats, and those of adversaries that only a written report runs."""
+        late = self.evidence.late if self.evidence is not None else None
+        return (*self.threats, *(late() if late is not None else ()))
+
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """What the release costs in usefulness, by measure; empty where the table is unknown."""
+        from sfumato.report.parts.costs import costs_of
+
+        return costs_of(self)
+
+    def public(self) -> Report:
+        """The variant that may be handed out: no worst groups, no small counts."""
+        from sfumato.report.public import public_report
+
+        return self if self.audience == "public" else public_report(self)
+
     def to_json(self) -> str:
         from sfumato.report.json import to_json
 
         return to_json(self)
 
-    def save(self, path: str | Path) -> None:
-        """Write the report; the ending of the name says as what."""
+    def to_markdown(self) -> str:
+        """A short summary for a data-protection file."""
+        from sfumato.report.markdown import to_markdown
+
+        return to_markdown(self)
+
+    def to_html(self) -> str:
+        """A page that needs nothing but a browser."""
+        from sfumato.report.html.report import report_page
+
+        return report_page(self)
+
+    def save(self, path: str | Path, *, public: bool = False) -> None:
+        """Write a page (.html), all figures (.json) or a summary (.md), whole or not at all.
+
+        It is private, unless `public` asks for the variant that may be handed out.
+        """
+        from sfumato.report.html.page import write_whole
+
         target = Path(path)
-        if target.suffix != ".json":
-            raise InputError(
-                f"cannot write a report as {target.name!r}; use a name ending in .json"
-            )
-        partial = target.with_name(target.name + ".part")
-        partial.write_text(self.to_json() + "\n", encoding="utf-8")
-        partial.replace(target)
+        check_kind(target)
+        told = self.public() if public else self
+        write = {".html": told.to_html, ".json": told.to_json, ".md": told.to_markdown}
+        write_whole(target, write[target.suffix]().rstrip("\n") + "\n")
 
     def __repr__(self) -> str:
         from sfumato.report.text import to_text
 
         return to_text(self)
+
+
+def check_kind(target: Path) -> None:
+    """Refuse a name that does not say what to write; before any work is done."""
+    if target.suffix not in ENDINGS:
+        raise InputError(
+            f"cannot write a report as {target.name!r}; use a name ending in "
+            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; give a file name, such as report.html")
+    if not target.parent.is_dir():
+        raise InputError(f"{target.parent} is no folder; make it first")

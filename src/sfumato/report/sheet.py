@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.errors import InputError
 from sfumato.report.figure import plain
 from sfumato.report.text import number
+
+FEW = re.compile(r"<\d+")  # a count that is not told exactly
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,7 @@ class Sheet:
     def wordy(self) -> tuple[bool, ...]:
         """Which columns hold words, to be set left."""
         return tuple(
-            any(isinstance(plain(row[at]), str) and plain(row[at]) != "inf" for row in self.rows)
-            for at in range(len(self.columns))
+            any(is_word(plain(row[at])) for row in self.rows) for at in range(len(self.columns))
         )
 
     def texts(self) -> list[tuple[str, ...]]:
@@ -48,6 +50,11 @@ class Sheet:
         }
 
 
+def is_word(value: object) -> bool:
+    """Whether a cell is text; infinity and "<10" stand for numbers."""
+    return isinstance(value, str) and value != "inf" and not FEW.fullmatch(value)
+
+
 def shown(cell: object) -> str:
     """A cell as people read it."""
     value = plain(cell)
@@ -56,7 +63,7 @@ def shown(cell: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return number(float(f"{value:.4g}"))
+        return number(value if value.is_integer() else float(f"{value:.4g}"))
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)

@@ -18,8 +18,9 @@ from sfumato.utility import utility_named
 def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Release:
     """The most useful release the policy allows; `NoSafeRelease` when there is none.
 
-    The same seed gives the same release. Without one it is drawn from the operating system: a seed
-    that can be guessed tells who was dealt into which bucket. It is kept in private/ only.
+    The same seed gives the same release, but for noise, which has none. Without one it is drawn
+    from the operating system: a seed that can be guessed tells who was dealt into which bucket. It
+    is kept in private/ only.
     """
     _check_people(table)
     drawn = randbits(63) if seed is None else seed

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
+from sfumato.adversaries.acquaintance import Acquaintance
+from sfumato.adversaries.bayes.result import RelativeThreat
 from sfumato.adversaries.beliefs import Beliefs
 from sfumato.adversaries.columns import weakest_columns
 from sfumato.adversaries.linkage import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
+from sfumato.adversaries.semantic import semantic_privacy
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
+from sfumato.criteria.composition import CompositionBound
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
-from sfumato.criteria.judge import judge
+from sfumato.criteria.judge import groups_about, judge, worst_of
 from sfumato.criteria.k_map import KMap
+from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
+from sfumato.criteria.relative_threat import RelativeThreatBound
+from sfumato.criteria.skyline_privacy import SkylinePrivacy
+from sfumato.errors import InputError
 from sfumato.policy.model import Policy
+from sfumato.release.inside import with_inside
 from sfumato.release.release import Release, as_it_stands
+from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
 from sfumato.table.load import Table
+from sfumato.workflow.advise import advise
+from sfumato.workflow.published import as_read
+from sfumato.workflow.usual import late_threats, usual_threats
 
 
 def audit(
@@ -27,31 +42,80 @@ def audit(
     population: Table | None = None,
     sampling_fraction: float | None = None,
     threshold: float = THRESHOLD,
+    attacks: Sequence[Any] = (),
 ) -> Report:
     """Judge every criterion of the policy and say what remains to be learnt.
 
     For the linkage section: `population` is a table of the population with the same
     quasi-identifiers (by default a k-map criterion's, else survey weights), `sampling_fraction`
     the share of the population that is in the release, `threshold` the risk people should not
-    exceed.
+    exceed. `attacks` are results of attacks on this release, which an audit does not run by itself
+    (`relative_threat`, `intersection_attack`).
     """
-    criteria = policy.require if isinstance(policy, Policy) else Policy(policy).require
+    for result in attacks:
+        if not hasattr(result, "threats"):
+            raise InputError(f"attacks: {type(result).__name__} is not the result of an attack")
+    given = policy if isinstance(policy, Policy) else None
+    criteria = tuple((policy if isinstance(policy, Policy) else Policy(policy)).require)
     release = as_it_stands(subject) if isinstance(subject, Table) else subject
-    verdicts = [judge(criterion, release) for criterion in criteria]
+    verdicts = [_judged(criterion, release, attacks) for criterion in criteria]
     linked = linkage(
         release,
         population=population if population is not None else _population(criteria),
         sampling_fraction=sampling_fraction,
         thresholds=(threshold,),
     )
+    threats = _threats(release, criteria, linked) + _found([*attacks, *verdicts], criteria)
     return Report(
         summary=_summary(release),
         findings=tuple(Finding(verdict, _worst(verdict, release)) for verdict in verdicts),
-        threats=tuple(_threats(release, criteria, linked)),
+        threats=tuple(threats),
         notes=release.notes,
         linkage=linked,
         columns=weakest_columns(release),
         published=_as_published(release, criteria, verdicts),
+        evidence=Evidence(
+            release,
+            criteria,
+            given,
+            tuple(attacks),
+            late=partial(late_threats, release, {threat.adversary for threat in threats}),
+            advise=partial(advise, release, criteria, verdicts, given),
+            as_published=partial(_seen, release, criteria, given, threshold),
+        ),
+    )
+
+
+def _judged(criterion: Criterion, release: Release, attacks: Sequence[Any]) -> Verdict:
+    """The verdict; by an attack that was run already where that is what the criterion bounds."""
+    if isinstance(criterion, RelativeThreatBound):
+        known = [
+            criterion.judge_threat(release.groups_for(attack.attribute), attack)
+            for attack in attacks
+            if isinstance(attack, RelativeThreat)
+            and criterion.sensitive in (None, attack.attribute)
+        ]
+        if known:
+            return worst_of(known)
+    return judge(criterion, release)
+
+
+def _seen(
+    release: Release, criteria: tuple[Criterion, ...], policy: Policy | None, threshold: float
+) -> Report:
+    """The release as anybody reads it, and by what anybody can measure on it."""
+    seen = as_read(release)
+    open_to_all = [criterion for criterion in criteria if not criterion.private]
+    linked = linkage(seen, thresholds=(threshold,))
+    threats = _threats(seen, open_to_all, linked)
+    named = {threat.adversary for threat in threats}
+    return Report(
+        summary=_summary(seen),
+        findings=(),
+        threats=tuple(threats),
+        notes=seen.notes,
+        linkage=linked,
+        evidence=Evidence(seen, criteria, policy, late=partial(late_threats, seen, named)),
     )
 
 
@@ -60,12 +124,19 @@ def _as_published(
 ) -> tuple[Verdict, ...]:
     """What anybody can measure: the same criteria against the published distribution.
 
-    Measured against the whole table, a figure would tell what suppressed people have.
+    Measured against the whole table, a figure would tell what suppressed people have; measured on
+    people's true values, it is not told at all.
     """
-    if not release.suppressed:
-        return tuple(verdicts)
     alone = {name: groups.unreferenced() for name, groups in release.by_attribute.items()}
-    return tuple(judge(criterion, replace(release, by_attribute=alone)) for criterion in criteria)
+    seen = replace(release, by_attribute=alone) if release.suppressed else None
+    return tuple(
+        replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
+        if criterion.private
+        else verdict
+        if seen is None
+        else judge(criterion, seen)
+        for criterion, verdict in zip(criteria, verdicts, strict=True)
+    )
 
 
 def _population(criteria: Iterable[Criterion]) -> Table | None:
@@ -106,6 +177,9 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
 
 def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -> list[Threat]:
     """Every adversary that can run on this release, with the criteria that bound her."""
+    if release.guarantee is not None:  # who reads noisy counts as if they were exact errs
+        semantic = semantic_privacy(release.guarantee, release.people)
+        return _covered([*semantic.threats(), *linked.threats()], criteria)
     found = [
         threat
         for groups in release.by_attribute.values()
@@ -118,6 +192,30 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
             for name, groups in release.by_attribute.items():
                 if criterion.sensitive in (None, name):
                     found += Beliefs(criterion.adversary, groups).threats()
+    for criterion in listed:
+        if isinstance(criterion, DistributionLeakage | EntropyLeakage):
+            found += [t for t in _observed(criterion, release) if t not in found]
+        if isinstance(criterion, SkylinePrivacy):
+            found += [t for t in _acquainted(criterion, release) if t not in found]
+        if isinstance(criterion, CompositionBound):
+            for name, groups in release.by_attribute.items():
+                if criterion.sensitive in (None, name):
+                    found += criterion.threats(with_inside(release, groups))
+    found += usual_threats(release, {threat.adversary for threat in found})
+    return _covered(found, listed)
+
+
+def _found(results: Sequence[Any], criteria: Iterable[Criterion]) -> list[Threat]:
+    """What the adversaries learnt that were run before, or to judge a criterion; each told once."""
+    found: list[Threat] = []
+    for result in results:
+        found += result.threats if isinstance(result, Verdict) else result.threats()
+    return _covered(list(dict.fromkeys(found)), criteria)
+
+
+def _covered(found: Sequence[Threat], criteria: Iterable[Criterion]) -> list[Threat]:
+    """Threats with the criteria that bound them."""
+    listed = list(criteria)
     return [
         replace(
             threat,
@@ -125,6 +223,22 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
         )
         for threat in found
     ]
+
+
+def _observed(
+    criterion: DistributionLeakage | EntropyLeakage, release: Release
+) -> Iterator[Threat]:
+    """The observer a leakage bound is about, on every target of hers."""
+    for groups in groups_about(criterion, release):
+        yield from criterion.observer.threats(groups)
+
+
+def _acquainted(criterion: SkylinePrivacy, release: Release) -> Iterator[Threat]:
+    """Whoever knows as much as a point of a skyline says, by the values it is about."""
+    for name, groups in release.by_attribute.items():
+        if criterion.sensitive in (None, name) and len(groups) and groups.width:
+            for known, targets in criterion.known(groups).items():
+                yield from Acquaintance(groups, known, targets).threats()
 
 
 def _bounds(criterion: Criterion, threat: Threat) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
@@ -132,7 +133,8 @@ def _failed(point: Point, error: SfumatoError) -> Outcome:
 def _measured(
     point: Point, release: Release, report: Report, measures: Sequence[Utility]
 ) -> Outcome:
-    view = view_of(release)
+    # Nothing of the table is left to compare noise with, so no measure applies.
+    view = None if release.scheme == "randomised" else view_of(release)
     prosecutor = None if report.linkage is None else report.linkage.prosecutor
     beliefs = [
         threat.worst
@@ -148,7 +150,7 @@ def _measured(
             "highest": None if prosecutor is None else prosecutor.highest,
             "belief": max(beliefs, default=None),
         },
-        costs={measure.name: measure.cost(view) for measure in measures},
+        costs={m.name: nan if view is None else m.cost(view) for m in measures},
         verdict=report.status,
     )
     return Outcome(point.settings, point.anonymizer.name, point.policy, figures)

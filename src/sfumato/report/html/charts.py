@@ -1,14 +1,20 @@
-"""Charts: all of Plotly is here. A chart is HTML for a page that carries Plotly's JavaScript once.
+"""Charts: what every chart looks like, and the risk-utility map.
 
-What is told by colour is told by shape too, and every chart has its numbers as a table beside it.
+A chart is a place on the page and its description as JSON beside it; `templates/draw.js` draws all
+of them with Plotly's JavaScript, which a page carries once. Plotly's Python is not needed. What is
+told by colour is told by shape too, and every chart has its numbers as a table beside it. Text and
+lines take the page's colours, light or dark, from its style sheet.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from sfumato.report.compare_table import cost as cost_text
@@ -27,7 +33,8 @@ LOOKS = (
     ("#56B4E9", "triangle-down"),
     ("#E69F00", "pentagon"),
 )
-INK, GRID, FONT = "#1f2328", "#e6e8eb", "system-ui, -apple-system, 'Segoe UI', sans-serif"
+INK, GRID, LINE = "#1f2328", "#e6e8eb", "#8c959f"
+FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
 # Plotly would offer a button that sends the chart to a server; these pages send nothing anywhere.
 CONFIG = {
     "responsive": True,
@@ -61,18 +68,39 @@ class Axis:
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
+@cache
 def plotly_script() -> str:
     """Plotly's own JavaScript, to stand once in a page."""
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+    return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
 
-    script: str = get_plotlyjs()
-    return script
+
+def layout(height: int, *, showlegend: bool) -> dict[str, Any]:
+    """What the layouts of all charts share."""
+    return {
+        "height": height,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 13, "color": INK},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "hoverlabel": {"bgcolor": "white", "align": "left", "namelength": -1},
+        "showlegend": showlegend,
+        "colorway": [colour for colour, _ in LOOKS],
+    }
+
+
+def chart_html(spec: dict[str, Any], place: str) -> str:
+    """The place of a chart, and its description for the page's script."""
+    # Nothing in a description can end its element or begin another one.
+    told = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
+    return (
+        f'<div class="chart" id="{place}" data-chart="{place}-data" '
+        f'style="height: {spec["layout"]["height"]}px"></div>'
+        f'<script type="application/json" id="{place}-data">{told}</script>'
+    )
 
 
 def risk_utility_map(comparison: Comparison) -> str:
     """Every release by risk and cost, a shape per anonymizer, the Pareto front as a staircase."""
-    import plotly.graph_objects as go  # type: ignore[import-untyped]
-
     placed = place_outcomes(comparison)
     if not placed:
         return ""
@@ -84,28 +112,15 @@ def risk_utility_map(comparison: Comparison) -> str:
     varied = [name for name, values in comparison.sweep.items() if len(values) > 1]
     risk = RISKS[comparison.risk]
     labels = place_labels([outcome for outcome, _ in placed], spots, varied, (width, height))
-    figure = go.Figure()
-    _draw_front(figure, placed)
+    traces = [_front(placed)]
     for look, name in zip(_looks(placed), _names(placed), strict=True):
-        _draw_points(figure, placed, labels, name, look)
-    figure.update_layout(
-        height=HEIGHT,
-        margin=_MARGIN,
-        paper_bgcolor="white",
-        plot_bgcolor="white",
-        font={"family": FONT, "size": 13, "color": INK},
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        hoverlabel={"bgcolor": "white", "align": "left"},
-    )
-    figure.update_xaxes(**_axis(across, risk.words.capitalize(), risk.unit, share=True))
-    figure.update_yaxes(**_axis(up, f"Cost: {comparison.cost}", "lower is more useful"))
-    html: str = figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id="map",
-        config=CONFIG,
-    )
-    return html
+        traces += _points(placed, labels, name, look)
+    look_of_all = layout(HEIGHT, showlegend=True) | {
+        "margin": _MARGIN,
+        "xaxis": _axis(across, risk.words.capitalize(), risk.unit, share=True),
+        "yaxis": _axis(up, f"Cost: {comparison.cost}", "lower is more useful"),
+    }
+    return chart_html({"data": traces, "layout": look_of_all, "config": CONFIG}, "map")
 
 
 def place_outcomes(comparison: Comparison) -> list[tuple[Outcome, tuple[float, float]]]:
@@ -126,62 +141,65 @@ def _looks(placed: Sequence[tuple[Outcome, Any]]) -> list[tuple[str, str]]:
     return [LOOKS[place % len(LOOKS)] for place in range(len(_names(placed)))]
 
 
-def _draw_front(figure: Any, placed: Sequence[tuple[Outcome, tuple[float, float]]]) -> None:
+def _front(placed: Sequence[tuple[Outcome, tuple[float, float]]]) -> dict[str, Any]:
     front = sorted({where for outcome, where in placed if outcome.pareto})
-    figure.add_scatter(
-        x=[x for x, _ in front],
-        y=[y for _, y in front],
-        mode="lines",
-        line={"shape": "hv", "color": "#57606a", "width": 1.5, "dash": "dot"},
-        name="Pareto front",
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "x": [x for x, _ in front],
+        "y": [y for _, y in front],
+        "mode": "lines",
+        "line": {"shape": "hv", "color": LINE, "width": 1.5, "dash": "dot"},
+        "name": "Pareto front",
+        "hoverinfo": "skip",
+    }
 
 
-def _draw_points(
-    figure: Any,
+def _points(
     placed: Sequence[tuple[Outcome, tuple[float, float]]],
     labels: Sequence[tuple[str, str]],
     name: str,
     look: tuple[str, str],
-) -> None:
+) -> list[dict[str, Any]]:
     colour, shape = look
     mine = [place for place, (outcome, _) in enumerate(placed) if outcome.anonymizer == name]
-    figure.add_scatter(
-        x=[placed[place][1][0] for place in mine],
-        y=[placed[place][1][1] for place in mine],
-        mode="markers+text",
-        name=name,
-        text=[escape(labels[place][0]) for place in mine],
-        textposition=[labels[place][1] for place in mine],
-        textfont={"size": 12, "color": INK},
-        hovertext=[_hover(placed[place][0]) for place in mine],
-        hoverinfo="text",
-        marker={
+    points = {
+        "type": "scatter",
+        "x": [placed[place][1][0] for place in mine],
+        "y": [placed[place][1][1] for place in mine],
+        "mode": "markers+text",
+        "name": escape(name),
+        "text": [escape(labels[place][0]) for place in mine],
+        "textposition": [labels[place][1] for place in mine],
+        "textfont": {"size": 12, "color": INK},
+        "hovertext": [_hover(placed[place][0]) for place in mine],
+        "hoverinfo": "text",
+        "marker": {
             "color": colour,
             "size": 11,
             # Filled on the front, hollow elsewhere: seen without any colour.
             "symbol": [shape if placed[p][0].pareto else f"{shape}-open" for p in mine],
             "line": {"color": colour, "width": 2},
         },
-        cliponaxis=False,
-        legendgroup=name,
-        showlegend=False,
-    )
-    figure.add_scatter(  # the legend's own mark, filled whatever the first point is
-        x=[None],
-        y=[None],
-        mode="markers",
-        name=name,
-        legendgroup=name,
-        marker={"color": colour, "size": 11, "symbol": shape},
-    )
+        "cliponaxis": False,
+        "legendgroup": escape(name),
+        "showlegend": False,
+    }
+    in_legend = {  # the legend's own mark, filled whatever the first point is
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "name": escape(name),
+        "legendgroup": escape(name),
+        "marker": {"color": colour, "size": 11, "symbol": shape},
+    }
+    return [points, in_legend]
 
 
 def _hover(outcome: Outcome) -> str:
     found = outcome.figures
     assert found is not None
-    lines = [f"<b>{escape(outcome.label)}</b>", outcome.anonymizer]
+    lines = [f"<b>{escape(outcome.label)}</b>", escape(outcome.anonymizer)]
     if outcome.pareto:
         lines.append("on the Pareto front")
     lines += [f"{kind.words}: {percent(found.risks[name])}" for name, kind in RISKS.items()]
@@ -201,7 +219,7 @@ def _axis(axis: Axis, title: str, unit: str, *, share: bool = False) -> dict[str
         "gridcolor": GRID,
         "zeroline": False,
         "showline": True,
-        "linecolor": "#8c959f",
+        "linecolor": LINE,
         "ticks": "outside",
-        "tickcolor": "#8c959f",
+        "tickcolor": LINE,
     }

@@ -10,6 +10,7 @@ from sfumato.errors import InputError
 from sfumato.report.compare_table import FRONT, WORDS, counted, grid_of
 from sfumato.report.comparison import RISKS, Comparison
 from sfumato.report.html.charts import place_outcomes, plotly_script, risk_utility_map
+from sfumato.report.html.sections import cells
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -48,6 +49,7 @@ def fill(template: str, **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["cells"] = cells
     return environment.get_template(template).render(**content)
 
 

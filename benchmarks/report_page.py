@@ -1,0 +1,77 @@
+"""The report's page of a release with over 10,000 groups: how large, how long to make and to open.
+
+The floor is a page that carries Plotly's JavaScript and draws nothing. Needs Chromium
+(SFUMATO_CHROMIUM, or one on the path) and Playwright.
+
+    python benchmarks/report_page.py [--people N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from os import environ
+from pathlib import Path
+
+import sfumato as sf
+from sfumato.datasets.census import census, census_schema
+from sfumato.report.html.charts import plotly_script
+
+# Charts in space wait until they are seen.
+WAITING = """[...document.querySelectorAll('.chart:not([data-drawn])')].filter(place =>
+  !document.getElementById(place.dataset.chart).textContent.includes('"scatter3d"')).length"""
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync")
+ROUNDS = 5
+
+
+def opened(path: Path) -> tuple[float, float]:
+    """Seconds until text and scripts are loaded, and until flat charts are drawn; best of 5."""
+    from playwright.sync_api import sync_playwright
+
+    browser_path = environ.get("SFUMATO_CHROMIUM") or shutil.which("chromium")
+    best = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))
+        for _ in range(ROUNDS):
+            page = browser.new_page()
+            start = time.perf_counter()
+            page.goto(path.as_uri())
+            loaded = time.perf_counter() - start
+            while page.evaluate(WAITING):
+                page.wait_for_timeout(5)
+            best.append((loaded, time.perf_counter() - start))
+            page.close()
+        browser.close()
+    return min(one for one, _ in best), min(one for _, one in best)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--people", type=int, default=200_000)
+    people = asked.parse_args().people
+    policy = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.4)])
+    release = sf.anonymize(sf.read(census(people), census_schema()), policy, seed=0)
+
+    start = time.perf_counter()
+    report = sf.audit(release, policy)
+    judged = time.perf_counter() - start
+    start = time.perf_counter()
+    page = report.to_html()
+    written = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as home:
+        whole, floor = Path(home) / "report.html", Path(home) / "floor.html"
+        whole.write_text(page, encoding="utf-8")
+        floor.write_text(f"<title>x</title><script>{plotly_script()}</script>", encoding="utf-8")
+        loaded, drawn = opened(whole)
+        bare, _ = opened(floor)
+    print(f"{len(release.groups):,} groups of {people:,} people")
+    print(f"audit {judged:.2f} s, page made in {written:.2f} s, {len(page.encode()) / 1e6:.2f} MB")
+    print(f"of which Plotly {len(plotly_script().encode()) / 1e6:.2f} MB")
+    print(f"loaded {loaded:.2f} s, flat charts drawn {drawn:.2f} s; Plotly alone {bare:.2f} s")
+    print(f"ratio loaded / Plotly alone {loaded / bare:.2f}, drawn / alone {drawn / bare:.2f}")
+
+
+if __name__ == "__main__":
+    main()

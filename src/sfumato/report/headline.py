@@ -1,0 +1,56 @@
+"""The first things a reader sees: the verdict in one sentence, and the release in a few numbers."""
+
+from __future__ import annotations
+
+from sfumato.criteria.base import Verdict
+from sfumato.report.model import Report
+from sfumato.report.public import few
+from sfumato.report.text import number
+
+KEPT = "people kept"  # told as a share
+
+
+def headline(report: Report) -> str:
+    """The verdict of the policy in one sentence."""
+    verdicts = report.verdicts
+    if report.status == "holds":
+        every = (
+            "its only criterion holds"
+            if len(verdicts) == 1
+            else f"all {len(verdicts)} criteria hold"
+        )
+        return f"The policy holds: {every} for the {report.summary.people:,} people published."
+    if report.status == "violated":
+        failing = [verdict for verdict in verdicts if verdict.status == "violated"]
+        told = "; ".join(_shortfall(verdict) for verdict in failing)
+        return f"The policy is violated: {told}."
+    open_ = [verdict for verdict in verdicts if not verdict.holds]
+    told = "; ".join(
+        f"{verdict.criterion}{_about(verdict)} ({verdict.note or verdict.status.replace('_', ' ')})"
+        for verdict in open_
+    )
+    return f"The policy could not be judged in full, so it is not shown safe: {told}."
+
+
+def _shortfall(verdict: Verdict) -> str:
+    measured = "nothing measured" if verdict.measured is None else number(verdict.measured)
+    return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
+
+
+def _about(verdict: Verdict) -> str:
+    return f" of {verdict.attribute}" if verdict.attribute else ""
+
+
+def glance(report: Report) -> dict[str, int | float | str]:
+    """The release in a few numbers; usefulness as far as it was measured."""
+    summary = report.summary
+    everybody = summary.people + summary.suppressed
+    told: dict[str, int | float | str] = {
+        "people published": few(report, summary.people),
+        "groups": few(report, summary.groups),
+        "smallest group": few(report, summary.smallest),
+        "people suppressed": few(report, summary.suppressed),
+    }
+    if summary.suppressed == 0 or report.audience == "private":
+        told[KEPT] = summary.people / everybody if everybody else 0.0
+    return told | {name: cost for name, cost in report.costs.items() if cost == cost}

@@ -1,0 +1,190 @@
+"""The adversaries of the threat matrix, from weak to strong, and the matrix itself.
+
+An adversary of a new paper is one `Rung` here; its rows come from the audit's threats, by name. One
+that was not run on a release is still a row, which says how to have it measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sfumato.adversaries import leakage, linkage, random_worlds, semantic, skyline
+from sfumato.adversaries.threat import Threat
+from sfumato.report.model import Report
+from sfumato.report.public import few
+
+_TARGET = "the target's quasi-identifiers, and that the target is in the release"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One adversary: what she knows, what she is after, how to have her measured, what bounds her.
+
+    Every criterion in `criteria` bounds her; one that no release of ours can keep has none.
+    """
+
+    adversary: str
+    knows: str
+    learns: str
+    measure: str
+    criteria: tuple[str, ...] = ()
+
+
+LADDER = (
+    Rung(
+        linkage.JOURNALIST,
+        "the quasi-identifiers of everybody in the population",
+        "whose row it is",
+        "give a register of the population (audit --population), or survey weights",
+        ("k-map", "k-anonymity"),
+    ),
+    Rung(
+        linkage.NAME,
+        _TARGET,
+        "which row is the target's",
+        "audit a release that is not randomised",
+        ("k-anonymity",),
+    ),
+    Rung(
+        random_worlds.NAME,
+        _TARGET,
+        "the target's sensitive value, from the counts of the target's group",
+        "name a sensitive column",
+        ("t-closeness", "entropy-diversity", "alpha-k-anonymity"),
+    ),
+    Rung(
+        leakage.NAME,
+        "the distribution of the sensitive values, and how it differs between groups",
+        "how much more (or less) likely a value is in a group than in the table",
+        "require distribution-leakage or entropy-leakage in the policy",
+        ("distribution-leakage", "entropy-leakage"),
+    ),
+    Rung(
+        "realistic I",
+        f"{_TARGET}, and outside statistics of known shape and limited size",
+        "the sensitive value: how far the row moves a belief formed outside",
+        "require epsilon-privacy with a shape and a stubbornness",
+        ("epsilon-privacy",),
+    ),
+    Rung(
+        "realistic II",
+        f"{_TARGET}, and outside statistics of any shape and limited size",
+        "the sensitive value: how far the row moves a belief formed outside",
+        "require epsilon-privacy with a stubbornness and no shape",
+        ("epsilon-privacy",),
+    ),
+    Rung(
+        "realistic III",
+        f"{_TARGET}, and outside statistics of known shape that nothing can move",
+        "the sensitive value: how far the row moves a belief formed outside",
+        "require epsilon-privacy with a shape and stubbornness inf",
+        ("epsilon-privacy",),
+    ),
+    Rung(
+        "realistic IV",
+        f"{_TARGET}, and outside statistics of any shape that nothing can move",
+        "everything: no generalized release holds against her, only noise does",
+        "require epsilon-privacy with stubbornness inf and no shape",
+    ),
+    Rung(
+        skyline.NAME,
+        "facts about the target, about some other people, and who has the same value",
+        "the target's sensitive value, as surely as so many facts allow",
+        "require skyline-privacy, or run: sfumato skyline RELEASE",
+        ("skyline-privacy",),
+    ),
+    Rung(
+        "population learner",
+        "the target's quasi-identifiers, and what the release tells of the population",
+        "the sensitive value of anybody with given quasi-identifiers, in the release or not",
+        "audit with --original TABLE, or run: sfumato attack bayes",
+    ),
+    Rung(
+        "membership attacker",
+        "what the learner knows, and that the target is in the release",
+        "the target's sensitive value, beyond what a learner would know",
+        "audit with --original TABLE, or run: sfumato attack bayes",
+        ("relative-threat",),
+    ),
+    Rung(
+        "composition",
+        "the target's quasi-identifiers, and other releases about the same people",
+        "the sensitive values that all releases leave possible for the target",
+        "audit with --original TABLE --earlier RELEASE, or run: sfumato attack intersect",
+        ("composition",),
+    ),
+    Rung(
+        semantic.NAME,
+        "anything: any prior, any other release, everybody else's records",
+        "how much more she learns than if the target's record were not there",
+        "publish noise (the anonymizer of randomised releases): no other release bounds her",
+        ("differential-privacy",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ThreatRow:
+    """One row of the matrix. `people` is a text where a public report may not tell the number."""
+
+    adversary: str
+    knows: str
+    learns: str
+    people: int | str | None
+    worst: float | None
+    covered: tuple[str, ...]
+    status: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def matrix(report: Report) -> list[ThreatRow]:
+    """Every adversary we know, weak to strong; those unknown to the ladder come last."""
+    rows = []
+    for rung in LADDER:
+        found = [threat for threat in report.every_threat if _is(threat, rung)]
+        rows += [_measured(report, threat, rung) for threat in found] or [_open(report, rung)]
+    others = [t for t in report.every_threat if not any(_is(t, rung) for rung in LADDER)]
+    return rows + [_measured(report, threat, None) for threat in others]
+
+
+def _is(threat: Threat, rung: Rung) -> bool:
+    """Whether a threat is this adversary's, or that of one who expects something else."""
+    name, kind = threat.adversary, rung.adversary
+    return name == kind or name.startswith((f"{kind} ", f"{kind},"))
+
+
+def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
+    learns = threat.learns
+    if report.audience == "public" and any(sign.isdigit() for sign in learns):
+        # The adversary's own words hold counts.
+        learns = rung.learns if rung is not None else "told to the owner of the data only"
+    people = None if threat.people is None else few(report, threat.people)
+    return ThreatRow(
+        threat.adversary,
+        threat.knows,
+        learns,
+        people,
+        threat.worst,
+        threat.covered,
+        threat.status,
+    )
+
+
+def _open(report: Report, rung: Rung) -> ThreatRow:
+    criteria = report.evidence.criteria if report.evidence is not None else ()
+    covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == rung.adversary))
+    why = f"not measured on this release; to have it measured, {rung.measure}"
+    return ThreatRow(rung.adversary, rung.knows, why, None, None, covered, "not_measured")
+
+
+def uncovered(report: Report) -> dict[str, Rung]:
+    """The adversaries that were measured and are bounded by nothing, though they could be."""
+    free = {
+        row.adversary
+        for row in matrix(report)
+        if row.status == "measured" and not row.covered and row.worst
+    }
+    return {rung.adversary: rung for rung in LADDER if rung.adversary in free and rung.criteria}

@@ -1,0 +1,172 @@
+"""The lattice: which combinations of hierarchy levels satisfy the policy, which one was chosen.
+
+Private: it tells what other releases of the table would have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from sfumato.report.exhibit import Section
+from sfumato.report.figure import Figure, Series
+from sfumato.report.model import Report
+from sfumato.report.sheet import Sheet
+
+if TYPE_CHECKING:  # at run time whoever has searched has loaded it; a mere audit need not
+    from sfumato.anonymizers.lattice_search import Found
+    from sfumato.anonymizers.nodes import Node
+
+Levels = tuple[int, ...]
+MOST_NODES = 300  # a larger picture could not be read
+_EDGES = 150  # up to so many nodes the steps between them are drawn
+_LISTED = 20
+
+SAFE, INFERRED_SAFE, INFERRED_BAD, OPEN = (
+    "satisfies the policy",
+    "inferred to satisfy it",
+    "inferred to fail",
+    "not judged",
+)
+
+
+def section(report: Report) -> Section | None:
+    """A picture of the lattice and its minimal nodes; nothing for releases found otherwise."""
+    evidence = report.evidence
+    if evidence is None or evidence.release.origin is None or report.audience == "public":
+        return None
+    search = evidence.release.origin.search or {}
+    found: Found | None = search.get("found")
+    if search.get("anonymizer") != "lattice" or found is None:
+        return None
+    chosen = tuple(search["levels"][name] for name in found.columns)
+    size = prod(found.heights)
+    words = (
+        f"Each node is one level of every column's hierarchy, 0 the value itself: "
+        f"{', '.join(found.columns)}. {len(found.nodes):,} of {size:,} nodes were judged; the "
+        "others follow from what is inherited"
+        if found.exact
+        else f"The lattice has {size:,} nodes, too many to search; {len(found.nodes):,} were judged"
+    )
+    figures = (_picture(found, chosen),) if size <= MOST_NODES else ()
+    return Section(
+        "How the release was chosen",
+        f"{words}.",
+        (_minimal(found, chosen),),
+        figures,
+        private=True,
+    )
+
+
+def _minimal(found: Found, chosen: Levels) -> Sheet:
+    """The nodes no finer one of which is safe; the chosen one first."""
+    judged = {node.levels: node for node in found.nodes}
+    others = [levels for levels in found.minimal if levels != chosen]
+    rows = []
+    for levels in (chosen, *others[: _LISTED - 1]):
+        node = judged[levels]
+        what = "chosen" if levels == chosen else "minimal"
+        rows.append((what, *levels, node.groups, node.suppressed, node.cost))
+    more = len(others) - (_LISTED - 1)
+    return Sheet(
+        ("node", *found.columns, "groups", "suppressed", "cost"),
+        tuple(rows),
+        "The chosen node, and the others that are safe while nothing finer is",
+        (f"{more:,} further minimal nodes are not listed.",) if more > 0 else (),
+    )
+
+
+def _picture(found: Found, chosen: Levels) -> Figure:
+    """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
+    words = dict(_told(found))
+    rows: dict[int, list[Levels]] = {}
+    for levels in words:
+        rows.setdefault(sum(levels), []).append(levels)
+    spot = {
+        levels: (at - (len(row) - 1) / 2, height)
+        for height, row in rows.items()
+        for at, levels in enumerate(sorted(row, reverse=True))
+    }
+    kinds: dict[str, list[Levels]] = {}
+    for levels, what in words.items():
+        if levels != chosen:
+            kinds.setdefault(what, []).append(levels)
+    costs = {node.levels: node for node in found.nodes}
+    series = [
+        Series(
+            what,
+            [spot[levels][0] for levels in some],
+            [spot[levels][1] for levels in some],
+            text=[_named(found, levels, costs.get(levels), what) for levels in some],
+        )
+        for what, some in sorted(kinds.items(), key=lambda kind: _rank(kind[0]))
+    ]
+    x, y = spot[chosen]
+    name = _named(found, chosen, costs[chosen], "chosen")
+    series.append(Series("chosen", [x], [y], text=[name], mark="star"))
+    counted = ", ".join(f"{what}: {len(some):,}" for what, some in kinds.items())
+    return Figure(
+        "The lattice",
+        "points",
+        "nodes with the same sum of levels side by side",
+        "sum of levels (0: as it is)",
+        tuple(series),
+        alt=f"Of {len(words):,} nodes one is chosen: {_levels(found, chosen)}. The others: "
+        f"{counted}.",
+        behind=(_steps(spot),) if len(words) <= _EDGES else (),
+        bare="x",
+    )
+
+
+def _rank(what: str) -> tuple[int, str]:
+    order = (SAFE, INFERRED_SAFE, "", INFERRED_BAD, OPEN)
+    return (order.index(what) if what in order else 2, what)
+
+
+def _told(found: Found) -> Iterator[tuple[Levels, str]]:
+    """Every node and what is known of it."""
+    judged = {node.levels: node for node in found.nodes}
+    doomed = [node.levels for node in found.nodes if node.outcome == "fails below too"]
+    safe = [node.levels for node in found.nodes if node.safe_above]
+    for levels in product(*(range(height) for height in found.heights)):
+        node = judged.get(levels)
+        if node is not None:
+            yield levels, SAFE if node.satisfied else f"fails {node.why}"
+        elif any(_finer(levels, other) for other in doomed):
+            yield levels, INFERRED_BAD
+        elif any(_finer(other, levels) for other in safe):
+            yield levels, INFERRED_SAFE
+        else:
+            yield levels, OPEN
+
+
+def _finer(one: Levels, other: Levels) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
+    """A line from every node to each that is one step coarser."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for levels, (left, low) in spot.items():
+        for column in range(len(levels)):
+            coarser = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
+            if coarser in spot:
+                x += [left, spot[coarser][0], None]
+                y += [low, spot[coarser][1], None]
+    return Series("one step coarser", x, y)
+
+
+def _levels(found: Found, levels: Levels) -> str:
+    return ", ".join(f"{name} {level}" for name, level in zip(found.columns, levels, strict=True))
+
+
+def _named(found: Found, levels: Levels, node: Node | None, what: str) -> str:
+    if node is None or not node.satisfied:
+        return f"{_levels(found, levels)}: {what}"
+    return (
+        f"{_levels(found, levels)}: {what}, cost {node.cost:.4g}, {node.groups:,} groups, "
+        f"{node.suppressed:,} people suppressed"
+    )

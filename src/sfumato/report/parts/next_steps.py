@@ -1,0 +1,170 @@
+"""What to do next: suggestions that were worked out on this release. Private."""
+
+from __future__ import annotations
+
+from sfumato.report.advice import Advice, Coarsening, Suppressing
+from sfumato.report.exhibit import Section
+from sfumato.report.ladder import uncovered
+from sfumato.report.model import Report
+from sfumato.report.sheet import Sheet
+from sfumato.report.text import number
+
+
+def section(report: Report) -> Section | None:
+    """Words first, then the tables they were taken from."""
+    evidence = report.evidence
+    if evidence is None or evidence.advise is None or report.audience == "public":
+        return None
+    advice = evidence.advise()
+    sheets = []
+    if advice.coarsen:
+        sheets.append(_coarsenings("One column coarser: what is left to mend", advice.coarsen))
+    if len(advice.steps) > 1:
+        sheets.append(_coarsenings("Step by step, always the column that buys most", advice.steps))
+    if advice.suppress is not None and advice.suppress.largest:
+        sheets.append(_groups(advice.suppress))
+    if advice.bounds:
+        sheets.append(_bounds(advice))
+    return Section(
+        "What to do next",
+        "\n\n".join([*suggestions(advice, report), *_free(report)]),
+        tuple(sheets),
+        private=True,
+    )
+
+
+def suggestions(advice: Advice, report: Report) -> list[str]:
+    """The advice in sentences, the most useful first."""
+    told = []
+    if report.holds:
+        told.append("Nothing must be changed for the policy's sake.")
+    elif advice.now.people:
+        told.append(
+            f"{_many(advice.now.groups, 'group')} with {_many(advice.now.people, 'person')} "
+            f"violate {_listed(advice.now.failing)}."
+        )
+    if advice.coarsen:
+        told.append(_first(advice))
+    if len(advice.steps) > 1:
+        told.append(_way(advice.steps))
+    if advice.suppress is not None:
+        told.append(_suppress(advice.suppress))
+    # k = 1 or l = 1 would be no promise at all.
+    loose = [one for one in advice.bounds if not one.holds_now and one.tightest != 1]
+    if loose:
+        words = [
+            f"{one.criterion} with {one.parameter} = {number(one.tightest)} (asked: "
+            f"{number(one.asked)})"
+            for one in loose
+        ]
+        told.append(f"Or promise less: {_listed(words)} would hold as it stands.")
+    elif report.holds:
+        room = [one for one in advice.bounds if one.tightest != one.asked]
+        words = [f"{one.criterion} with {one.parameter} = {number(one.tightest)}" for one in room]
+        if words:
+            told.append(f"More could be promised without any change: {_listed(words)}.")
+    return [*told, *(f"{why[:1].upper()}{why[1:]}." for why in advice.silent)]
+
+
+def _free(report: Report) -> list[str]:
+    """Whom the policy says nothing about, and what would bound them."""
+    free = uncovered(report)
+    if not free:
+        return []
+    criteria = dict.fromkeys(name for rung in free.values() for name in rung.criteria)
+    return [
+        f"The policy sets no bound for {_listed(list(free))}; criteria that would: "
+        f"{', '.join(criteria)}."
+    ]
+
+
+def _first(advice: Advice) -> str:
+    best = advice.coarsen[0]
+    if best.left.holds:
+        return f"{_column(best)}: then the policy holds."
+    if best.left.people >= advice.now.people:
+        return "No single column, one step coarser, leaves fewer people to mend."
+    return (
+        f"{_column(best)} first: of the {_many(advice.now.people, 'person')} in groups "
+        f"that violate something, {best.left.people:,} would be left."
+    )
+
+
+def _way(steps: tuple[Coarsening, ...]) -> str:
+    last = steps[-1]
+    columns: dict[str, int] = {}
+    for step in steps:
+        columns[step.column] = columns.get(step.column, 0) + 1
+    told = _listed([f"{name} by {_many(count, 'step')}" for name, count in columns.items()])
+    end = "the policy holds" if last.left.holds else f"{last.left.people:,} people are left to mend"
+    return (
+        f"Going on with the column that buys most, {told}, in {len(steps)} steps: then {end}, with "
+        f"{last.groups:,} groups. An anonymizer will find a finer release."
+    )
+
+
+def _column(one: Coarsening) -> str:
+    if one.how == "not published":
+        return f"Leave {one.column} out"
+    return f"Coarsen {one.column} by one step (to labels such as {one.label})"
+
+
+def _suppress(found: Suppressing) -> str:
+    share = found.people / found.everybody if found.everybody else 0.0
+    told = (
+        f"Or do not publish the {_many(found.groups, 'group')} that violate something: that costs "
+        f"{_many(found.people, 'person')}, {share:.1%} of all"
+    )
+    if found.allowed is not None:
+        within = found.people <= found.allowed
+        told += f" ({'within' if within else 'more than'} the {found.allowed:,} the policy allows)"
+    if not found.left.holds:
+        return f"{told}; the rest would still violate {_listed(found.left.failing)}."
+    return f"{told}; the rest holds."
+
+
+def _coarsenings(title: str, found: tuple[Coarsening, ...]) -> Sheet:
+    rows = tuple(
+        (
+            one.column,
+            one.how,
+            one.label,
+            one.groups,
+            one.left.groups,
+            one.left.people,
+            ", ".join(one.left.failing) or "nothing",
+        )
+        for one in found
+    )
+    columns = ("column", "change", "label such as", "groups", "bad groups", "people in them")
+    return Sheet((*columns, "still violated"), rows, title)
+
+
+def _groups(found: Suppressing) -> Sheet:
+    more = found.groups - len(found.largest)
+    return Sheet(
+        ("group", "people"),
+        found.largest,
+        "Groups that violate something, the largest first",
+        (f"{more:,} further groups are not listed.",) if more else (),
+    )
+
+
+def _bounds(advice: Advice) -> Sheet:
+    rows = tuple(
+        (one.criterion, one.parameter, one.asked, one.tightest, one.holds_now)
+        for one in advice.bounds
+    )
+    columns = ("criterion", "parameter", "asked", "tightest that holds", "holds as asked")
+    return Sheet(columns, rows, "How tight each bound could be on this release")
+
+
+def _many(count: int, what: str) -> str:
+    several = {"person": "people", "group": "groups", "step": "steps"}
+    return f"{count:,} {what if count == 1 else several[what]}"
+
+
+def _listed(words: tuple[str, ...] | list[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"

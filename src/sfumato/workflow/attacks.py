@@ -1,0 +1,37 @@
+"""Attacks that an audit does not run by itself: they take the original table, and their time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.errors import InputError
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+
+
+def attacks_on(
+    release: Release, original: Table, earlier: Sequence[Release] = (), *, seed: int = 0
+) -> tuple[Any, ...]:
+    """Learner against attacker, and what earlier releases add; for every sensitive attribute.
+
+    `original` is the table the release was made of: it has the people who are attacked.
+    """
+    from sfumato.adversaries.bayes.relative import relative_threat
+
+    names = [name for name in release.by_attribute if name]
+    if not names:
+        raise InputError("the release has no sensitive column, so nothing could be learnt from it")
+    found: list[Any] = [
+        relative_threat(release, original, sensitive=name, seed=seed) for name in names
+    ]
+    if earlier:
+        from sfumato.adversaries.composition import intersection_attack
+
+        found += [
+            intersection_attack(
+                [release, *earlier], original, truth=name, sensitive=name, seed=seed
+            )
+            for name in names
+        ]
+    return tuple(found)

@@ -1,0 +1,62 @@
+"""Adversaries a policy does not name, run all the same: what a steward should have seen.
+
+They stand in for the real ones, whom nobody knows: outside statistics shaped as this table is and
+as many records as it has, one fact of each kind about the target and others. A policy that names
+one replaces its stand-in. Only what is cheap runs here; samplers and attacks that need more than
+the release run on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from math import inf
+
+from sfumato.adversaries import leakage, skyline
+from sfumato.adversaries.acquaintance import Acquaintance
+from sfumato.adversaries.beliefs import Beliefs
+from sfumato.adversaries.leakage import Observer
+from sfumato.adversaries.realistic import TABLE, RealisticAdversary
+from sfumato.adversaries.threat import Threat
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+
+MOST_COUNTS = 500_000  # stored counts; beyond, an audit would take noticeably longer
+MOST_VALUES = 100
+ONE_EACH = (1, 1, 1)  # a fact about the target, another person's value, a relative
+
+
+def usual_threats(release: Release, named: Container[str]) -> list[Threat]:
+    """The threats of stand-ins for the adversaries that were not named."""
+    if release.scheme == "randomised":
+        return []
+    found: list[Threat] = []
+    for groups in release.by_attribute.values():
+        if not groups.width or not 0 < len(groups.data) <= MOST_COUNTS:
+            continue
+        if leakage.NAME not in named:
+            found += Observer().threats(groups)
+        for her in _realistic(groups):
+            if her.name not in named:
+                found += Beliefs(her, groups).threats()
+    return found
+
+
+def late_threats(release: Release, named: Container[str]) -> list[Threat]:
+    """Those whose code is slow to load: for a report that is written, not for an exit code."""
+    if release.scheme == "randomised" or skyline.NAME in named:
+        return []
+    return [
+        threat
+        for groups in release.by_attribute.values()
+        if 0 < len(groups.data) <= MOST_COUNTS and groups.width <= MOST_VALUES
+        for threat in Acquaintance(groups, ONE_EACH, range(groups.width)).threats()
+    ]
+
+
+def _realistic(groups: Groups) -> Iterator[RealisticAdversary]:
+    """One of each class, with as many outside records as the table has people."""
+    records = float(max(groups.reference.sum(), groups.width, 1))
+    yield RealisticAdversary(TABLE, records, at_most=False)
+    yield RealisticAdversary(None, records)
+    yield RealisticAdversary(TABLE, inf)
+    yield RealisticAdversary(None, inf)

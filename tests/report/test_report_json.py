@@ -1,0 +1,125 @@
+"""The JSON of a report: valid by its schema, and nothing on the page that it does not have."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+
+from sfumato.report.figure import Figure, Series
+from sfumato.report.html.draw import _places
+from sfumato.report.html.sections import numbers_of
+from sfumato.report.json import SCHEMA, SCHEMA_VERSION
+from sfumato.report.model import Report
+from sfumato.report.sheet import Sheet, shown
+from tests.report.pages import Page
+
+
+@pytest.fixture(scope="module")
+def checker() -> jsonschema.Draft202012Validator:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["schema_version"] == {"const": SCHEMA_VERSION}
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_every_report_is_valid_by_the_schema(variant: Report, checker) -> None:
+    told = json.loads(variant.to_json())
+    checker.validate(told)
+    assert told["holds"] is variant.holds
+    assert told["audience"] == variant.audience
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda told: told.pop("threats"),
+        lambda told: told.update(schema_version=2),
+        lambda told: told["verdicts"][0].update(status="fine"),
+        lambda told: told["verdicts"][0].update(measured="many"),
+        lambda told: told["release"].update(smallest="few"),
+        lambda told: told["sections"][0]["tables"][0].pop("rows"),
+        lambda told: told["sections"][0].update(charts=[{"title": "no series"}]),
+    ],
+)
+def test_the_schema_refuses_what_is_no_report(checker, spoil) -> None:
+    from tests.report.conftest import made
+
+    told = json.loads(made("mondrian").to_json())
+    spoil(told)
+    assert list(checker.iter_errors(told))
+
+
+def strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for one in value.items() for part in one for text in strings(part)]
+    return [text for one in value for text in strings(one)] if isinstance(value, list) else []
+
+
+def figure_of(chart: dict[str, Any]) -> Figure:
+    axes = {"x": "", "y": "", "z": ""} | chart["axes"]
+    series = tuple(
+        Series(one["name"], one["x"], one["y"], one.get("z"), one.get("text"))
+        for one in chart["series"]
+    )
+    return Figure(chart["title"], chart["kind"], axes["x"], axes["y"], series, axes["z"], alt="-")
+
+
+def test_every_number_on_the_page_is_in_the_json(variant: Report) -> None:
+    told, page = json.loads(variant.to_json()), Page(variant.to_html())
+    expected, drawn = [], []
+    for section in told["sections"]:
+        expected += [
+            Sheet(tuple(t["columns"]), tuple(map(tuple, t["rows"]))) for t in section["tables"]
+        ]
+        for chart in section["charts"]:
+            drawn.append(chart)
+            numbers = numbers_of(figure_of(chart))
+            expected += [numbers] if numbers is not None else []
+    assert page.tables == [[list(s.columns), *map(list, s.texts())] for s in expected]
+
+    known = {
+        value
+        for chart in drawn
+        for one in [*chart["series"], *chart.get("behind", [])]
+        for axis in ("x", "y", "z")
+        for value in _places(one.get(axis))
+    }
+    for chart in page.charts:
+        for trace in chart["data"]:
+            assert set(trace["x"]) | set(trace["y"]) | set(trace.get("z", ())) <= known | {None}
+
+    said = " ".join(" ".join(strings(told)).split())
+    glance = {shown(value) for value in told["glance"].values()}
+    glance |= {
+        f"{value:.1%}" for value in told["glance"].values() if isinstance(value, float | int)
+    }
+    for text in page.texts:
+        if re.search(r"\d", text):
+            plain = " ".join(text.split())
+            assert plain in said or plain in glance, plain
+
+
+def test_the_walk_would_notice_a_number_that_is_not_told() -> None:
+    from tests.report.conftest import made
+
+    report = made("mondrian")
+    page = report.to_html().replace("Every criterion of the policy", "All 4711 criteria")
+    assert any("4711" in text for text in Page(page).texts)
+    assert "4711" not in report.to_json()
+
+
+def test_the_page_and_markdown_say_the_same(variant: Report) -> None:
+    told, page, text = json.loads(variant.to_json()), variant.to_html(), variant.to_markdown()
+    assert told["headline"] in " ".join(Page(page).texts)
+    unescaped = re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", text)
+    assert told["headline"] in unescaped
+    for verdict in told["verdicts"]:
+        assert verdict["required"] in unescaped
+    for row in told["threats"]:
+        assert row["adversary"] in unescaped

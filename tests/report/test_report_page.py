@@ -1,0 +1,187 @@
+"""The page without a browser: whole in itself, marked private, escaped, small."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.criteria import CRITERIA
+from sfumato.errors import InputError
+from sfumato.report.figure import Figure, Series
+from sfumato.report.html.draw import spec
+from sfumato.report.ladder import LADDER, matrix
+from sfumato.report.model import Report
+from sfumato.report.parts import PARTS
+from sfumato.report.parts.attacks import EXHIBITS
+from sfumato.report.parts.sizes import bins
+from tests.report.conftest import made
+from tests.report.pages import Page
+
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def test_the_page_leads_nowhere_and_fetches_nothing(variant: Report) -> None:
+    page = Page(variant.to_html())
+    assert all(link.startswith("#section-") for link in page.links)
+    assert "default-src 'none'" in page.policy
+    assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
+
+
+def test_only_the_private_page_is_marked_private(variant: Report) -> None:
+    text = " ".join(Page(variant.to_html()).texts)
+    assert ("do not hand it out" in text) is (variant.audience == "private")
+    assert ("do not hand it out" in variant.to_markdown()) is (variant.audience == "private")
+
+
+def test_every_chart_has_its_text(variant: Report) -> None:
+    page = Page(variant.to_html())
+    figures = [figure for section in variant.sections for figure in section.figures]
+    assert len(page.charts) == len(page.labels) <= len(figures)
+    for label in page.labels:
+        assert len(label) > 20
+
+
+def test_labels_are_text_wherever_they_come_from() -> None:
+    values = [NASTY, "plain", "a", "b"]
+    rows = pa.table({NASTY: values * 2, "s": [NASTY] * 4 + values})
+    report = sf.audit(sf.read(rows, sf.Schema(quasi=[NASTY], sensitive="s")), [sf.KAnonymity(3)])
+    clean = made("several")
+    for told in (report, report.public()):
+        found, without = Page(told.to_html()), Page(clean.to_html())
+        assert "alert(1)" in " ".join(found.texts)
+        assert "<script>alert" not in told.to_html()
+        assert found.tags.count("img") == 0
+        scripts = found.tags.count("script") - len(found.charts)
+        assert scripts == without.tags.count("script") - len(without.charts)
+        assert "<script>" not in told.to_markdown().replace("\\<", "")
+
+
+def test_markdown_tables_keep_their_shape_whatever_is_in_them() -> None:
+    rows = pa.table({"a|b": ["x|y\nz", "`*_", "x|y\nz", "`*_"], "s": list("uvuv")})
+    report = sf.audit(sf.read(rows, sf.Schema(quasi=["a|b"], sensitive="s")), [sf.KAnonymity(3)])
+    for line in report.to_markdown().splitlines():
+        if line.startswith("|"):
+            cells = len(re.findall(r"(?<!\\)\|", line)) - 1
+            assert cells in (5, 6, 7)
+
+
+def test_the_ladder_knows_every_adversary_a_criterion_bounds() -> None:
+    names = [rung.adversary for rung in LADDER]
+    assert len(set(names)) == len(names)
+    for criterion in CRITERIA.values():
+        adversary = getattr(criterion, "adversary", None)
+        if isinstance(adversary, str):
+            assert adversary in names, criterion.name
+    for shape in ("uniform", None):
+        for stubbornness in (100, np.inf):
+            assert sf.RealisticAdversary(shape, stubbornness).name in names
+    for rung in LADDER:
+        assert set(rung.criteria) <= set(CRITERIA)
+
+
+def test_every_known_adversary_is_a_row_from_weak_to_strong(variant: Report) -> None:
+    rows = matrix(variant)
+    order = [rung.adversary for rung in LADDER]
+    places = [order.index(row.adversary) for row in rows if row.adversary in order]
+    assert places == sorted(places)
+    assert set(order) <= {row.adversary for row in rows}
+    for row in rows:
+        if row.status == "measured":
+            assert row.worst is not None
+        else:
+            assert row.worst is None
+            assert row.learns
+
+
+def test_a_threat_is_covered_by_the_criteria_of_the_policy() -> None:
+    by_name = {row.adversary: row for row in matrix(made("realistic"))}
+    assert by_name["realistic I"].covered == ("epsilon-privacy",)
+    assert by_name["realistic III"].covered == ()
+    assert by_name["realistic III"].status == "measured"  # run though nobody asked
+    assert by_name["membership attacker"].status == "not_measured"
+    assert "sfumato attack bayes" in by_name["membership attacker"].learns
+
+
+def test_what_was_attacked_is_told_with_its_charts() -> None:
+    report = made("attacked")
+    titles = [section.title for section in report.sections]
+    assert "Learner against attacker" in titles
+    assert "Other releases about the same people" in titles
+    by_name = {row.adversary: row for row in matrix(report)}
+    for name in ("population learner", "membership attacker", "composition"):
+        assert by_name[name].status == "measured"
+        assert by_name[name].people is not None
+    public = [section.title for section in report.public().sections]
+    assert "Learner against attacker" not in public
+    assert "Other releases about the same people" not in public
+    with pytest.raises(InputError, match="str is not the result of an attack"):
+        sf.audit(report.evidence.release, [sf.KAnonymity(2)], attacks=["none"])
+
+
+def test_every_result_of_an_attack_has_an_exhibit() -> None:
+    from sfumato.adversaries.bayes.result import ATTACKER, LEARNER
+    from sfumato.adversaries.composition import NAME
+
+    assert {LEARNER, ATTACKER, NAME} <= {rung.adversary for rung in LADDER}
+    assert {type(one).__name__ for one in made("attacked").evidence.attacks} == set(EXHIBITS)
+
+
+def test_sizes_are_gathered_and_none_is_lost(variant: Report) -> None:
+    assert variant.evidence is not None
+    sections = {section.title: section for section in variant.sections}
+    if "Group sizes" not in sections:
+        return
+    sizes = variant.evidence.release.groups.sizes
+    rows = sections["Group sizes"].sheets[0].rows
+    assert len(rows) <= 30
+    if variant.audience == "private":
+        assert sum(row[1] for row in rows) == len(sizes)
+        assert sum(row[2] for row in rows) == sizes.sum()
+
+
+def test_a_bin_never_mixes_sizes_below_k_with_others() -> None:
+    sizes = np.arange(1, 5000)
+    for k in (1, 3, 7, 10, 33, 4000):
+        starts, labels = bins(sizes, k)
+        assert k in starts
+        assert starts[0] == 1
+        assert len(labels) == len(starts) <= 20
+    assert bins(np.array([3, 3, 9]), 5)[1] == ["3", "9"]
+
+
+def test_ten_thousand_groups_make_a_small_page() -> None:
+    many = 12_000
+    rows = pa.table(
+        {"q": np.repeat(np.arange(many), 2), "s": np.tile(["a", "b", "c", "d"], many // 2)}
+    )
+    report = sf.audit(sf.read(rows, sf.Schema(quasi=["q"], sensitive="s")), [sf.KAnonymity(3)])
+    page = report.to_html()
+    assert report.summary.groups == many
+    assert len(page.encode()) < 6e6
+    assert len(report.to_json()) < 1e6
+
+
+@pytest.mark.parametrize("value", [1, 15, 16, 24_000, 10**9])
+def test_an_axis_has_few_marks_however_large_its_only_value(value: int) -> None:
+    figure = Figure("t", "bars", "x", "y", (Series("s", ["a"], [value]),), alt="one bar")
+    axis = spec(figure)["layout"]["yaxis"]
+    assert ("dtick" in axis) is (value <= 15)
+
+
+def test_every_part_says_something_somewhere() -> None:
+    said = {part.__module__: 0 for part in PARTS}
+    for name in ("raw", "lattice", "realistic"):
+        for part in PARTS:
+            said[part.__module__] += part(made(name)) is not None
+    assert all(said.values()), said
+
+
+@pytest.mark.parametrize("name", ["raw", "lattice"])
+def test_the_same_report_gives_the_same_page(name: str) -> None:
+    from tests.report.zoo import ZOO
+
+    assert ZOO[name]().to_html() == made(name).to_html()

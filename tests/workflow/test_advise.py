@@ -1,0 +1,241 @@
+"""Suggestions: each was tried on the release, so each can be checked by making that release."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.criteria.judge import judge
+from sfumato.release.release import as_it_stands
+from sfumato.report.advice import Advice
+from sfumato.workflow.advise import advise, tightest, trouble
+from sfumato.workflow.coarsen import coarsened, merged, next_step
+
+HIERARCHIES = {"age": sf.intervals([5, 10, 20]), "zip": sf.mask(), "job": sf.suppression()}
+ROWS = st.lists(
+    st.tuples(
+        st.integers(20, 45),
+        st.sampled_from(["1001", "1002", "1101", "2001"]),
+        st.sampled_from(["cook", "nurse"]),
+        st.sampled_from(["flu", "cold", "gout"]),
+    ),
+    min_size=2,
+    max_size=40,
+)
+CRITERIA = [sf.KAnonymity(3), sf.DistinctDiversity(2), sf.TCloseness(0.6)]
+
+
+def table(rows) -> sf.Table:
+    columns = zip(*rows, strict=True)
+    named = dict(zip(("age", "zip", "job", "disease"), map(list, columns), strict=True))
+    schema = sf.Schema(quasi=["age", "zip", "job"], sensitive="disease", hierarchies=HIERARCHIES)
+    return sf.read(pa.table(named), schema)
+
+
+def advice_on(release, criteria=CRITERIA, policy=None) -> Advice:
+    return advise(release, criteria, [judge(one, release) for one in criteria], policy)
+
+
+def violations(release, criteria=CRITERIA) -> tuple[int, int]:
+    """Groups and people that violate something, group by group."""
+    bad = [
+        group
+        for group in range(len(release.groups))
+        if not all(c.verdict(release.groups.take(np.array([group]))).holds for c in criteria)
+    ]
+    return len(bad), int(release.groups.sizes[bad].sum())
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_a_coarser_column_buys_what_the_release_of_that_node_shows(rows) -> None:
+    people = table(rows)
+    found = advice_on(as_it_stands(people))
+    for one in found.coarsen:
+        levels = people.levels[one.column]
+        # The first level that puts any two shown values together.
+        level = next(
+            at
+            for at in range(1, levels.height)
+            if len(set(levels[at].codes.tolist())) < len(levels.domain)
+        )
+        made = sf.generalize(people, {one.column: level})
+        assert one.groups == len(made.groups)
+        assert (one.left.groups, one.left.people) == violations(made)
+        assert one.left.holds is all(judge(c, made).holds for c in CRITERIA)
+        assert one.label in levels[level].labels
+    people_left = [(not c.left.holds, c.left.people) for c in found.coarsen]
+    assert people_left == sorted(people_left)
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_what_is_wrong_now_is_counted_group_by_group(rows) -> None:
+    release = as_it_stands(table(rows))
+    now, bad = trouble(release, CRITERIA)
+    assert (now.groups, now.people) == violations(release)
+    assert set(now.failing) == {c.name for c in CRITERIA if not judge(c, release).holds}
+    assert bad.sum() == now.groups
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_steps_lead_to_a_release_that_holds_or_to_the_coarsest(rows) -> None:
+    found = advice_on(as_it_stands(table(rows)))
+    if not found.steps:
+        return
+    assert found.steps[0] == found.coarsen[0]
+    assert all(not step.left.holds for step in found.steps[:-1])
+    last = found.steps[-1]
+    assert last.left.holds or last.groups == 1
+    sizes = [step.groups for step in found.steps]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_leaving_groups_out_costs_what_is_said_and_the_rest_holds(rows) -> None:
+    release = as_it_stands(table(rows))
+    found = advice_on(release)
+    if found.suppress is None:
+        assert found.now.holds or found.now.groups == len(release.groups)
+        return
+    assert (found.suppress.groups, found.suppress.people) == violations(release)
+    assert found.suppress.left.holds  # each is judged alone, against the whole table
+    assert found.suppress.everybody == len(rows)
+    listed = [people for _, people in found.suppress.largest]
+    assert listed == sorted(listed, reverse=True)
+    assert len(listed) == min(10, found.suppress.groups)
+
+
+@settings(max_examples=25)
+@given(ROWS, st.integers(2, 6), st.sampled_from([0.1, 0.25, 0.5]))
+def test_the_tightest_bound_holds_and_a_tighter_one_does_not(rows, k, t) -> None:
+    release = as_it_stands(table(rows))
+    for criterion, step in (
+        (sf.KAnonymity(k), 1),
+        (sf.DistinctDiversity(k), 1),
+        (sf.TCloseness(t), -1e-3),
+        (sf.BetaLikeness(t), -1e-3),
+        (sf.EntropyDiversity(1.5), 1e-2),
+    ):
+        verdict = judge(criterion, release)
+        found = tightest(criterion, verdict, release)
+        if found is None:
+            assert verdict.measured is None or not math.isfinite(verdict.measured)
+            continue
+        assert found.asked == getattr(criterion, found.parameter)
+        assert found.holds_now is verdict.holds
+        assert judge(replace(criterion, **{found.parameter: found.tightest}), release).holds
+        tighter = found.tightest + step * max(1.0, found.tightest if abs(step) < 1 else 1)
+        if tighter > 0:
+            value = int(tighter) if isinstance(step, int) else tighter
+            assert not judge(replace(criterion, **{found.parameter: value}), release).holds
+
+
+def test_the_policy_says_how_many_may_be_left_out() -> None:
+    rows = [(20, "1001", "cook", "flu")] * 6 + [(20, "1001", "cook", "cold")] * 3
+    release = as_it_stands(table([*rows, (40, "2001", "nurse", "flu")]))
+    policy = sf.Policy([sf.KAnonymity(2)], suppression=0.1)
+    found = advice_on(release, list(policy.require), policy)
+    assert found.suppress.people == found.suppress.allowed == 1
+    assert found.suppress.largest == (("age 40, zip 2001, job nurse", 1),)
+    assert advice_on(release, list(policy.require)).suppress.allowed is None
+
+
+def test_nothing_is_suggested_where_all_holds_but_how_tight_it_is() -> None:
+    release = as_it_stands(table([(20, "1001", "cook", s) for s in ("flu", "cold", "gout")]))
+    found = advice_on(release)
+    assert found.now.holds
+    assert not found.coarsen
+    assert found.suppress is None
+    by_name = {bound.criterion: bound.tightest for bound in found.bounds}
+    assert by_name == {"k-anonymity": 3, "distinct-diversity": 3, "t-closeness": 0}
+
+
+def test_a_release_of_another_tool_is_coarsened_along_its_own_labels(tmp_path) -> None:
+    rows = ["age,zip,disease"]
+    labels = ("[20, 25),1001", "[25, 30),1002", "[30, 35),1101", "[35, 40),1102")
+    rows += [
+        f'"{label.split(",")[0]},{label.split(",")[1]}",{label.split(",")[2]},flu'
+        for label in labels
+    ]
+    (tmp_path / "release.csv").write_text("\n".join(rows) + "\n")
+    schema = sf.Schema(
+        quasi=["age", "zip"],
+        sensitive="disease",
+        hierarchies={"age": sf.intervals([5, 10, 20]), "zip": sf.mask()},
+    )
+    release = sf.read_release(tmp_path / "release.csv", schema)
+    age, zip_code = next_step(release, "age"), next_step(release, "zip")
+    assert {one.text for one in age.regions} == {"[20, 30)", "[30, 40)"}
+    assert {one.text for one in zip_code.regions} == {"100*", "110*"}
+    wider = coarsened(coarsened(release, "age", age), "zip", zip_code)
+    assert wider.groups.sizes.tolist() == [2, 2]
+    again = next_step(wider, "age")
+    assert [one.text for one in again.regions] == ["[20, 40)"]
+    assert next_step(coarsened(wider, "age", again), "age") is None  # all are alike in it
+
+
+def test_labels_outside_the_hierarchy_can_only_be_left_out(tmp_path) -> None:
+    (tmp_path / "release.csv").write_text("age,disease\nyoung,flu\nold,flu\n")
+    schema = sf.Schema(quasi=["age"], sensitive="disease")
+    release = sf.read_release(tmp_path / "release.csv", schema)
+    step = next_step(release, "age")
+    assert step.withheld
+    assert coarsened(release, "age", step).groups.sizes.tolist() == [2]
+
+
+def test_merged_groups_are_sums() -> None:
+    groups = sf.Groups(
+        [[1, 0, 2], [0, 3, 0], [4, 0, 0]], values=["a", "b", "c"], reference=[9, 9, 9]
+    )
+    found = merged(groups, np.array([1, 0, 1]), 2)
+    assert found.dense().tolist() == [[0, 3, 0], [5, 0, 2]]
+    assert found.sizes.tolist() == [3, 7]
+    assert found.reference.tolist() == [9, 9, 9]
+    assert found.values == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (
+            lambda t: sf.anonymize(
+                t, sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2)), seed=0
+            ),
+            "exact",
+        ),
+        (
+            lambda t: sf.anonymize(
+                t, sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Microaggregation(2)), seed=0
+            ),
+            "ranges",
+        ),
+    ],
+)
+def test_where_a_coarser_column_cannot_be_tried_it_is_said(make, why: str) -> None:
+    rows = [(20 + i, "1001", "cook", ("flu", "cold", "gout")[i % 3]) for i in range(12)]
+    release = make(table(rows))
+    found = advice_on(release, [sf.KAnonymity(1000)])
+    assert not found.coarsen
+    assert any(why in reason for reason in found.silent)
+    assert any("leaves nobody" in reason for reason in found.silent)
+
+
+def test_suppressing_buckets_takes_their_people_along() -> None:
+    rows = [(20 + i, "1001", "cook", ("flu", "cold", "gout")[i % 3]) for i in range(13)]
+    policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2))
+    release = sf.anonymize(table(rows), policy, seed=0)
+    sizes = release.groups.sizes
+    assert len(set(sizes.tolist())) == 2
+    found = advice_on(release, [sf.KAnonymity(int(sizes.max()))])
+    assert found.suppress.people == int(sizes[sizes < sizes.max()].sum())
+    assert found.suppress.left.holds

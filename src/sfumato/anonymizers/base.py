@@ -45,8 +45,12 @@ class Task:
 
     @property
     def by_release(self) -> tuple[ReleaseCriterion, ...]:
-        """Those a search carries along; others are judged when it is done."""
-        return tuple(c for c in self.require if isinstance(c, ReleaseCriterion) and not c.at_end)
+        return tuple(c for c in self.searched if isinstance(c, ReleaseCriterion))
+
+    @property
+    def searched(self) -> tuple[Criterion, ...]:
+        """Those a search can carry along; the others are judged when it is done."""
+        return (*self.by_group, *(c for c in self.require if _carried(c)))
 
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""
@@ -56,6 +60,10 @@ class Task:
         if criterion.sensitive is not None:
             return (counts.attribute(criterion.sensitive),)
         return tuple(range(len(counts.sensitive)))
+
+
+def _carried(criterion: Criterion) -> bool:
+    return isinstance(criterion, ReleaseCriterion) and not criterion.at_end
 
 
 @dataclass(frozen=True)

@@ -62,14 +62,14 @@ class Judge:
         # What is upward closed first, sizes before values: the cheapest way to a failure that is
         # its own and inherited by every finer node.
         self._ordered = sorted(task.by_group, key=lambda c: (not c.upward_closed, c.reads_values))
-        merging = all(c.merge_closed for c in task.require)
+        merging = all(c.merge_closed for c in task.searched)
         # Without suppression a merge-closed failure is inherited by finer nodes as well.
         self._inherits_all = self.limit == 0 and merging
         # Safety is inherited by coarser nodes when suppressed people can only become fewer, or
         # when there are none and merging safe groups is safe.
-        self._safe_above = all(c.upward_closed for c in task.require)
+        self._safe_above = all(c.upward_closed for c in task.searched)
         self._safe_above_if_whole = merging
-        self._needs = frozenset().union(*(criterion.needs for criterion in task.require))
+        self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._covers: dict[tuple[int, int], Coverage] = {}
 
     def groups(self, node: Rolled, attribute: int | None) -> Groups:
@@ -233,7 +233,7 @@ class Judge:
     @property
     def bisects(self) -> bool:
         """Whether failures and safety are both inherited, so that a search may bisect."""
-        down = self._inherits_all or all(c.upward_closed for c in self.task.require)
+        down = self._inherits_all or all(c.upward_closed for c in self.task.searched)
         return self.bounded and down and (self._safe_above or self._inherits_all)
 
     def judge_levels(self, levels: tuple[int, ...]) -> Node:

@@ -42,9 +42,9 @@ class Safety:
     def __init__(self, task: Task, rows: Rows, describe: Describe) -> None:
         self.task, self._tuples, self._describe = task, rows.tuples, describe
         self._references = references(task.table.counts)
-        self._needs = frozenset().union(*(criterion.needs for criterion in task.require))
+        self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._in_turn: list[Judged] = []
-        self.least = max((criterion.fewest_people for criterion in task.require), default=1)
+        self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
 
     @property
     def in_turn(self) -> bool:
@@ -154,7 +154,7 @@ class Safety:
         Much faster than trying each: one sweep over a node's rows tells the sides of all its cuts.
         """
         fine = np.ones(len(nodes), dtype=bool)
-        if self._needs or not any(criterion.reads_values for criterion in self.task.require):
+        if self._needs or not any(criterion.reads_values for criterion in self.task.searched):
             return fine
         widest = max(self._values(place)[2] for place in range(len(batch.rows.values)))
         step = max(1, _CELLS // (2 * widest))
@@ -232,9 +232,7 @@ class Safety:
             begins=np.array([0, total]),
             people=rows.n.sum(keepdims=True),
         )
-        for criterion in self.task.require:
-            if isinstance(criterion, ReleaseCriterion) and criterion.at_end:
-                continue
+        for criterion in self.task.searched:
             for attribute in self.task.about(criterion):
                 key = attribute if criterion.reads_values else None
                 verdict = criterion.verdict(self._parts(everybody, whole, key))

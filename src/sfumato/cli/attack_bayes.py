@@ -1,0 +1,174 @@
+"""`sfumato attack bayes`: what a release tells of its people beyond what it tells of everybody."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    GroupColumn,
+    Memory,
+    PolicyFile,
+    ReleaseFiles,
+    Separator,
+    Spill,
+)
+
+HOLDS, VIOLATED, COULD_NOT_JUDGE = 0, 1, 3
+
+
+def bayes(
+    release: ReleaseFiles,
+    policy: PolicyFile,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="The original table: whose value is guessed right, and how much better."),
+    ] = None,
+    victim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE,...",
+            help="What is known of somebody: exact values, labels or notations; columns left out "
+            "are unknown. Repeatable.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="The sensitive column, where there are several.")
+    ] = None,
+    learner: Annotated[
+        str, typer.Option(help="joint: condition the expected population; conditional: average.")
+    ] = "joint",
+    method: Annotated[
+        str,
+        typer.Option(help="auto, exact, sample; or the paper's row-gibbs, swap, permutation."),
+    ] = "auto",
+    weight: Annotated[
+        float, typer.Option(help="Prior weight of every value; 1 is no opinion.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
+    sweeps: Annotated[int, typer.Option(help="Sweeps a chain may make at most.")] = 32_000,
+    check: Annotated[
+        list[str] | None, typer.Option(help="Also check chains by geweke or weiss. Repeatable.")
+    ] = None,
+    json: AsJson = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write it with its charts as an offline page.")
+    ] = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(help="Also write every person's row to this private .parquet or .json file."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
+    memory: Memory = None,
+    spill: Spill = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    group: GroupColumn = None,
+    separator: Separator = None,
+) -> None:
+    """Compare a learner with an attacker who knows that her victim is in the release.
+
+    Exit code 0: fine, or the policy's relative-threat bound holds; 1: it is violated; 2: bad input;
+    3: it could not be judged, or the chains did not converge.
+
+    Example: sfumato attack bayes release --table patients.csv --policy policy.toml
+    """
+    from sfumato.adversaries.bayes.relative import observer_of, relative_threat
+    from sfumato.cli.inputs import load_rules, read_judged, read_table
+    from sfumato.cli.show import check_written
+    from sfumato.cli.written import check_private, write_private
+    from sfumato.criteria.relative_threat import RelativeThreatBound
+    from sfumato.errors import InputError
+    from sfumato.report.html.page import check_free
+    from sfumato.report.relative import relative_exhibit
+
+    # Every mistake is told before a large file is read.
+    check_written(html, [], public=False, json=json)
+    if html is not None:
+        check_free(html, force=force)
+    if rows is not None:
+        if table is None:
+            raise InputError("--rows needs --table: a release does not tell who is who")
+        check_private(rows, force=force)
+    victims = [(text, victim_of(text)) for text in victim or ()]
+    rules, schema = load_rules(policy)
+    if table is None and not victims:
+        raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
+    reading: dict[str, Any] = {
+        "memory": memory,
+        "spill": spill,
+        "delimiter": delimiter,
+        "decimal": decimal,
+    }
+    judged = read_judged(release, rules, schema, reading, group=group, separator=separator)
+    original = None
+    if table is not None:
+        original = read_table(table, rules, schema, memory=memory, spill=spill)
+    observer = observer_of(judged, original)
+    for _, known in victims:
+        observer.read(known)
+    found = relative_threat(
+        judged,
+        original,
+        sensitive=sensitive,
+        prior=weight,
+        learner=learner,  # type: ignore[arg-type]  # both checked there
+        method=method,  # type: ignore[arg-type]
+        seed=seed,
+        sweeps=sweeps,
+        checks=tuple(check or ()),
+    )
+    bounds = [one for one in rules.require if isinstance(one, RelativeThreatBound)]
+    about = judged.groups_for(found.attribute)
+    verdicts = [
+        bound.judge_threat(about, found)
+        for bound in bounds
+        if bound.sensitive in (None, found.attribute)
+    ]
+    exhibit = relative_exhibit(found, judged.label, victims, verdicts)
+    if html is not None:
+        exhibit.save_page(html, force=force)
+    if rows is not None:
+        write_private(found.rows, rows)
+    if json:
+        typer.echo(exhibit.to_json())
+    else:
+        from rich.console import Console
+
+        from sfumato.report.exhibit_text import show
+
+        show(exhibit, Console(highlight=False))
+    if rows is not None:
+        typer.echo(f"Everybody's rows (private): {rows}", err=True)
+    raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
+
+
+def victim_of(text: str) -> dict[str, str]:
+    """`age=34,zip=13012` as a mapping; a comma inside a notation such as [30, 40) is its own."""
+    from sfumato.errors import InputError
+
+    known: dict[str, str] = {}
+    for piece in re.split(r",(?=\s*[^,=\[\](){}]+=)", text):
+        name, equals, value = piece.partition("=")
+        if not equals or not name.strip():
+            raise InputError(
+                f"victim {text!r} is not understood at {piece!r}; write age=34,zip=13012"
+            )
+        if name.strip() in known:
+            raise InputError(f"victim {text!r} names {name.strip()!r} twice")
+        known[name.strip()] = value.strip()
+    return known
+
+
+def _exit(judged: list[str], status: str) -> int:
+    if "violated" in judged:
+        return VIOLATED
+    if status == "not_converged" or any(one != "holds" for one in judged):
+        return COULD_NOT_JUDGE
+    return HOLDS

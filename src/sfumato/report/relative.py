@@ -1,0 +1,172 @@
+"""Relative threat told as an exhibit: what everybody may learn, and what members risk beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sfumato.adversaries.bayes.measures import Measures
+from sfumato.adversaries.bayes.result import RelativeThreat
+from sfumato.criteria.base import Verdict
+from sfumato.report.exhibit import Exhibit, Section
+from sfumato.report.figure import Figure
+from sfumato.report.relative_figures import by_group, histogram, scatter
+from sfumato.report.sheet import Sheet
+
+_STATUS = {
+    "exact": "Exact: every figure is the posterior's own.",
+    "converged": "Sampled; the chains agree.",
+    "not_converged": "NOT CONVERGED: no figure below is to be relied on.",
+}
+_MEASURES = {
+    "GT_A": "gt_attacker",
+    "GT_L": "gt_learner",
+    "GT_RW": "gt_random_worlds",
+    "ideal": "gt_ideal",
+    "baseline": "baseline",
+    "RGT": "rgt",
+    "RF": "rf",
+    "ABS_A": "abs_attacker",
+    "ABS_RW": "abs_random_worlds",
+}
+_MEANT = (
+    "GT: share of people whose true value is the best guess of attacker, learner, random worlds, "
+    "and of the ideal learner who saw the table; baseline: guessing the most frequent value",
+    "RGT: GT_A beyond GT_L. RF: how much of the population is taught, 1 is all. ABS: distance of "
+    "the beliefs from the truth, summed. ±: standard error of sampling",
+)
+Victim = tuple[str, object]
+
+
+def relative_exhibit(
+    threat: RelativeThreat,
+    label: str,
+    victims: Sequence[Victim] = (),
+    verdicts: Sequence[Verdict] = (),
+) -> Exhibit:
+    """`victims` are (text, what is known of them); without the original only they can be told."""
+    about = (
+        f"What {label} tells of {threat.attribute!r}: a learner, who asks about people in general, "
+        "against an attacker, who knows that her victim is in it. " + _STATUS[threat.status]
+    )
+    sections = [_victim(threat, *victim) for victim in victims]
+    figures: dict[str, Any] = {}
+    if threat.people is not None:
+        sections += [_everybody(threat), _ti(threat), _charts(threat)]
+        figures = {"measures": asdict(threat.measures)}
+    if verdicts:
+        sections.insert(0, _judged(verdicts))
+    sections.append(_how(threat))
+    facts = {
+        "attribute": threat.attribute,
+        "learner": threat.reading,
+        "status": threat.status,
+        "method": dict(threat.method),
+        "diagnostics": None if threat.diagnostics is None else asdict(threat.diagnostics),
+        "verdicts": [
+            {"criterion": one.criterion, "status": one.status, "required": one.required}
+            for one in verdicts
+        ],
+        "notes": list(threat.notes),
+        **figures,
+    }
+    return Exhibit("bayes", "Relative threat", about, tuple(sections), facts)
+
+
+def _judged(verdicts: Sequence[Verdict]) -> Section:
+    rows = tuple(
+        (one.criterion, one.required, one.measured, one.status, one.note) for one in verdicts
+    )
+    columns = ("criterion", "required", "measured", "status", "note")
+    return Section("The policy's bound", sheets=(Sheet(columns, rows),))
+
+
+def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
+    guesses = (threat.attacker(known), threat.learner(known), threat.random_worlds(known))
+    attacker = guesses[0]
+    order = sorted(attacker, key=lambda value: -attacker[value])
+    columns: tuple[str, ...] = (threat.attribute, "attacker", "learner", "random worlds")
+    rows: list[tuple[object, ...]] = [
+        (value, *(guess[value] for guess in guesses)) for value in order
+    ]
+    if threat.diagnostics is not None:
+        columns = (*columns, "error of attacker")
+        rows = [(*row, attacker.error[value]) for row, value in zip(rows, order, strict=True)]
+    likely = order[0]
+    words = (
+        f"Known: {text or 'nothing but that she is in the release'}. The attacker's best guess is "
+        f"{likely!r} ({attacker[likely]:.1%}; the learner gives it {guesses[1][likely]:.1%})."
+    )
+    return Section("A victim", words, sheets=(Sheet(columns, tuple(rows)),))
+
+
+def _everybody(threat: RelativeThreat) -> Section:
+    found = threat.measures
+    return Section(
+        "Everybody in the release",
+        f"{found.people:,} people. A person is threatened if the true value is a best guess; of "
+        "several best guesses each counts its share.",
+        sheets=(measures_sheet([("this release", found)]),),
+    )
+
+
+def measures_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
+    """The paper's measures, a column a release; what was sampled has its error below it."""
+    rows: list[tuple[object, ...]] = []
+    for what, name in _MEASURES.items():
+        rows.append((what, *(getattr(found, name) for _, found in listed)))
+        errors = [found.errors.get(name, 0.0) for _, found in listed]
+        if any(errors):
+            rows.append((f"  ± {what}", *(error or None for error in errors)))
+    return Sheet(("measure", *(name for name, _ in listed)), tuple(rows), title, _MEANT)
+
+
+def _ti(threat: RelativeThreat) -> Section:
+    return Section(
+        "How much better members are known",
+        "Ti = p_A / p_L of the true value: above 1 the attacker is surer than the learner.",
+        sheets=(ti_sheet([("this release", threat.measures)]),),
+    )
+
+
+def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
+    """Ti over people threatened under either belief."""
+    columns = (
+        "release",
+        "threatened by",
+        "people",
+        "highest Ti",
+        "log2 Ti ≥ 1",
+        "mean",
+        "skewness",
+    )
+    rows = []
+    for name, found in listed:
+        for who, ti in (("attacker", found.attacker), ("learner", found.learner)):
+            row = (ti.any_mode, ti.highest, ti.doubled, ti.mean_log2, ti.skewness)
+            rows.append((name, who, *row))
+    return Sheet(columns, tuple(rows), title, ("mean and skewness are of log2 Ti",))
+
+
+def _charts(threat: RelativeThreat) -> Section:
+    figures: list[Figure] = [scatter(threat, "attacker"), histogram(threat, "attacker")]
+    figures += [scatter(threat, "learner"), histogram(threat, "learner"), by_group(threat)]
+    return Section("Pictures", figures=tuple(figures))
+
+
+def _how(threat: RelativeThreat) -> Section:
+    ways = tuple(threat.method.items())
+    sheets = [Sheet(("column", "learnt"), ways, notes=threat.notes)]
+    words = ""
+    if threat.diagnostics is not None:
+        found = threat.diagnostics
+        words = (
+            f"{found.chains} chains, {found.sweeps:,} sweeps each, {found.kept:,} draws kept; over "
+            f"{found.watched} people watched: R-hat at most {found.rhat:.4f}, effective draws at "
+            f"least {found.ess:,.0f}, Monte Carlo error at most {found.mcse:.2g}."
+        )
+        for name, share in (("Geweke", found.geweke), ("Weiss", found.weiss)):
+            if share is not None:
+                words += f" {name}: {share:.1%} beyond the 5 % level."
+    return Section("How it was found", words, sheets=tuple(sheets))

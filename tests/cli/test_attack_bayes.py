@@ -1,0 +1,147 @@
+"""The command `attack bayes`: what it prints, writes and answers with its exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.datasets.census import census, census_policy, census_schema
+from tests.cli.test_bad_input import sfumato
+
+BOUND = '\n[[require]]\ncriterion = "relative-threat"\nmax_ti = {}\n'
+LEVELS = {"age": 3, "zip": 4, "education": 2, "marital": 2, "work": 2}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("bayes")
+    data, policy = folder / "census.csv", folder / "policy.toml"
+    pa_csv.write_csv(census(300), data)
+    policy.write_text(census_policy())
+    for name, most in (("loose", 1000), ("tight", 0.01)):
+        (folder / f"{name}.toml").write_text(census_policy() + BOUND.format(most))
+    table = sf.read(data, census_schema())
+    sf.generalize(table, LEVELS).save(folder / "release")
+    return {"folder": folder, "data": data, "policy": policy, "release": folder / "release"}
+
+
+def bayes(files: dict[str, Path], *more: object, policy: str = "policy"):
+    rules = files["folder"] / f"{policy}.toml"
+    return sfumato("attack", "bayes", files["release"], "--policy", rules, *more)
+
+
+def test_everybody_as_json_a_page_and_a_private_table(files, tmp_path: Path) -> None:
+    page, rows = tmp_path / "page.html", tmp_path / "rows.parquet"
+    arguments = ("--table", files["data"], "--json", "--html", page, "--rows", rows)
+    run = bayes(files, *arguments)
+    assert run.returncode == 0, run.stderr
+    content = json.loads(run.stdout)
+    facts = content["facts"]
+    assert facts["status"] == "exact"
+    assert set(facts["method"].values()) == {"exact"}
+    assert facts["measures"]["people"] == 300
+    assert 0 < facts["measures"]["gt_learner"] <= facts["measures"]["gt_attacker"] < 1
+    titles = [section["title"] for section in content["sections"]]
+    assert titles == [
+        "Everybody in the release",
+        "How much better members are known",
+        "Pictures",
+        "How it was found",
+    ]
+    charts = [chart["title"] for section in content["sections"] for chart in section["charts"]]
+    assert len(charts) == 5
+    assert "Plotly.newPlot" in page.read_text(encoding="utf-8")
+    private = pq.read_table(rows)
+    assert sum(private.column("people").to_pylist()) == 300
+    assert (rows.stat().st_mode & 0o077) == 0
+    again = bayes(files, *arguments)
+    assert again.returncode == 2
+    assert "--force to replace it" in again.stderr
+    assert bayes(files, *arguments, "--force").returncode == 0
+
+
+def test_a_victim_in_words(files) -> None:
+    run = bayes(files, "--table", files["data"], "--victim", "age=[30, 40),sex=F")
+    assert run.returncode == 0, run.stderr
+    assert "Known: age=[30, 40),sex=F. The attacker's best guess is" in " ".join(run.stdout.split())
+    assert "random worlds" in run.stdout
+
+
+def test_the_policys_bound_is_the_exit_code(files) -> None:
+    assert bayes(files, "--table", files["data"], policy="loose").returncode == 0
+    violated = bayes(files, "--table", files["data"], "--json", policy="tight")
+    assert violated.returncode == 1
+    assert json.loads(violated.stdout)["facts"]["verdicts"][0]["status"] == "violated"
+
+
+def test_a_bucketized_release(files, tmp_path: Path) -> None:
+    table = sf.read(files["data"], census_schema())
+    policy = sf.Policy([sf.DistinctDiversity(3)], anonymizer=sf.Anatomy(3))
+    sf.anonymize(table, policy, seed=0).save(tmp_path / "buckets")
+    run = sfumato(
+        *("attack", "bayes", tmp_path / "buckets", "--policy", files["policy"]),
+        *("--table", files["data"], "--sweeps", 750, "--json"),
+    )
+    facts = json.loads(run.stdout)["facts"]
+    assert run.returncode == (0 if facts["status"] == "converged" else 3)
+    assert facts["method"] == {"buckets": "sampled (whole buckets)"}
+    assert facts["diagnostics"]["chains"] == 4
+    assert facts["measures"]["errors"]["gt_attacker"] > 0
+
+
+CASES = {
+    "nothing asked": ((), "nothing is asked: give --table FILE, or --victim"),
+    "rows without table": (("--victim", "age=34", "--rows", "x.json"), "--rows needs --table"),
+    "no victim": (
+        ("--table", "DATA", "--victim", "age"),
+        "victim 'age' is not understood at 'age'",
+    ),
+    "twice": (("--table", "DATA", "--victim", "age=3,age=4"), "names 'age' twice"),
+    "no column": (("--table", "DATA", "--victim", "aeg=34"), "did you mean 'age'?"),
+    "outside": (("--table", "DATA", "--victim", "age=340"), "age = '340' is outside the domain"),
+    "method": (("--table", "DATA", "--method", "exakt"), "method = 'exakt' is not known"),
+    "learner": (("--table", "DATA", "--learner", "both"), "learner = 'both' is not known"),
+    "weight": (("--table", "DATA", "--weight", 0), "every weight must be above 0"),
+    "check": (("--table", "DATA", "--check", "eyes"), "checks: 'eyes' is not known"),
+    "not a page": (("--table", "DATA", "--html", "p.pdf"), "use a name ending in .html"),
+    "not evidence": (("--table", "DATA", "--rows", "r.csv"), "ending in .parquet or .json"),
+    "unknown domain": (("--victim", "age=34"), "column 'age': its domain is not known"),
+    "sensitive": (("--table", "DATA", "--sensitive", "x"), "'x' is not a sensitive column"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_line_exit_2(files, case: str) -> None:
+    arguments, said = CASES[case]
+    run = bayes(files, *(files["data"] if one == "DATA" else one for one in arguments))
+    assert run.returncode == 2, run.stderr
+    assert run.stdout == ""
+    assert said in run.stderr
+    assert run.stderr.startswith("error: ")
+    assert run.stderr.count("\n") == 1
+
+
+def test_a_victim_that_fits_no_group(files, tmp_path: Path) -> None:
+    release = tmp_path / "release.csv"
+    release.write_text("q,s\na,x\na,y\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[schema]\nquasi = ["q"]\nsensitive = ["s"]\n[schema.domains]\nq = ["a", "b"]\n'
+        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+    )
+    run = sfumato("attack", "bayes", release, "--policy", policy, "--victim", "q=b")
+    assert run.returncode == 2
+    assert "no group of the release fits this victim's quasi-identifiers" in run.stderr
+    fits = sfumato("attack", "bayes", release, "--policy", policy, "--victim", "q=a")
+    assert fits.returncode == 0, fits.stderr
+
+
+def test_help_has_an_example() -> None:
+    run = sfumato("attack", "bayes", "--help")
+    assert "sfumato attack bayes release --table patients.csv" in run.stdout
+    assert "bayes" in sfumato("attack", "--help").stdout

@@ -1,0 +1,183 @@
+"""The bound on relative threat: ties, what decides it, and that doubt never passes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.criteria.judge import judge
+from sfumato.datasets.census import census, census_schema
+from sfumato.release.release import as_it_stands
+
+
+def table(rows: list[tuple[str, str]], domain: list[str] | None = None) -> sf.Table:
+    columns = pa.table({"q": [row[0] for row in rows], "s": [row[1] for row in rows]})
+    schema = sf.Schema(["q"], "s", domains={"q": domain} if domain else {})
+    return sf.read(columns, schema)
+
+
+# p_A = 1 for both; p_L = (2 * 2/3) / (2 * 2/3 + 2 * 1/3) = 2/3: Ti is 3/2 exactly.
+TWO = [("a", "u"), ("b", "v")]
+
+
+def test_a_tie_at_the_bound_is_decided_in_fractions() -> None:
+    release = as_it_stands(table(TWO))
+    assert judge(sf.RelativeThreatBound(1.5), release).status == "holds"
+    assert judge(sf.RelativeThreatBound(1.5), release).measured == 1.5
+    assert judge(sf.RelativeThreatBound(1.4999999999), release).status == "violated"
+
+
+def test_the_verdict_names_the_worst_groups_and_who_is_threatened() -> None:
+    rows = [("a", "u")] * 3 + [("b", "v")] + [("b", "u")] * 2
+    verdict = judge(sf.RelativeThreatBound(1.05), as_it_stands(table(rows)))
+    assert verdict.status == "violated"
+    assert verdict.worst[0] == verdict.per_group.argmax()
+    assert "people threatened; RGT" in verdict.note
+    assert "Ti above 1.05 for" in verdict.note
+    assert [threat.adversary for threat in verdict.threats] == [
+        "population learner",
+        "membership attacker",
+    ]
+
+
+def test_a_quantile_lets_a_share_of_the_threatened_exceed_the_bound() -> None:
+    rows = [("a", "u")] * 8 + [("b", "v"), ("b", "v")] + [("c", "u")] * 10
+    release = as_it_stands(table(rows))
+    found = sf.relative_threat(release)
+    threatened = found.measures.attacker
+    high = threatened.highest
+    n = {row["ti"]: row["people"] for row in found.rows.to_pylist()}
+    share = Fraction(n[high], threatened.any_mode)
+    below = max(ti for ti in n if ti < high)
+    between = round((high + below) / 2, 3)
+    assert not judge(sf.RelativeThreatBound(between), release).holds
+    allowed = float(1 - share)
+    assert judge(sf.RelativeThreatBound(between, quantile=allowed), release).holds
+    assert not judge(sf.RelativeThreatBound(between, quantile=allowed + 1e-6), release).holds
+
+
+def test_rgt_is_bounded_as_well_where_asked() -> None:
+    # Everybody in b is guessed right by the attacker alone.
+    rows = [("a", "u")] * 6 + [("b", "v"), ("b", "v"), ("b", "u")]
+    domain = [f"q{i}" for i in range(40)] + ["a", "b"]
+    release = as_it_stands(table(rows, domain))
+    measures = sf.relative_threat(release).measures
+    assert measures.rgt > 0
+    high = measures.attacker.highest + 1
+    assert judge(sf.RelativeThreatBound(high), release).holds
+    exact = Fraction(measures.rgt).limit_denominator(1000)
+    assert judge(sf.RelativeThreatBound(high, max_rgt=1), release).holds
+    assert judge(sf.RelativeThreatBound(high, max_rgt=float(exact) + 1e-12), release).holds
+    verdict = judge(sf.RelativeThreatBound(high, max_rgt=float(exact) - 1e-6), release)
+    assert verdict.status == "violated"
+
+
+def test_without_the_original_table_it_cannot_be_judged(tmp_path) -> None:
+    whole = sf.read(census(300), census_schema())
+    release = sf.generalize(whole, {"age": 3, "zip": 4, "education": 2, "marital": 2, "work": 2})
+    release.save(tmp_path / "out")
+    declared = sf.Schema(
+        quasi=whole.schema.quasi,
+        sensitive=whole.schema.sensitive,
+        hierarchies=whole.schema.hierarchies,
+        domains={
+            "age": list(range(17, 91)),
+            "zip": list(whole.counts.quasi[2].values),
+            "sex": list(whole.counts.quasi[1].values),
+        },
+    )
+    read = sf.read_release(tmp_path / "out", declared)
+    verdict = judge(sf.RelativeThreatBound(100), read)
+    assert verdict.status == "cannot_judge"
+    assert "original table" in verdict.note
+    blind = judge(sf.RelativeThreatBound(100), sf.read_release(tmp_path / "out", whole.schema))
+    assert blind.status == "cannot_judge"
+    assert "its domain is not known" in blind.note
+    report = sf.audit(read, [sf.RelativeThreatBound(100)])
+    assert report.status == "could_not_judge"
+
+
+def test_groups_alone_can_be_shown_unsafe_but_never_safe() -> None:
+    groups = sf.Groups([[1, 0], [0, 1]])
+    assert sf.RelativeThreatBound(1.4).verdict(groups).status == "violated"
+    loose = sf.RelativeThreatBound(9).verdict(groups)
+    assert (loose.status, loose.holds) == ("cannot_judge", False)
+
+
+def test_chains_that_did_not_converge_decide_nothing() -> None:
+    """Two values that may change places in every bucket: two worlds, both as likely."""
+    rows = pa.table(
+        {"a": ["x", "y"] * 60, "b": ["x", "y"] * 60, "c": ["x", "y"] * 60, "s": ["u", "v"] * 60}
+    )
+    original = sf.read(rows, sf.Schema(["a", "b", "c"], "s"))
+    policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2))
+    release = sf.anonymize(original, policy, seed=0)
+    report = sf.audit(release, [sf.RelativeThreatBound(1e6)])
+    assert report.verdicts[0].status == "not_converged"
+    assert report.status == "could_not_judge"
+    told = {threat.adversary: threat for threat in report.threats}
+    for name in ("population learner", "membership attacker"):
+        assert told[name].status == "not_converged"
+        assert "not converged after" in told[name].learns
+
+
+def test_microaggregated_releases_are_not_applicable() -> None:
+    rows = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "s": list("uvuv")})
+    whole = sf.read(rows, sf.Schema(["x"], "s"))
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Microaggregation(2))
+    release = sf.anonymize(whole, policy, seed=0)
+    assert judge(sf.RelativeThreatBound(2), release).status == "not_applicable"
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.Lattice()])
+def test_a_search_leaves_it_to_the_end_and_then_it_decides(anonymizer) -> None:
+    whole = sf.read(census(400), census_schema())
+    loose = sf.Policy([sf.KAnonymity(20), sf.RelativeThreatBound(1e6)], anonymizer, suppression=0.1)
+    plain = sf.Policy([sf.KAnonymity(20)], anonymizer, suppression=0.1)
+    release = sf.anonymize(whole, loose, seed=0)
+    assert len(release.groups) == len(sf.anonymize(whole, plain, seed=0).groups)
+    assert sf.audit(release, loose).holds
+    tight = sf.Policy(
+        [sf.KAnonymity(20), sf.RelativeThreatBound(0.01)], anonymizer, suppression=0.1
+    )
+    with pytest.raises(sf.NoSafeRelease, match="relative-threat"):
+        sf.anonymize(whole, tight, seed=0)
+
+
+def test_its_figure_is_measured_on_true_values_and_never_promised(tmp_path) -> None:
+    release = as_it_stands(table(TWO))
+    report = sf.audit(release, [sf.RelativeThreatBound(2)])
+    assert report.verdicts[0].measured == 1.5
+    (promise,) = report.promises()
+    assert promise["holds"] is True
+    assert promise["measured"] is None
+    covered = {threat.adversary: threat.covered for threat in report.threats}
+    assert covered["membership attacker"] == ("relative-threat",)
+    assert covered["population learner"] == ()
+
+
+def test_it_is_saved_in_a_policy_and_loaded(tmp_path) -> None:
+    policy = sf.Policy(
+        [sf.RelativeThreatBound(4.5, quantile=0.95, max_rgt=0.1), sf.RelativeThreatBound(9)]
+    )
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml").require == policy.require
+    (tmp_path / "bad.toml").write_text('[[require]]\ncriterion = "relative-threat"\nmax_ti = 0\n')
+    with pytest.raises(sf.PolicyError, match="relative-threat: max_ti = 0 is not allowed"):
+        sf.Policy.load(tmp_path / "bad.toml")
+
+
+def test_an_audit_with_the_original_judges_a_release_read_back(tmp_path) -> None:
+    rows = pa.table({"q": ["a0", "a1", "b0", "b1"] * 3, "s": ["u", "v", "u", "v", "w", "u"] * 2})
+    tree = sf.taxonomy({name: [name[0]] for name in ("a0", "a1", "b0", "b1")})
+    whole = sf.read(rows, sf.Schema(["q"], "s", hierarchies={"q": tree}))
+    sf.generalize(whole, {"q": 1}).save(tmp_path / "out")
+    read = sf.read_release(tmp_path / "out", whole.schema)
+    bound = sf.RelativeThreatBound(1000)
+    assert sf.audit(read, [bound]).status == "could_not_judge"
+    found = sf.relative_threat(read, whole)
+    assert sf.audit(read, [bound], attacks=[found]).holds
+    assert sf.audit(read, [sf.RelativeThreatBound(0.1)], attacks=[found]).status == "violated"

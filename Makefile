@@ -51,6 +51,11 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(BIN)/python benchmarks/mondrian.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/anatomy_mdav.py
 	$(BIN)/python benchmarks/realistic.py
+	$(BIN)/python benchmarks/skyline.py
+	$(BIN)/python benchmarks/skyline_anonymize.py
+	$(BIN)/python benchmarks/relative.py
+	$(BIN)/python benchmarks/composition.py --peer $(PEERS)/bin/python
+	$(BIN)/python benchmarks/leakage.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

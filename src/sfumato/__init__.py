@@ -9,21 +9,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.adversaries.bayes.prior import Prior
+    from sfumato.adversaries.bayes.relative import relative_threat
+    from sfumato.adversaries.bayes.result import RelativeThreat
+    from sfumato.adversaries.composition import IntersectionAttack, intersection_attack
+    from sfumato.adversaries.grounding import Grounding, worst_grounding
+    from sfumato.adversaries.knowledge import KnowledgeSkyline, knowledge_skyline
     from sfumato.adversaries.linkage import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
     from sfumato.adversaries.realistic import RealisticAdversary
+    from sfumato.adversaries.semantic import SemanticPrivacy, semantic_privacy
+    from sfumato.adversaries.skyline import breach_probability
     from sfumato.adversaries.threat import Threat
     from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.lattice import Lattice
     from sfumato.anonymizers.microaggregation import Microaggregation
     from sfumato.anonymizers.mondrian import Mondrian
+    from sfumato.anonymizers.noise import Noise
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
+    from sfumato.criteria.composition import CompositionBound
+    from sfumato.criteria.differential_privacy import DifferentialPrivacy
     from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
     from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
     from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
     from sfumato.criteria.k_map import KMap
+    from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
     from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+    from sfumato.criteria.relative_threat import RelativeThreatBound
+    from sfumato.criteria.skyline_privacy import SkylinePrivacy
     from sfumato.errors import (
         InputError,
         MissingExtra,
@@ -33,11 +47,14 @@ if TYPE_CHECKING:
         SchemaError,
         SfumatoError,
     )
+    from sfumato.ledger.ledger import Ledger
     from sfumato.policy.draft import Draft, draft_policy
     from sfumato.policy.model import Policy
     from sfumato.release.groups import Groups
+    from sfumato.release.guarantee import Guarantee
     from sfumato.release.read import read_release
     from sfumato.release.release import Release
+    from sfumato.report.characterization import Characterization
     from sfumato.report.model import Report
     from sfumato.schema.recipes import dates, intervals, mask, suppression
     from sfumato.schema.roles import Schema
@@ -45,6 +62,7 @@ if TYPE_CHECKING:
     from sfumato.table.load import Table, read
     from sfumato.workflow.anonymize import anonymize, generalize
     from sfumato.workflow.audit import audit
+    from sfumato.workflow.characterize import characterize
     from sfumato.workflow.compare import compare
     from sfumato.workflow.containment import Containment, NodeMap, compare_nodes
 
@@ -54,20 +72,34 @@ _HOMES = {
         "generalize",
     ),
     "sfumato.anonymizers.mondrian": ("Mondrian",),
+    "sfumato.anonymizers.noise": ("Noise",),
     "sfumato.anonymizers.microaggregation": ("Microaggregation",),
     "sfumato.anonymizers.lattice": ("Lattice",),
     "sfumato.anonymizers.anatomy": ("Anatomy",),
+    "sfumato.adversaries.bayes.prior": ("Prior",),
+    "sfumato.adversaries.bayes.relative": ("relative_threat",),
+    "sfumato.adversaries.bayes.result": ("RelativeThreat",),
+    "sfumato.adversaries.composition": ("IntersectionAttack", "intersection_attack"),
     "sfumato.adversaries.linkage": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
     "sfumato.adversaries.realistic": ("RealisticAdversary",),
+    "sfumato.adversaries.skyline": ("breach_probability",),
+    "sfumato.adversaries.grounding": ("Grounding", "worst_grounding"),
+    "sfumato.adversaries.knowledge": ("KnowledgeSkyline", "knowledge_skyline"),
+    "sfumato.adversaries.semantic": ("SemanticPrivacy", "semantic_privacy"),
     "sfumato.adversaries.threat": ("Threat",),
     "sfumato.criteria.base": ("Measure", "Verdict"),
     "sfumato.criteria.closeness": ("TCloseness",),
+    "sfumato.criteria.composition": ("CompositionBound",),
+    "sfumato.criteria.differential_privacy": ("DifferentialPrivacy",),
     "sfumato.criteria.diversity": ("DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"),
     "sfumato.criteria.epsilon_privacy": ("EpsilonPrivacy",),
     "sfumato.criteria.k_anonymity": ("AlphaK", "KAnonymity"),
     "sfumato.criteria.k_map": ("KMap",),
+    "sfumato.criteria.leakage": ("DistributionLeakage", "EntropyLeakage"),
     "sfumato.criteria.likeness": ("BetaLikeness", "DeltaDisclosure"),
+    "sfumato.criteria.relative_threat": ("RelativeThreatBound",),
+    "sfumato.criteria.skyline_privacy": ("SkylinePrivacy",),
     "sfumato.errors": (
         "InputError",
         "MissingExtra",
@@ -77,17 +109,21 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
+    "sfumato.ledger.ledger": ("Ledger",),
     "sfumato.policy.draft": ("Draft", "draft_policy"),
     "sfumato.policy.model": ("Policy",),
     "sfumato.release.groups": ("Groups",),
+    "sfumato.release.guarantee": ("Guarantee",),
     "sfumato.release.read": ("read_release",),
     "sfumato.release.release": ("Release",),
+    "sfumato.report.characterization": ("Characterization",),
     "sfumato.report.model": ("Report",),
     "sfumato.schema.recipes": ("dates", "intervals", "mask", "suppression"),
     "sfumato.schema.roles": ("Schema",),
     "sfumato.schema.taxonomy": ("taxonomy",),
     "sfumato.table.load": ("Table", "read"),
     "sfumato.workflow.audit": ("audit",),
+    "sfumato.workflow.characterize": ("characterize",),
     "sfumato.workflow.compare": ("compare",),
     "sfumato.workflow.containment": ("Containment", "NodeMap", "compare_nodes"),
 }
@@ -97,17 +133,27 @@ __all__ = [
     "AlphaK",
     "Anatomy",
     "BetaLikeness",
+    "Characterization",
+    "CompositionBound",
     "Containment",
     "DeltaDisclosure",
+    "DifferentialPrivacy",
     "DistinctDiversity",
+    "DistributionLeakage",
     "Draft",
     "EntropyDiversity",
+    "EntropyLeakage",
     "EpsilonPrivacy",
+    "Grounding",
     "Groups",
+    "Guarantee",
     "InputError",
+    "IntersectionAttack",
     "KAnonymity",
     "KMap",
+    "KnowledgeSkyline",
     "Lattice",
+    "Ledger",
     "Linkage",
     "Measure",
     "Microaggregation",
@@ -115,35 +161,48 @@ __all__ = [
     "Mondrian",
     "NoSafeRelease",
     "NodeMap",
+    "Noise",
     "Policy",
     "PolicyError",
+    "Prior",
     "RandomWorlds",
     "RealisticAdversary",
     "RecursiveDiversity",
+    "RelativeThreat",
+    "RelativeThreatBound",
     "Release",
     "Report",
     "ResourceError",
     "Schema",
     "SchemaError",
+    "SemanticPrivacy",
     "SfumatoError",
+    "SkylinePrivacy",
     "TCloseness",
     "Table",
     "Threat",
     "Verdict",
     "anonymize",
     "audit",
+    "breach_probability",
+    "characterize",
     "compare",
     "compare_nodes",
     "dates",
     "draft_policy",
     "generalize",
+    "intersection_attack",
     "intervals",
+    "knowledge_skyline",
     "linkage",
     "mask",
     "read",
     "read_release",
+    "relative_threat",
+    "semantic_privacy",
     "suppression",
     "taxonomy",
+    "worst_grounding",
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,9 @@ from tests.oracles.semantic_oracle import (
     total_variation,
 )
 
+GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "composition.json").read_text())[
+    "semantic_bound"
+]
 BITS = (0, 1)
 EPSILONS = (0.1, 0.5, math.log(2), 1.0, 3.0)
 
@@ -107,6 +112,18 @@ def test_any_prior_stays_within_the_tight_bound(weights: list[float], epsilon: f
     assert found
     assert max(found.values()) <= math.tanh(epsilon / 2) + 1e-9
     assert max(found.values()) <= supremum(mechanism, 0) + 1e-9
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_the_golden_bounds(text: str) -> None:
+    """Priors on two tables, and random ones, come near the tight bound and never beyond it."""
+    wanted, found = GOLDEN[text], bounds(float(text))
+    assert found["tight"].distance == pytest.approx(wanted["tanh(eps/2)"], abs=1e-15)
+    assert found["paper"].distance == pytest.approx(wanted["e^eps-1"], abs=1e-15)
+    assert found["paper"].vacuous == (wanted["e^eps-1"] >= 1)
+    for name in ("two_point_max", "random_max"):
+        assert wanted[name] <= found["tight"].distance
+        assert supremum(parity(float(text)), 0) == pytest.approx(wanted[name], abs=1e-6)
 
 
 def test_the_supremum_is_approached_by_a_prior_on_two_tables() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,6 +124,7 @@ def test_two_hospitals(folder: Path) -> None:
     assert "What these releases give away together" in page
     told = intersect(folder)
     assert "one value left (perfect breach)" in told.stdout
+    assert "fewer values left than by any one release" in told.stdout
     assert "13012" not in told.stdout + run.stdout + page  # nobody is shown
 
 
@@ -212,7 +214,9 @@ def test_a_ledger_from_beginning_to_end(folder: Path) -> None:
     assert [(one["name"], one["people"], one["population"]) for one in listed] == [
         ("first hospital", 12, "everybody")
     ]
-    assert "first hospital" in ledger(folder, "list").stdout
+    shown = ledger(folder, "list").stdout
+    assert "first hospital" in shown
+    assert "1 release in " in " ".join(shown.split())
     people = ("--targets", folder / "people.csv", "--json")
     violated = ledger(folder, "check", *with_policy(folder, "second.csv", *people))
     assert violated.returncode == 1, violated.stderr
@@ -223,7 +227,14 @@ def test_a_ledger_from_beginning_to_end(folder: Path) -> None:
     assert fine.returncode == 0
     unsure = ledger(folder, "check", *with_policy(folder, "second.csv", "--share", "0.5"))
     assert unsure.returncode == 3
-    assert "That cannot be judged." in " ".join(unsure.stdout.split())
+    told = " ".join(unsure.stdout.split())
+    assert "second.csv together with 1 earlier release, for every combination" in told
+    assert "at most 0.5 of people may have their value known" in told
+    assert "That cannot be judged." in told
+    assert "all together, at most 12" in told
+    sure = ledger(folder, "check", *with_policy(folder, "second.csv", *people[:2])).stdout
+    assert "nobody may have their value known" in " ".join(sure.split())
+    assert "the new one and first hospital 3 all together 3" in " ".join(sure.split())
     register = folder / "register.csv"
     pa_csv.write_csv(pa.table({"age": [45, 46, 28], "zip": ["13012"] * 3}), register)
     asked = ledger(folder, "check", *with_policy(folder, "second.csv", "--population", register))
@@ -259,6 +270,243 @@ def test_a_ledger_of_the_future(folder: Path) -> None:
     run = ledger(folder, "list")
     assert run.returncode == 2
     assert "was written by a newer Sfumato (ledger format 7, this one knows 1)" in run.stderr
+
+
+NOT_A_LEDGER = {
+    "missing": ("nowhere.sqlite", "nowhere.sqlite does not exist; "),
+    "a text": ("people.csv", "people.csv is not a ledger, or is damaged (file is not a database); name another file"),
+    "another database": ("cats.sqlite", "cats.sqlite is a database, but not a ledger; name another file"),
+    "newer": ("newer.sqlite", "was written by a newer Sfumato (ledger format 7, this one knows 1); update Sfumato"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def wrong(folder: Path) -> Path:
+    ledger(folder, "add", *with_policy(folder, "first.csv"))
+    for name, change in (
+        ("cats", "CREATE TABLE cats (name TEXT)"),
+        ("newer", "PRAGMA user_version = 7"),
+    ):
+        path = folder / f"{name}.sqlite"
+        if name == "newer":
+            path.write_bytes((folder / "ledger.sqlite").read_bytes())
+        connection = sqlite3.connect(path)
+        connection.execute(change)
+        connection.close()
+    return folder
+
+
+@pytest.mark.parametrize(("file", "text"), NOT_A_LEDGER.values(), ids=list(NOT_A_LEDGER))
+def test_what_is_no_ledger_is_told_in_one_line_wherever_it_is_named(
+    wrong: Path, file: str, text: str
+) -> None:
+    policy = ("--policy", wrong / "policy.toml")
+    asked = [
+        sfumato("ledger", "list", wrong / file),
+        sfumato("ledger", "check", wrong / file, wrong / "second.csv", *policy),
+    ]
+    if file != "nowhere.sqlite":
+        asked.append(sfumato("ledger", "add", wrong / file, wrong / "second.csv", *policy))
+    bound = BOUND.format(share=0).replace("ledger.sqlite", file)
+    (wrong / "bound.toml").write_text(POLICY + bound)
+    named = ("--policy", wrong / "bound.toml")
+    asked.append(sfumato("audit", wrong / "second.csv", *named))
+    asked.append(sfumato("anonymize", wrong / "people.csv", *named, "--out", wrong / "out"))
+    for run in asked:
+        assert run.returncode == 2
+        assert run.stdout == ""
+        assert text in run.stderr
+        assert run.stderr.count("\n") == 1
+    assert all(
+        "composition: " in run.stderr or "[[require]] number 2: earlier: " in run.stderr
+        for run in asked[-2:]
+    )
+    assert not (wrong / "out").exists()
+
+
+def test_other_mistakes_with_a_ledger(folder: Path) -> None:
+    ledger(folder, "add", *with_policy(folder, "first.csv"))
+    for run, text in (
+        (sfumato("ledger", "list", folder), "is a folder; name a file for the ledger"),
+        (sfumato("ledger", "add", folder, *with_policy(folder, "first.csv")), "is a folder; name a file for the ledger"),
+        (ledger(folder, "add", *with_policy(folder, "third.csv")), "third.csv does not exist"),
+        (ledger(folder, "check", folder / "second.csv", "--policy", folder / "no.toml"), "no.toml does not exist"),
+        (ledger(folder, "check", *with_policy(folder, "second.csv", "--targets", folder / "no.csv")), "no.csv does not exist"),
+        (ledger(folder, "check", *with_policy(folder, "second.csv", "--share", "2")), "share = 2.0 is not allowed"),
+        (ledger(folder, "check", *with_policy(folder, "second.csv", "--confidence", "0")), "confidence = 0.0 is not allowed"),
+        (ledger(folder, "check", *with_policy(folder, "second.csv", "--about", "ward")), "no release about 'ward'; populations: 'everybody'"),
+        (ledger(folder, "check", *with_policy(folder, "second.csv", "--sensitive", "illness")), "'illness' is not a sensitive column"),
+        (ledger(folder, "list", "--population", "ward"), "no release about 'ward'"),
+    ):  # fmt: skip
+        assert run.returncode == 2
+        assert text in run.stderr
+        assert run.stderr.count("\n") == 1
+    assert ledger(folder, "check", folder / "second.csv").returncode == 2  # the policy is missing
+
+
+NOISE = """
+[schema]
+quasi = ["age", "zip"]
+sensitive = ["condition"]
+nulls = "error"
+
+[schema.domains]
+age = [28, 45]
+zip = ["13012"]
+condition = ["AIDS", "Flu"]
+
+[anonymizer]
+kind = "noise"
+epsilon = 0.5
+
+[[require]]
+criterion = "differential-privacy"
+epsilon = 0.5
+"""
+
+
+@pytest.fixture
+def noisy(folder: Path) -> Path:
+    """A folder with a randomised release, twice in the ledger."""
+    (folder / "noise.toml").write_text(NOISE)
+    (folder / "raw.csv").write_text("age,zip,condition\n" + "28,13012,AIDS\n45,13012,Flu\n" * 40)
+    run = sfumato(
+        "anonymize",
+        folder / "raw.csv",
+        "--policy",
+        folder / "noise.toml",
+        "--out",
+        folder / "noisy",
+    )
+    assert run.returncode == 0, run.stderr
+    for name in ("one", "two"):
+        run = ledger(
+            folder, "add", folder / "noisy", "--policy", folder / "noise.toml", "--name", name
+        )
+        assert run.returncode == 0, run.stderr
+    return folder
+
+
+def test_promises_add_up_by_the_sum_and_by_opendp(noisy: Path) -> None:
+    spent = json.loads(ledger(noisy, "list", "--json").stdout)["facts"]["spent"]
+    assert [(one["neighbours"], one["epsilon"], one["delta"]) for one in spent] == [
+        ("replace-one", 1.0, 0.0),
+        ("add-remove", 0.5, 0.0),
+    ]
+    assert spent[0]["tighter"]["epsilon"] > 1
+    assert spent[0]["tighter"]["delta"] == 1e-6
+    shown = " ".join(ledger(noisy, "list").stdout.split())
+    assert "everybody replace-one 2 epsilon 1" in shown
+    # The new one counts as well; noisy counts are nothing to intersect.
+    check = ledger(noisy, "check", noisy / "noisy", "--policy", noisy / "noise.toml", "--json")
+    assert check.returncode == 3
+    assert json.loads(check.stdout)["facts"]["spent"][0]["epsilon"] == 1.5
+    told = json.loads(check.stdout)["sections"][-1]
+    assert told["title"] == "Promises"
+    assert told["tables"][0]["rows"][0][:4] == ["everybody", "replace-one", 3, "epsilon 1.5"]
+
+
+def test_promises_without_opendp_are_the_sum_with_a_note(
+    noisy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "opendp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    run = ledger(noisy, "list", "--json")
+    assert run.returncode == 0
+    (spent, _) = json.loads(run.stdout)["facts"]["spent"]
+    assert (spent["epsilon"], spent["tighter"]) == (1.0, None)
+    assert "pip install 'sfumato[dp]'" in spent["note"]
+    assert "pip install 'sfumato[dp]'" in " ".join(ledger(noisy, "list").stdout.split())
+
+
+# -- centroids of another tool -------------------------------------------------------------------
+
+CENTROIDS = """age,zip,condition
+30.5,13012,AIDS
+30.5,13012,Viral
+45.25,13012,Cancer
+45.25,13012,TB
+"""
+
+
+@pytest.fixture
+def points(folder: Path) -> Path:
+    (folder / "points.csv").write_text(CENTROIDS)
+    return folder
+
+
+def attack(folder: Path, releases: list[str], *more: object) -> Run:
+    paths = [folder / name for name in releases]
+    return sfumato(
+        "attack", "intersect", *paths, "--targets", folder / "people.csv", "--policy",
+        folder / "policy.toml", "--json", *more,
+    )  # fmt: skip
+
+
+def test_a_file_of_centroids_must_be_said_to_be_one(points: Path) -> None:
+    """Read as values it locates nobody; the nearest centroids locate everybody."""
+    both = ["points.csv", "second.csv"]
+    assert json.loads(attack(points, both).stdout)["facts"]["located"] == 0
+    each = attack(points, both, "--scheme", "microaggregated", "--scheme", "generalized")
+    facts = json.loads(each.stdout)["facts"]
+    assert (facts["located"], facts["not_locatable"]) == (4, 0)
+    # {AIDS, Viral} or {Cancer, TB} against the second hospital's groups: 28, 32 AIDS, 37 Viral.
+    assert (facts["exposed"], facts["left"]) == (3, [3, 1])
+    once = attack(points, both, "--scheme", "microaggregated")
+    assert once.returncode == 2  # then the second file would be one as well
+    assert "shows '<35', which is no centroid" in once.stderr
+
+
+def test_said_once_it_is_about_files_and_not_about_our_folders(points: Path) -> None:
+    made = sfumato(
+        "anonymize",
+        points / "people.csv",
+        "--policy",
+        points / "policy.toml",
+        "--out",
+        points / "made",
+    )
+    assert made.returncode == 0, made.stderr
+    run = attack(points, ["points.csv", "made"], "--scheme", "microaggregated")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["facts"]["located"] == 4
+    each = attack(points, ["points.csv", "made"], *["--scheme", "microaggregated"] * 2)
+    assert each.returncode == 2
+    assert "tell their own scheme" in each.stderr
+
+
+def test_the_ledger_and_audit_take_centroids(points: Path) -> None:
+    said = ("--scheme", "microaggregated")
+    run = ledger(points, "add", *with_policy(points, "points.csv", *said, "--name", "points"))
+    assert run.returncode == 0, run.stderr
+    listed = json.loads(ledger(points, "list", "--json").stdout)["facts"]["releases"]
+    assert listed[0]["scheme"] == "microaggregated"
+    people = ("--targets", points / "people.csv", "--json")
+    check = ledger(points, "check", *with_policy(points, "second.csv", *people))
+    assert check.returncode == 1
+    assert json.loads(check.stdout)["facts"]["findings"][0]["together"]["at_least"] == 3
+    new = ledger(points, "check", *with_policy(points, "points.csv", *said, *people))
+    assert json.loads(new.stdout)["facts"]["findings"][0]["people"] == 4
+    run = sfumato(
+        "audit", points / "points.csv", "--policy", points / "policy.toml", "--json", *said
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["release"]["scheme"] == "microaggregated"
+
+
+SCHEMES = {
+    "unknown": (["--scheme", "microagregated"], "did you mean 'microaggregated'?"),
+    "too many": (["--scheme", "generalized"] * 3, "--scheme is given 3 times for 2 releases"),
+}
+
+
+@pytest.mark.parametrize(("more", "text"), SCHEMES.values(), ids=list(SCHEMES))
+def test_schemes_that_cannot_be_meant(points: Path, more: list[str], text: str) -> None:
+    run = attack(points, ["points.csv", "second.csv"], *more)
+    assert run.returncode == 2
+    assert text in run.stderr
+    assert run.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [("attack", "intersect"), ("ledger", "add"), ("ledger", "check"), ("ledger", "list")])  # fmt: skip

@@ -19,6 +19,7 @@ from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.anonymizers.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.noise import Noise
 from sfumato.criteria.base import Criterion
 from sfumato.release.release import Release
 from sfumato.workflow.anonymize import anonymize
@@ -26,11 +27,16 @@ from sfumato.workflow.anonymize import anonymize
 
 @dataclass(frozen=True)
 class Example:
-    """Ways to run an anonymizer, and what it must keep. `steady`: chance only shuffles rows."""
+    """Ways to run an anonymizer, and what it must keep. `steady`: chance only shuffles rows.
+
+    `noisy`: people are not published at all, only noisy counts; what is promised of those is
+    tested where such an anonymizer is.
+    """
 
     runs: tuple[Anonymizer, ...]
     require: tuple[Criterion, ...]
     steady: bool
+    noisy: bool = False
 
 
 GENERAL = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.EntropyDiversity(1.5), sf.TCloseness(0.6))
@@ -51,10 +57,12 @@ EXAMPLES: dict[str, Example] = {
         (Anatomy(3),), (sf.KAnonymity(3), sf.DistinctDiversity(3), sf.AlphaK(0.4, 3)), steady=False
     ),
     "microaggregation": Example((Microaggregation(3),), GENERAL, steady=False),
+    "noise": Example((Noise(1.0),), (sf.DifferentialPrivacy(1.0),), steady=False, noisy=True),
 }
 EACH = [
     pytest.param(run, example, id=f"{name}-{number}")
     for name, example in EXAMPLES.items()
+    if not example.noisy
     for number, run in enumerate(example.runs)
 ]
 each_name = pytest.mark.parametrize("name", sorted(ANONYMIZERS))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sfumato.datasets.acs import acs, acs_income
+from sfumato.datasets.acs import acs, acs_income, acs_industry
 from sfumato.datasets.adult import adult, adult_uci
 from sfumato.errors import InputError
 from sfumato.schema.region import ValueSet
@@ -20,6 +20,7 @@ LOADERS: list[tuple[Loader, str]] = [
     (adult_uci, "adult/adult_uci.csv.gz"),
     (acs, "acs2019/national.csv"),
     (acs_income, "acs2019/national.csv"),
+    (acs_industry, "acs2019/national.csv"),
 ]
 
 
@@ -69,6 +70,7 @@ def test_a_path_goes_before_the_environment(
     [
         (adult_uci, "adult/adult_uci.csv.gz", "this is not a packed file"),
         (acs_income, "acs2019/national.csv", "AGEP,MSP\nSecret,1\n"),
+        (acs_industry, "acs2019/national.csv", "AGEP,MSP\nSecret,1\n"),
         (acs_income, "acs2019/national.csv", "AGEP,MSP,RAC1P,SEX,PINCP\nSecret,1,1,1,0\n"),
     ],
 )
@@ -162,3 +164,15 @@ def test_acs_income_is_cut_at_fifty_thousand(data_folder: Path) -> None:
     assert people[2] == 4_247  # those under 15
     assert sum(people) == 27_253
     assert "N" in rows["MSP"].unique().to_pylist()  # a category of its own, not a gap
+
+
+def test_acs_industry_leaves_out_those_without_one(data_folder: Path) -> None:
+    table = read(*acs_industry(data_folder))
+    assert table.people == 16_324
+    assert len(table.counts.sensitive[0].domain) == 19
+    kinds = {domain.name: domain.kind for domain in table.counts.quasi}
+    assert kinds.pop("AGEP") == "numeric"
+    assert kinds.pop("EDU") == "ordered"
+    assert set(kinds.values()) == {"categorical"}
+    education = next(one for one in table.counts.quasi if one.name == "EDU")
+    assert education.values[1:4] == ("1", "2", "3")  # in their order, not that of their texts

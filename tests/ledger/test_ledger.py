@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 
 import sfumato as sf
+from sfumato.adversaries.accounting import compose
 from sfumato.adversaries.composition import intersection_attack
 from sfumato.anonymizers.base import Task
 from sfumato.datasets.census import census, census_schema
@@ -169,13 +170,14 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 def test_a_ledger_that_is_not_there_or_not_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist; `sfumato ledger add` makes a ledger"):
         sf.Ledger(tmp_path / "none").list()
-    with pytest.raises(InputError, match="is a folder"):
-        sf.Ledger(tmp_path).add(OLD, "old")
+    for use in (lambda: sf.Ledger(tmp_path).add(OLD, "old"), sf.Ledger(tmp_path).list):
+        with pytest.raises(InputError, match="is a folder; name a file for the ledger"):
+            use()
     with pytest.raises(InputError, match="does not exist; make the folder first"):
         sf.Ledger(tmp_path / "no" / "ledger").add(OLD, "old")
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to look like one " * 20)
-    with pytest.raises(InputError, match="is not a ledger, or is damaged"):
+    with pytest.raises(InputError, match=r"is not a ledger, or is damaged \(.*\); name another"):
         sf.Ledger(text).list()
     with pytest.raises(InputError, match="is not a ledger, or is damaged"):
         sf.Ledger(text).add(OLD, "old")
@@ -345,6 +347,50 @@ def test_promises_add_up_by_population(tmp_path: Path) -> None:
     assert back.guarantee == Guarantee(1, 0.0, "laplace")
 
 
+def test_the_tighter_figure_stands_beside_the_sum(tmp_path: Path) -> None:
+    """OpenDP's, by population and relation; many small releases are better off with it."""
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    for number in range(40):
+        ledger.add(noisy(0.1), f"small {number}", population="many")
+    ledger.add(noisy(1), "large", population="few")
+    many, few = (ledger.spent(name)[0] for name in ("many", "few"))
+    assert many.tighter == compose([Guarantee(0.1, 0.0, "laplace")] * 40).tighter
+    assert many.tighter.epsilon < many.epsilon == 4
+    assert few.tighter.epsilon > few.epsilon == 1
+    assert (many.note, few.note) == ("", "")
+    assert many.to_dict()["tighter"]["delta"] == 1e-6
+    nothing = ledger.spent("few")[1]
+    assert (nothing.neighbours, nothing.basic, nothing.tighter) == ("add-remove", None, None)
+    assert nothing.note == "1 release(s) promise nothing by add-remove"
+
+
+def test_without_opendp_the_sum_alone_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    ledger.add(noisy(0.5), "one")
+    for name in [name for name in sys.modules if name.split(".")[0] == "opendp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    spent = ledger.spent()[0]
+    assert (spent.epsilon, spent.tighter) == (0.5, None)
+    assert "pip install 'sfumato[dp]'" in spent.note
+
+
+def test_a_check_adds_the_new_promise_to_the_old(tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    ledger.add(noisy(0.5), "one", population="clinic")
+    ledger.add(noisy(2), "other", population="ward")
+    check = ledger.check(noisy(0.25), about="clinic")
+    told = {(one.population, one.neighbours): one for one in check.spent}
+    assert told.keys() == {("clinic", "replace-one"), ("clinic", "add-remove")}
+    assert told["clinic", "replace-one"].epsilon == 0.75
+    assert check.to_dict()["spent"][0]["releases"] == 2
+    exact = ledger.check(NEW, [{"x": 2}], about="ward")
+    assert (exact.spent[0].releases, exact.spent[0].unprotected) == (1, 1)
+    assert len(ledger.list()) == 2  # nothing was added
+
+
 def test_a_promise_belongs_to_a_randomised_release(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     promise = Guarantee(1, 0.0, "laplace")
@@ -465,7 +511,10 @@ def test_a_first_release_is_judged_by_itself(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     ledger.path.touch()
     assert ledger.check(OLD, share=0.5).status == "holds"
-    assert ledger.check(OLD, share=0.4).findings[0].together == (3, 3)
+    check = ledger.check(OLD, share=0.4)
+    assert check.findings[0].together == (3, 3)
+    assert check.notes == ("nothing was released before, so the new release is judged by itself",)
+    assert check.threats()[0].knows == "the target's quasi-identifiers"
 
 
 def test_the_whole_way_on_a_census(tmp_path: Path) -> None:

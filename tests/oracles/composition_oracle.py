@@ -95,13 +95,15 @@ def learn(
     )
 
 
-def by_pairs(releases: Sequence[Release], person: Person) -> dict[str, Fraction]:
+def by_pairs(
+    releases: Sequence[Release], person: Person, scale: Mapping[str, float] | None = None
+) -> dict[str, Fraction]:
     """The posterior as a uniform choice among ways to pick one matching record from each release,
     all with the same value."""
     records = [
         [
             label
-            for g in groups_of(release, person, {})
+            for g in groups_of(release, person, scale or {})
             for label, n in release.groups.counts_of(g).items()
             for _ in range(n)
         ]

@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import itertools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.anonymizers.base import Task
 from sfumato.release import overlap
 from sfumato.release.regions import Regions
 from sfumato.schema.recipes import UNITS, period
@@ -708,3 +710,54 @@ def test_many_disjoint_groups_are_told_apart_and_undecided_ones_are_said_to_be(m
     release = sf.read_release(crossing, schema)
     assert not release.disjoint
     assert any("took too long to tell" in note for note in release.notes)
+
+
+# -- centroids ------------------------------------------------------------------------------------
+
+
+def test_a_file_of_centroids_is_read_as_the_folder_it_came_from(tmp_path) -> None:
+    """Means are no values of a declared domain, nor labels of a hierarchy; words keep theirs."""
+    rows = pa.table({"x": [1, 2, 9, 11], "w": ["lo", "lo", "hi", "hi"], "s": list("abab")})
+    schema = sf.Schema(
+        ["x", "w"],
+        "s",
+        domains={"x": [1, 2, 9, 11], "w": ["lo", "hi"]},
+        hierarchies={"x": sf.intervals([5])},
+    )
+    made = sf.Microaggregation(2).run(Task(sf.read(rows, schema), ()))
+    made.save(tmp_path / "out")
+    ours = sf.read_release(tmp_path / "out", schema)
+    file = tmp_path / "out" / "public" / "data.csv"
+    theirs = sf.read_release(file, schema, scheme="microaggregated")
+    assert theirs.scheme == ours.scheme == "microaggregated"
+    assert theirs.schema.domains == {"w": ["lo", "hi"]}
+    assert [theirs.regions.describe(g) for g in range(2)] == [
+        ours.regions.describe(g) for g in range(2)
+    ]
+    people = [{"x": 4, "w": "lo"}, {"x": 12, "w": "hi"}]
+    found = sf.intersection_attack([theirs, ours], people)
+    assert found.targets["status"].to_pylist() == ["located", "located"]
+    assert sf.read_release(file, sf.Schema(["x", "w"], "s")).scheme == "generalized"
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "said"),
+    [
+        (["1-5", "2"], {}, "column 'x' shows '1-5', which is no centroid"),
+        (["*", "2"], {}, "column 'x' shows '*', which is no centroid"),
+        (["1.5", "2"], {"matching": "wildcard"}, "centroids have none"),
+        (["1.5", "2"], {"scheme": "bucketized"}, "scheme 'bucketized' is not known; allowed"),
+    ],
+)
+def test_what_is_no_file_of_centroids(cells, options, said: str) -> None:
+    rows = pa.table({"x": cells, "s": ["a", "b"]})
+    with pytest.raises(sf.InputError, match=re.escape(said)):
+        sf.read_release(rows, sf.Schema("x", "s"), **{"scheme": "microaggregated", **options})
+
+
+def test_a_pair_and_a_folder_tell_their_own_scheme(tmp_path) -> None:
+    rows = pa.table({"x": [1, 1], "s": ["a", "b"]})
+    sf.generalize(sf.read(rows, sf.Schema("x", "s")), [0]).save(tmp_path / "out")
+    for release in (tmp_path / "out", (rows, rows)):
+        with pytest.raises(sf.InputError, match="tell their own scheme, leave it out"):
+            sf.read_release(release, sf.Schema("x", "s"), group="g", scheme="microaggregated")

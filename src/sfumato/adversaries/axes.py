@@ -20,10 +20,11 @@ import numpy as np
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats
+from sfumato.release.points import point_of
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Region, Value, ValueSet, place_of, text_of
+from sfumato.schema.region import Value, place_of, text_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def axis_of(
     told = _told(release, given)
     if told and name not in told["scale"]:
         return None
-    parts = [_value(name, part) for part in regions.parts[column]]
+    parts = [point_of(name, part) for part in regions.parts[column]]
     words = any(isinstance(value, str | bool) for value in parts)
     order = _order(release, name, domain, parts) if words else None
     shown = np.array([_place(value, order) for value in parts])
@@ -71,15 +72,6 @@ def _told(release: Release, given: Mapping[str, float] | None) -> Mapping[str, A
         return {"scale": given}
     search = release.origin.search if release.origin is not None else None
     return search if search is not None and "scale" in search else {}
-
-
-def _value(name: str, part: Region) -> Value:
-    if not isinstance(part, ValueSet) or len(part.values) != 1:
-        raise InputError(
-            f"column {name!r} shows {part.text!r}, which is no centroid; a microaggregated "
-            "release publishes one value a cell"
-        )
-    return next(iter(part.values))
 
 
 def _order(release: Release, name: str, domain: Domain, parts: list[Value]) -> dict[str, int]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import typer
 
-COMMANDS = {"bayes": "sfumato.cli.attack_bayes", "intersect": "sfumato.cli.attack_intersect"}
+from sfumato.cli.attack_bayes import bayes
+from sfumato.cli.attack_intersect import intersect
 
 attack = typer.Typer(
     name="attack",
@@ -14,12 +13,5 @@ attack = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-def _register() -> None:
-    for name, module in COMMANDS.items():
-        if importlib.util.find_spec(module) is not None:
-            attack.command(name)(getattr(importlib.import_module(module), name))
-
-
-_register()
+attack.command()(bayes)
+attack.command()(intersect)

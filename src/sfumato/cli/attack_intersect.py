@@ -45,6 +45,13 @@ def intersect(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
     group: GroupColumn = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How files of other tools were made: generalized, or microaggregated (cells are "
+            "centroids). Once for all files, or once for each release, in their order."
+        ),
+    ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
 ) -> None:
@@ -54,7 +61,7 @@ def intersect(
     """
     from sfumato.adversaries.composition import intersection_attack
     from sfumato.cli.inputs import load_rules
-    from sfumato.cli.several import columns_of, read_one, read_people
+    from sfumato.cli.several import columns_of, read_one, read_people, schemes_of
     from sfumato.cli.show import check_written
     from sfumato.cli.written import check_private, write_private
     from sfumato.errors import InputError
@@ -70,7 +77,10 @@ def intersect(
         check_private(private, force=force)
     rules, schema = load_rules(policy)
     reading = {"delimiter": delimiter, "decimal": decimal}
-    read = [read_one(path, rules, schema, group, **reading) for path in releases]
+    read = [
+        read_one(path, rules, schema, group, how, **reading)
+        for path, how in zip(releases, schemes_of(releases, scheme or ()), strict=True)
+    ]
     people = read_people(targets, rules, schema, columns_of(read), truth, **reading)
     attack = intersection_attack(
         read,

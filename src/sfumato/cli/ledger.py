@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.audit import EXIT
-from sfumato.cli.options import AsJson, Decimal, Delimiter, GroupColumn, PolicyFile
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    FileScheme,
+    GroupColumn,
+    PolicyFile,
+)
+
+if TYPE_CHECKING:
+    from sfumato.report.exhibit import Exhibit
 
 ledger = typer.Typer(
     name="ledger",
@@ -37,6 +47,7 @@ def add(
     ] = "everybody",
     json: AsJson = False,
     group: GroupColumn = None,
+    scheme: FileScheme = "generalized",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
 ) -> None:
@@ -50,7 +61,7 @@ def add(
     from sfumato.report.intersection import list_exhibit
 
     rules, schema = load_rules(policy)
-    made = read_one(release, rules, schema, group, delimiter=delimiter, decimal=decimal)
+    made = read_one(release, rules, schema, group, scheme, delimiter=delimiter, decimal=decimal)
     kept = Ledger(file)
     entry = kept.add(made, made.label if name is None else name, population)
     if json:
@@ -73,9 +84,7 @@ def show_list(
     from sfumato.report.intersection import list_exhibit
 
     kept = Ledger(file)
-    entries = kept.list(population)
-    spent = [one for one in kept.spent() if population in (None, one.population)]
-    _show(list_exhibit(str(file), entries, spent), json=json)
+    _show(list_exhibit(str(file), kept.list(population), kept.spent(population)), json=json)
 
 
 @ledger.command()
@@ -105,6 +114,7 @@ def check(
     ] = None,
     json: AsJson = False,
     group: GroupColumn = None,
+    scheme: FileScheme = "generalized",
     delimiter: Delimiter = None,
     decimal: Decimal = None,
 ) -> None:
@@ -128,7 +138,7 @@ def check(
     kept = Ledger(file)
     earlier = kept.releases(about)
     reading = {"delimiter": delimiter, "decimal": decimal}
-    new = read_one(release, rules, schema, group, **reading)
+    new = read_one(release, rules, schema, group, scheme, **reading)
     people = targets or population
     asked = None
     if people is not None:
@@ -142,17 +152,15 @@ def check(
         confidence=confidence if confidence is not None else (bound.confidence if bound else 1.0),
         sensitive=sensitive,
     )
-    _show(check_exhibit(found, kept.spent()), json=json)
+    _show(check_exhibit(found), json=json)
     raise typer.Exit(EXIT[found.status])
 
 
-def _show(exhibit: object, *, json: bool) -> None:
+def _show(exhibit: Exhibit, *, json: bool) -> None:
     from rich.console import Console
 
-    from sfumato.report.exhibit import Exhibit
     from sfumato.report.exhibit_text import show
 
-    assert isinstance(exhibit, Exhibit)
     if json:
         typer.echo(exhibit.to_json())
     else:

@@ -10,11 +10,15 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.anonymize import anonymize
+from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
+from sfumato.cli.characterize import characterize
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
 from sfumato.cli.init import init
+from sfumato.cli.ledger import ledger
 from sfumato.cli.reproduce import reproduce
+from sfumato.cli.skyline import skyline
 from sfumato.errors import NoSafeRelease, SfumatoError
 
 NOT_SAFE, BAD_INPUT, INTERNAL, INTERRUPTED = 1, 2, 70, 130
@@ -49,10 +53,14 @@ def main(
 
 app.command()(anonymize)
 app.command()(audit)
+app.command()(characterize)
 app.command()(compare)
 app.command()(demo)
 app.command()(init)
 app.command()(reproduce)
+app.command()(skyline)
+app.add_typer(attack)
+app.add_typer(ledger)
 
 
 def _interrupted(*_: object) -> None:

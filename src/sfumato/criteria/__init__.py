@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
+from sfumato.criteria.composition import CompositionBound
+from sfumato.criteria.differential_privacy import DifferentialPrivacy
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.criteria.k_map import KMap
+from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.criteria.relative_threat import RelativeThreatBound
+from sfumato.criteria.skyline_privacy import SkylinePrivacy
 
 CRITERIA: dict[str, type[Criterion]] = {
     criterion.name: criterion
@@ -22,6 +27,12 @@ CRITERIA: dict[str, type[Criterion]] = {
         BetaLikeness,
         DeltaDisclosure,
         EpsilonPrivacy,
+        DistributionLeakage,
+        EntropyLeakage,
         KMap,
+        CompositionBound,
+        DifferentialPrivacy,
+        SkylinePrivacy,
+        RelativeThreatBound,
     )
 }

@@ -124,7 +124,16 @@ class CompositionBound(ReleaseCriterion):
     def before(self) -> tuple[Release, ...]:
         """The earlier releases; randomised ones are bounded by their promise, not by this."""
         assert isinstance(self.earlier, Earlier)
-        return tuple(one for one in self.earlier.releases if one.scheme != "randomised")
+        try:
+            releases = self.earlier.releases
+        except InputError as error:
+            raise PolicyError(f"{self.name}: earlier: {error}") from None
+        return tuple(one for one in releases if one.scheme != "randomised")
+
+    @property
+    def _beside(self) -> str:
+        many = len(self.before) or "no"
+        return f"{many} earlier release{'s' if len(self.before) > 1 else ''}"
 
     def bind(self, counts: Counts) -> Self:
         """Locate the table's people in the earlier releases, once for the whole search."""
@@ -185,11 +194,11 @@ class CompositionBound(ReleaseCriterion):
         told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; judge the release where it is made"
-        words = f"{told} of {groups.sizes.sum():,}, with {len(self.before)} earlier"
+        words = f"{told} of {groups.sizes.sum():,}, with {self._beside}"
         if sure and groups.inside is not None and not note:
             watched = self._watch(groups.inside.counts, groups)
             before = watched.exposed_before(groups, values_left(self.confidence))
-            words += f", {before:,} by those alone"
+            words += f", {before:,} by {'that' if len(self.before) == 1 else 'those'} alone"
         return self._told(
             status, groups, self._measured(groups, found), "; ".join(filter(None, (words, note)))
         )
@@ -210,7 +219,7 @@ class CompositionBound(ReleaseCriterion):
     def threats(self, groups: Groups) -> list[Threat]:
         """The adversary this is about, on these groups."""
         verdict = self.verdict(groups)
-        knows = f"the target's quasi-identifiers, and {len(self.before)} earlier releases"
+        knows = f"the target's quasi-identifiers, and {self._beside}"
         if verdict.per_group is None or not verdict.note:
             return []
         status: Literal["measured", "not_measured"] = "measured"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
 from sfumato.datasets.folder import find_file
@@ -22,6 +23,8 @@ FILE = "acs2019/national.csv"
 QUASI = ("AGEP", "MSP", "RAC1P", "SEX")
 NOT_APPLICABLE = "N"
 INCOME_CUT = 50_000
+INDUSTRY_QUASI = ("AGEP", "SEX", "MSP", "RAC1P", "EDU", "HISP", "OWN_RENT")
+EDUCATION = (NOT_APPLICABLE, *(str(code) for code in range(1, 13)))  # from no school to a doctorate
 
 MARITAL: dict[str, tuple[str, ...]] = {
     "1": ("Married", "Ever married"),  # spouse present
@@ -63,6 +66,27 @@ def acs_income(path: str | Path | None = None) -> tuple[pa.Table, Schema]:
         levels={"PINCP": 1},
     )
     types = {**dict.fromkeys(QUASI, pa.string()), "AGEP": pa.int64(), "PINCP": pa.float64()}
+    return _read(file, types), schema
+
+
+def acs_industry(path: str | Path | None = None) -> tuple[pa.Table, Schema]:
+    """People with an industry of work, which is sensitive, and seven quasi-identifiers.
+
+    Of children and of people long out of work no industry is known: they are left out.
+    """
+    file = find_file(path, FILE)
+    codes = ("SEX", "MSP", "RAC1P", "HISP", "OWN_RENT", "INDP_CAT")
+    schema = Schema(
+        quasi=INDUSTRY_QUASI,
+        sensitive="INDP_CAT",
+        domains={**dict.fromkeys(codes, "categorical"), "EDU": EDUCATION},
+    )
+    types = {**dict.fromkeys((*INDUSTRY_QUASI, "INDP_CAT"), pa.string()), "AGEP": pa.int64()}
+    rows = _read(file, types)
+    return rows.filter(pc.not_equal(rows["INDP_CAT"], NOT_APPLICABLE)), schema
+
+
+def _read(file: Path, types: dict[str, pa.DataType]) -> pa.Table:
     # Only numbers may be NULL: an N in a column of codes stays the text it is.
     options = csv.ConvertOptions(
         column_types=types,
@@ -71,7 +95,7 @@ def acs_income(path: str | Path | None = None) -> tuple[pa.Table, Schema]:
         strings_can_be_null=False,
     )
     try:
-        return csv.read_csv(file, convert_options=options), schema
+        return csv.read_csv(file, convert_options=options)
     except (pa.ArrowInvalid, pa.ArrowKeyError, OSError):
         # Arrow's own message may quote a row.
         raise InputError(f"{file.name} cannot be read as the ACS excerpt") from None

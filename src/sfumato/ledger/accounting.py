@@ -1,29 +1,29 @@
 """What randomised releases about one population add up to.
 
-Basic composition: releases about the same people that promise (eps_i, delta_i) together promise
-(sum eps_i, sum delta_i). Releases without such a promise add nothing to the sum and are not covered
-by it: they are counted beside it.
+Releases about the same people that promise (eps_i, delta_i) together promise (sum eps_i, sum
+delta_i): basic composition. Of many releases OpenDP tells a smaller epsilon at some delta, which is
+told beside it where OpenDP is installed (`adversaries/accounting.py`). Releases without such a
+promise add nothing to either and are not covered by them: they are counted beside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from sfumato.release.guarantee import RELATIONS, Relation
-
-if TYPE_CHECKING:
-    from sfumato.ledger.ledger import Entry
+from sfumato.adversaries.accounting import compose
+from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
 
 
 @dataclass(frozen=True)
 class Spent:
-    """The sum over a population by one relation of neighbours.
+    """What a population's releases promise together, by one relation of neighbours.
 
-    `epsilon` and `delta` are None where some release promises nothing by that relation. `releases`
-    are randomised, `unprotected` have no such promise at all.
+    `epsilon` and `delta` are the basic sums, None where some release promises nothing by that
+    relation. `tighter` is OpenDP's figure, None where there is none, and `note` says why.
+    `releases` are randomised, `unprotected` have no such promise at all.
     """
 
     population: str
@@ -32,33 +32,48 @@ class Spent:
     delta: float | None
     releases: int
     unprotected: int
+    tighter: Loss | None = None
+    note: str = ""
+
+    @property
+    def basic(self) -> Loss | None:
+        """The sums."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        return Loss(self.epsilon, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sum for JSON."""
+        return asdict(self)
 
 
-def add_up(entries: Sequence[Entry]) -> tuple[Spent, ...]:
+Promised = tuple[str, Guarantee | None]  # the population a release is about, and what it promises
+
+
+def add_up(promised: Sequence[Promised]) -> tuple[Spent, ...]:
     """The sums for each population that has a randomised release."""
     found = []
-    for population in dict.fromkeys(entry.population for entry in entries):
-        mine = [entry for entry in entries if entry.population == population]
-        promised = [entry.guarantee for entry in mine if entry.guarantee is not None]
-        if not promised:
-            continue
-        for relation in RELATIONS:
-            losses = [guarantee.under(relation) for guarantee in promised]
-            known = [loss for loss in losses if loss is not None]
-            every = len(known) == len(losses)
-            found.append(
-                Spent(
-                    population,
-                    relation,
-                    _sum(loss.epsilon for loss in known) if every else None,
-                    min(_sum(loss.delta for loss in known), 1.0) if every else None,
-                    len(promised),
-                    len(mine) - len(promised),
-                )
-            )
+    for population in dict.fromkeys(name for name, _ in promised):
+        mine = [guarantee for name, guarantee in promised if name == population]
+        given = [guarantee for guarantee in mine if guarantee is not None]
+        if given:
+            unprotected = len(mine) - len(given)
+            found += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
     return tuple(found)
 
 
-def _sum(numbers: Iterable[float]) -> float:
-    """By the decimals that were written: 0.1 three times is 0.3."""
-    return float(sum((Fraction(str(number)) for number in numbers), Fraction(0)))
+def _spent(
+    population: str, given: Sequence[Guarantee], relation: Relation, unprotected: int
+) -> Spent:
+    together = compose(given, neighbours=relation)
+    basic = together.basic if math.isfinite(together.basic.epsilon) else None
+    return Spent(
+        population,
+        relation,
+        None if basic is None else basic.epsilon,
+        None if basic is None else basic.delta,
+        len(given),
+        unprotected,
+        together.tighter,
+        together.why,
+    )

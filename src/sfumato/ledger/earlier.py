@@ -37,7 +37,7 @@ class Earlier:
         for source in self._sources:
             if isinstance(source, str | Path):
                 if not Path(source).exists():
-                    raise InputError(f"{source} does not exist")
+                    raise InputError(f"{source} does not exist; name a ledger or a release folder")
             elif not isinstance(source, Ledger | Release):
                 raise InputError(f"{source!r} is no ledger, release or path of one")
 

@@ -135,9 +135,15 @@ class Ledger:
             if entry.name in chosen
         )
 
-    def spent(self) -> tuple[Spent, ...]:
-        """What the promises of randomised releases add up to, by population."""
-        return add_up(self.list())
+    def spent(self, about: str | None = None, new: Release | None = None) -> tuple[Spent, ...]:
+        """What the promises of randomised releases add up to, by population or of one of them.
+
+        `new` counts as if it were added, about that population.
+        """
+        promised = [(entry.population, entry.guarantee) for entry in self.list(about)]
+        if new is not None:
+            promised.append((about or EVERYBODY, new.guarantee))
+        return add_up(promised)
 
     def check(
         self,
@@ -157,9 +163,9 @@ class Ledger:
         was made of, if it still knows them; or those of a `population` table; or else every
         combination of values its groups allow. `about` names the population whose releases count.
         """
-        from sfumato.ledger.check import check_release
+        from sfumato.ledger.judging import check_release
 
-        return check_release(
+        found = check_release(
             new,
             self.releases(about),
             targets,
@@ -168,6 +174,7 @@ class Ledger:
             confidence=confidence,
             sensitive=sensitive,
         )
+        return replace(found, spent=self.spent(about, new))
 
     def _rows(self, *, content: bool) -> Sequence[tuple[Entry, bytes]]:
         columns = f"{_COLUMNS}, {'content' if content else 'NULL'}"

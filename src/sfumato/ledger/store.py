@@ -41,6 +41,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
     """The ledger for looking things up; None if nothing was ever added."""
     if not path.exists():
         raise InputError(f"{path} does not exist; `sfumato ledger add` makes a ledger")
+    _refuse_folder(path)
     with _opened(path) as connection:
         yield connection if _checked(connection, path) else None
 
@@ -66,14 +67,18 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _make(path: Path) -> None:
     """An empty file that only its owner may read, unless there is one."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file for the ledger")
+    _refuse_folder(path)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         return
     except FileNotFoundError:
         raise InputError(f"{path.parent} does not exist; make the folder first") from None
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file for the ledger")
 
 
 @contextmanager
@@ -98,7 +103,9 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.IntegrityError):
             raise
-        raise InputError(f"{path} is not a ledger, or is damaged: {error}") from None
+        raise InputError(
+            f"{path} is not a ledger, or is damaged ({error}); name another file, or restore it"
+        ) from None
 
 
 def _checked(connection: sqlite3.Connection, path: Path) -> bool:

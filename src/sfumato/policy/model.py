@@ -50,11 +50,21 @@ class Policy:
         for criterion in self.require:
             if not isinstance(criterion, Criterion):
                 raise PolicyError(f"require: {criterion!r} is not a criterion")
-            known = self.schema.sensitive if self.schema is not None else (criterion.sensitive,)
-            if criterion.sensitive is not None and criterion.sensitive not in known:
+            self._check_columns(criterion)
+
+    def _check_columns(self, criterion: Criterion) -> None:
+        """A criterion is about columns that the schema, if there is one, calls sensitive."""
+        if self.schema is None:
+            return
+        known = self.schema.sensitive
+        named = [("joint", name) for name in criterion.joint]
+        if criterion.sensitive is not None:
+            named.append(("sensitive", criterion.sensitive))
+        for option, name in named:
+            if name not in known:
                 raise PolicyError(
-                    f"{criterion.name}: sensitive = {criterion.sensitive!r} is not a sensitive "
-                    f"column; allowed: {', '.join(str(name) for name in known) or 'none'}"
+                    f"{criterion.name}: {option} = {name!r} is not a sensitive "
+                    f"column; allowed: {', '.join(known) or 'none'}"
                 )
 
     @classmethod

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import PolicyError
+from sfumato.errors import InputError, PolicyError
+from sfumato.ledger.earlier import Earlier
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table, read
 
@@ -19,6 +20,31 @@ def population_of(where: str, path: Path, schema: Schema | None) -> Table:
     if schema is None:
         raise PolicyError(f"{where}: a population file needs the [schema] of its columns")
     return read(path, schema.part(schema.quasi))
+
+
+def earlier_of(where: str, given: Any, folder: Path, schema: Schema | None) -> Earlier:
+    """`earlier = "ledger.sqlite"`: a ledger, or a list of ledgers and release folders."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise PolicyError(
+            f"{where}: earlier = {given!r} is not allowed; name a ledger, or list ledgers and "
+            "release folders"
+        )
+    try:
+        return Earlier([folder / name for name in names], schema)
+    except InputError as error:
+        raise PolicyError(f"{where}: earlier: {error}") from None
+
+
+def prior_of(where: str, given: Any, folder: Path, schema: Schema | None) -> Any:
+    """`prior = { file = "census.csv" }`: an outside table with all columns, for priors by class."""
+    if not isinstance(given, Mapping) or not isinstance(given.get(FILE), str):
+        return given
+    if len(given) > 1:
+        raise PolicyError(f"{where}: prior names a file; it cannot name anything else as well")
+    if schema is None or not schema.sensitive:
+        raise PolicyError(f"{where}: a prior's file needs the [schema] of its columns")
+    return read(folder / given[FILE], schema.part(schema.quasi, tuple(schema.sensitive)))
 
 
 def adversary_of(where: str, given: Any, folder: Path, schema: Schema | None) -> Any:

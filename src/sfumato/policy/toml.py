@@ -18,8 +18,9 @@ from sfumato.criteria.base import Criterion
 from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.policy.construct import construct
-from sfumato.policy.outside import adversary_of, population_of
+from sfumato.policy.outside import adversary_of, earlier_of, population_of, prior_of
 from sfumato.policy.spelling import toml_value
+from sfumato.release.release import Release
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema
@@ -82,7 +83,9 @@ class SchemaModel(_Strict):
     hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
     domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)
     levels: dict[str, int] = Field(default_factory=dict)
+    lists: dict[str, str] = Field(default_factory=dict)
     nulls: str = "value"
+    several: str = "set"
 
 
 class ReadModel(_Strict):
@@ -219,6 +222,10 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
     if "adversary" in entry:
         her = adversary_of(where, entry["adversary"], folder, schema)
         entry = {**entry, "adversary": her}
+    if "earlier" in entry:
+        entry = {**entry, "earlier": earlier_of(where, entry["earlier"], folder, schema)}
+    if "prior" in entry:
+        entry = {**entry, "prior": prior_of(where, entry["prior"], folder, schema)}
     if entry.get("distance") == "hierarchy":
         entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
     return construct(where, "criterion", entry, CRITERIA)
@@ -241,6 +248,8 @@ def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hiera
 
 # -- writing ---------------------------------------------------------------------------------------
 
+_BY_COLUMN = ("hierarchies", "domains", "levels", "lists")
+
 
 def save_policy(path: Path, policy: Any) -> None:
     """Write a Policy so that `load_policy` reads an equal one."""
@@ -257,10 +266,10 @@ def save_policy(path: Path, policy: Any) -> None:
         lines += ["[schema]"]
         for f in fields(Schema):
             value = getattr(schema, f.name)
-            if f.name in ("hierarchies", "domains", "levels") or value in (None, ()):
+            if f.name in _BY_COLUMN or value in (None, ()):
                 continue
             lines.append(f"{f.name} = {toml_value(value)}")
-        for table in ("hierarchies", "domains", "levels"):
+        for table in _BY_COLUMN:
             entries = getattr(schema, table)
             if entries:
                 lines += ["", f"[schema.{table}]"]
@@ -278,7 +287,7 @@ def _options(configured: Any) -> list[str]:
     lines = []
     for f in fields(configured):
         value = getattr(configured, f.name)
-        if callable(value) or isinstance(value, Table):
+        if callable(value) or isinstance(value, Table | Release):
             raise PolicyError(
                 f"{configured.name}: {f.name} is no plain value, so a file cannot hold it"
             )

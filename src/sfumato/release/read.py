@@ -11,25 +11,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from sfumato.counts.contingency import rank_rows
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
 from sfumato.release.cells import Cells, Separator, read_cells, separators
+from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
+from sfumato.release.points import check_points, point_schema
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.reread import (
     find_manifest,
     folder_schema,
     load_manifest,
+    no_people,
     read_buckets,
     with_manifest,
 )
@@ -38,8 +41,10 @@ from sfumato.release.wildcard import compatible, spread
 from sfumato.schema.region import Anything
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
+from sfumato.table.noisy_part import refuse_noisy_part
 
 Matching = Literal["exact", "wildcard"]
+FileScheme = Literal["generalized", "microaggregated"]
 
 
 def read_release(
@@ -48,6 +53,7 @@ def read_release(
     *,
     group: str | None = None,
     facts: object = None,
+    scheme: FileScheme = "generalized",
     matching: Matching = "exact",
     separator: Separator = None,
     delimiter: str | None = None,
@@ -61,6 +67,9 @@ def read_release(
     notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
     `separator` is the text between the members of a set (`a~b`), for all columns or by column.
     `facts` is a second file with the sensitive values, one row a value, as in `sf.read`.
+
+    scheme: how one file was made. "microaggregated": its cells are centroids, one value each, and
+    whoever looks for somebody takes the nearest. A folder of ours and a pair tell it themselves.
 
     A pair (qi_file, sensitive_file) with `group`, the column of group ids in both: the first lists
     exact quasi-identifiers, the second the sensitive values of each group, one row a person or with
@@ -83,6 +92,7 @@ def read_release(
         raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
     engine = DuckDB(memory=memory, spill=spill, delimiter=delimiter, decimal=decimal)
     manifest = find_manifest(path)
+    _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
         raise InputError(
             "facts belongs to one file about people; a release folder and a bucketized pair hold "
@@ -90,6 +100,7 @@ def read_release(
         )
     if manifest is not None:
         return _folder(engine, manifest, schema, matching)
+    refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
     if isinstance(path, tuple | list):
@@ -109,7 +120,27 @@ def read_release(
             f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
             "leave group out"
         )
-    return _generalized(engine, path, schema, matching, separators(separator, schema), facts)
+    if scheme == "microaggregated":
+        schema = point_schema(schema)
+    release = _generalized(engine, path, schema, matching, separators(separator, schema), facts)
+    if scheme == "microaggregated":
+        assert isinstance(release.regions, Regions)
+        check_points(release.regions)
+    return replace(release, scheme=scheme)
+
+
+def _check_scheme(scheme: str, matching: str, *, told: bool) -> None:
+    """`told`: the release says itself what it is."""
+    allowed = get_args(FileScheme)
+    if scheme not in allowed:
+        raise InputError(f"scheme {scheme!r} is not known; {did_you_mean(scheme, allowed)}")
+    if scheme == "microaggregated" and told:
+        raise InputError(
+            "scheme 'microaggregated' is about one file; a release folder and a bucketized pair "
+            "tell their own scheme, leave it out"
+        )
+    if scheme == "microaggregated" and matching == "wildcard":
+        raise InputError("matching 'wildcard' is for suppressed cells; centroids have none")
 
 
 def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matching) -> Release:
@@ -120,7 +151,11 @@ def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matchin
         release = read_buckets(engine, manifest, path.parent, published)
     else:
         (name,) = manifest["files"]
-        release = _generalized(engine, path.parent / name, published, matching, {})
+        file = path.parent / name
+        if manifest["scheme"] == "randomised" and no_people(engine, file, published.count):
+            release = nobody(published, file.name)
+        else:
+            release = _generalized(engine, file, published, matching, {})
     return with_manifest(release, manifest, path.parent)
 
 

@@ -55,11 +55,11 @@ def _people(attack: IntersectionAttack) -> Section:
     rows = [
         row("located in every release", found.located, found.people),
         row("not locatable in some release (not safe)", found.not_locatable, found.people),
-        row("of these exposed by the others", found.not_locatable_exposed, found.people),
-        row("inconsistent: not in all of them", found.inconsistent, found.people),
+        row("of these, one value left by the others", found.not_locatable_exposed, found.people),
+        row("no value left: not in all of them", found.inconsistent, found.people),
         row("one value left (perfect breach)", found.exposed, found.located),
-        row("already exposed by one release alone", found.exposed_by_one, found.located),
-        row("narrowed down by no release alone", found.vulnerable, found.located),
+        row("one value left by one release alone", found.exposed_by_one, found.located),
+        row("fewer values left than by any one release", found.vulnerable, found.located),
     ]
     words = ""
     if found.precision is not None:
@@ -109,18 +109,19 @@ def _by_release(attack: IntersectionAttack) -> Section:
     )
 
 
-def check_exhibit(check: Check, spent: Sequence[Spent] = ()) -> Exhibit:
+def check_exhibit(check: Check) -> Exhibit:
     """What a new release adds up to with those of the ledger."""
+    who = f"at most {check.share:.4g} of people" if check.share else "nobody"
     about = (
-        f"{check.label} together with {len(check.earlier)} earlier releases, for "
-        f"{_BASIS[check.basis]}: at most {check.share:.4g} of people may have their value known "
-        f"with confidence {check.confidence:.4g} or more. {_STATUS[check.status]}"
+        f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
+        f"{_BASIS[check.basis]}: {who} may have their value known with confidence "
+        f"{check.confidence:.4g} or more. {_STATUS[check.status]}"
     )
     sections = [_finding(one) for one in check.findings]
     if check.notes:
         sections.append(Section("Besides", "; ".join(check.notes)))
-    if spent:
-        sections.append(spent_section(spent))
+    if check.spent:
+        sections.append(_promises(check.spent))
     return Exhibit("ledger-check", "What this adds up to", about, tuple(sections), check.to_dict())
 
 
@@ -131,14 +132,20 @@ _STATUS = {
 }
 
 
+def _releases(many: int, what: str = "release") -> str:
+    return f"{many or 'no'} {what}{'' if many in (0, 1) else 's'}"
+
+
 def _finding(finding: Finding) -> Section:
     low, high = finding.together
+    together: list[tuple[object, ...]] = [("all together", low)]
+    if low < high:
+        together = [("all together, at least", low), ("all together, at most", high)]
     rows: list[tuple[object, ...]] = [
-        ("the new release alone", finding.alone),
-        ("the earlier ones alone", finding.before),
-        *((f"with {name} alone", people) for name, people in finding.by_release),
-        ("all together, at least", low),
-        ("all together, at most", high),
+        ("the new release by itself", finding.alone),
+        ("all earlier ones by themselves", finding.before),
+        *((f"the new one and {name}", people) for name, people in finding.by_release),
+        *together,
     ]
     notes = [f"of {finding.people:,} people"]
     if finding.not_located:
@@ -147,12 +154,27 @@ def _finding(finding: Finding) -> Section:
     return Section(finding.attribute, finding.reason, (sheet,))
 
 
-def spent_section(spent: Sequence[Spent]) -> Section:
+def _promises(spent: Sequence[Spent]) -> Section:
     """What the promises of randomised releases add up to."""
-    columns = ("population", "neighbours", "epsilon", "delta", "releases", "without a promise")
-    rows = tuple(tuple(one.__dict__.values()) for one in spent)
-    words = "By basic composition; None where some release promises nothing by that relation."
-    return Section("Promises", words, (Sheet(columns, rows),))
+    columns = ("population", "neighbours", "releases", "sum", "OpenDP", "others")
+    rows = tuple(
+        (
+            one.population,
+            one.neighbours,
+            one.releases,
+            None if one.basic is None else str(one.basic),
+            None if one.tighter is None else str(one.tighter),
+            one.unprotected,
+        )
+        for one in spent
+    )
+    words = (
+        "What randomised releases about the same people promise together: by the sum, and by "
+        "OpenDP at a small delta, which is the smaller epsilon where releases are many. Others are "
+        "releases without such a promise."
+    )
+    notes = tuple(dict.fromkeys(one.note for one in spent if one.note))
+    return Section("Promises", words, (Sheet(columns, rows, notes=notes),))
 
 
 def list_exhibit(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = ()) -> Exhibit:
@@ -161,6 +183,10 @@ def list_exhibit(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = (
     rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)
     sections = [Section("Releases", "", (Sheet(columns, rows),))]
     if spent:
-        sections.append(spent_section(spent))
-    facts = {"releases": [one.to_dict() for one in entries], "spent": [s.__dict__ for s in spent]}
-    return Exhibit("ledger", "Ledger", f"{len(entries)} releases in {path}", tuple(sections), facts)
+        sections.append(_promises(spent))
+    facts = {
+        "releases": [one.to_dict() for one in entries],
+        "spent": [one.to_dict() for one in spent],
+    }
+    about = f"{_releases(len(entries))} in {path}"
+    return Exhibit("ledger", "Ledger", about, tuple(sections), facts)

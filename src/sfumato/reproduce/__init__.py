@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from sfumato.report.exhibit import Exhibit
 
 PAPERS = {
+    "skyline": "privacy with facts about the target, others and the family; speed, Adult",
     "realistic": "epsilon-privacy against realistic adversaries, all nodes of a lattice",
+    "relative": "learner against attacker: generalized and bucketized releases of Adult",
+    "composition": "two releases about the same people, intersected; and randomised ones",
+    "leakage": "distribution and entropy leakage: examples, measures, releases of Adult",
 }
 
 

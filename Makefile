@@ -10,7 +10,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Other tools we measure against; they pin older libraries.
 PEERS := .venv-peers
-export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache
+# Numba looks at the file of a compiled function only, not at those it calls: a cache for each source.
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
 
 .PHONY: help install demo test check format bench clean
 

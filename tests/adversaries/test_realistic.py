@@ -263,6 +263,10 @@ def test_a_region_nobody_outside_fits_is_infinite_and_told() -> None:
     assert (verdict.status, verdict.measured) == ("violated", math.inf)
     assert "1 of 2 groups have no admissible prior in the outside table" in verdict.note
     plain = sf.Groups([[5, 5]], ["cold", "flu"], attribute="disease")
+    beliefs = Beliefs(her, groups)
+    assert beliefs.private_range(50) is None
+    assert beliefs.curves([10, math.inf]).epsilon.tolist() == [math.inf] * 2
+    assert beliefs.curves([10], groups=[0]).epsilon[0] < 50  # the region somebody fits
     verdict = sf.EpsilonPrivacy(50, her).verdict(plain)
     assert verdict.status == "not_applicable"
     assert "do not publish regions" in verdict.note
@@ -346,6 +350,17 @@ def test_the_release_is_private_exactly_inside_its_range(data) -> None:
             continue
         inside = found is not None and found[0] <= sigma <= found[1]
         assert inside is bool(needed_here < epsilon)
+
+
+@pytest.mark.parametrize("shape", ["table", None])
+def test_one_value_only_moves_nobody_who_expected_no_other(shape: str | None) -> None:
+    alone = sf.Groups([[4], [3]])
+    her = sf.RealisticAdversary(shape, 9, at_most=False)
+    assert sf.EpsilonPrivacy(2, her).verdict(alone).measured == 1
+    assert Beliefs(her, alone).private_range(2) == (1, math.inf)
+    everybody = sf.RealisticAdversary(shape, 9, known=3, at_most=False)
+    assert sf.EpsilonPrivacy(2, everybody).verdict(alone).measured == math.inf
+    assert Beliefs(everybody, alone).private_range(2) is None
 
 
 def test_where_the_papers_table_stops_being_private() -> None:

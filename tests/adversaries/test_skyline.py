@@ -246,6 +246,13 @@ def test_a_case_that_cannot_be_is_refused() -> None:
         sf.breach_probability(repeated, "A", 0, 0, 0, case="set")
 
 
+def test_the_people_she_knows_are_none_of_the_family() -> None:
+    """Otherwise one relative known to have the value would give the target away."""
+    tiny = Tiny(((4, (1, 1, 2)), (4, (1, 1, 2))), "single")
+    assert tiny.breach(1, (0, 1, 1)) == Fraction(1, 2)
+    assert sf.breach_probability(groups_of(tiny), "B", 0, 1, 1) == pytest.approx(0.5)
+
+
 def test_the_oracle_itself_knows_the_papers_figure() -> None:
     """Fig. 3: what is said of Tom, whose group has AIDS, Cancer and twice Flu."""
     tiny = Tiny(((4, (2, 0, 2)), (4, (1, 1, 2))), "single")

@@ -222,8 +222,7 @@ def test_a_table_that_noise_leaves_empty_is_a_release_of_nobody(tmp_path) -> Non
     assert report.holds
     assert len(cells(empty)) == 4
     empty.save(tmp_path / "out", report=report)
-    with pytest.raises(sf.InputError, match="0 rows; there is nobody"):
-        sf.read_release(tmp_path / "out")
+    assert sf.read_release(tmp_path / "out").people == 0
 
 
 # -- nothing of the table after the noise ----------------------------------------------------------
@@ -474,3 +473,47 @@ def test_two_kinds_of_release_are_never_mixed_up() -> None:
     assert isinstance(made, Release)
     assert "Randomised release" in repr(made)
     assert "epsilon 1 by replace-one of a row (epsilon 0.5 by add-remove)" in repr(made)
+
+
+# -- before noise is drawn ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("anonymizer", "bound", "kind"),
+    [
+        (noise(), sf.DifferentialPrivacy(0.5), sf.NoSafeRelease),
+        (noise(total="public"), sf.DifferentialPrivacy(9, 0, "add-remove"), sf.NoSafeRelease),
+        (noise(1e-7, publish="rows"), sf.DifferentialPrivacy(1), sf.ResourceError),
+    ],
+    ids=["tighter", "another relation", "too many rows"],
+)
+def test_what_can_be_refused_is_refused_before_a_draw(monkeypatch, anonymizer, bound, kind) -> None:
+    """Every draw spends the budget, also one that is not published."""
+    monkeypatch.setattr(Drawing, "draw", lambda self, raw: pytest.fail("noise was drawn"))
+    with pytest.raises(kind):
+        anonymizer.run(Task(read(people(40)), (bound,)))
+
+
+def test_more_noisy_rows_than_memory_are_not_written(monkeypatch) -> None:
+    monkeypatch.setattr(Drawing, "draw", lambda self, raw: raw + 10**9)
+    bound = sf.DifferentialPrivacy(1)
+    with pytest.raises(sf.ResourceError, match="at most 50,000,000 can be written") as caught:
+        noise(publish="rows").run(Task(read(people(40)), (bound,)))
+    assert "\n" not in str(caught.value)
+    assert noise().run(Task(read(people(40)), (bound,))).people > 10**9
+
+
+@pytest.mark.parametrize(
+    ("delta", "total", "loose"),
+    [
+        (1e-6, "noisy", False),
+        (9e-4, "noisy", False),  # how many people there are is nobody's business
+        (1e-3, "noisy", True),
+        (1e-6, "public", False),
+        (1 / 2000, "public", True),
+        (0.9 / 2000, "public", False),
+    ],
+)
+def test_a_loose_delta_is_told(delta: float, total: str, loose: bool) -> None:
+    made = release(read(people(2000)), noise(delta=delta, mechanism="gaussian", total=total))
+    assert any("is loose" in note for note in made.notes) == loose

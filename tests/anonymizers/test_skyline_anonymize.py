@@ -268,3 +268,25 @@ def test_the_fifth_minimum_is_kept_for_itself() -> None:
     assert isinstance(kept, np.ndarray)
     # V(1, 0) of a group of five with four s is 1/5; of the other it is 4/5.
     assert kept[0, 4] == pytest.approx(0.2)
+
+
+def test_what_other_groups_leave_is_not_forgotten() -> None:
+    """A split of harmless groups must not wash out the minimum of a group that is as it was."""
+    asked = Questions(np.array([0]), np.array([[0, 1, 1]]), (Fraction(1),), "single")
+    before = Groups([[3, 2], [10, 90]], ["s", "o"])
+    state = begin(asked, before)
+    assert isinstance(state, np.ndarray)
+    whole = Groups([[10, 90]], ["s", "o"])
+    parts = Groups([[5, 45], [5, 45]], ["s", "o"])
+    kept = weigh(asked, state, whole, parts, np.array([0, 2])).take(state, 0)
+    after = begin(asked, Groups([[3, 2], [5, 45], [5, 45]], ["s", "o"]))
+    assert isinstance(kept, np.ndarray)
+    assert isinstance(after, np.ndarray)
+    assert kept.tolist() == after.tolist()
+
+
+def test_values_that_are_not_protected_are_named_in_what_is_promised() -> None:
+    asked = sf.SkylinePrivacy([(0, 0, 0, 0.5)], value={"flu": []})
+    assert asked.required.endswith("; flu not protected")
+    many = sf.SkylinePrivacy([(l, 5 - l, 0, 0.5) for l in range(6)])  # noqa: E741
+    assert all(f"({l}, {5 - l}, 0)" in many.required for l in range(6))  # noqa: E741

@@ -80,6 +80,7 @@ def test_a_release_folder(files, tmp_path: Path) -> None:
 
 
 CASES = {
+    "no role": (("--target", "income"), "column 'income' has no role in the policy; give it one"),
     "unknown target": (("--target", "illness"), "column 'illness' is not in census.csv"),
     "unknown column": (("--column", "agee"), "did you mean 'age'?"),
     "target inside": (

@@ -102,6 +102,46 @@ def test_from_a_policy_to_a_folder_to_an_audit(folder: Path) -> None:
     assert "counts are noisy" in told["verdicts"][1]["note"]
 
 
+def test_its_file_alone_is_refused_by_every_command(folder: Path) -> None:
+    """It would pass for a table: counts have no role there, and cells of nobody are people."""
+    assert anonymize(folder).returncode == 0
+    file, policy = folder / "out/public/data.csv", folder / "exact.toml"
+    exact = POLICY[: POLICY.index("[anonymizer]")]
+    policy.write_text(exact + '[[require]]\ncriterion = "k-anonymity"\nk = 2\n')
+    rows = folder / "rows.csv"
+    with_policy = ("--policy", policy)
+    for command in (
+        ("audit", file, *with_policy),
+        ("audit", rows, "--population", file, *with_policy),
+        ("characterize", file, *with_policy),
+        ("characterize", file, "--release", *with_policy),
+        ("attack", "intersect", file, rows, *with_policy, "--targets", rows),
+        ("ledger", "add", folder / "l.sqlite", file, *with_policy),
+        ("skyline", file, *with_policy, "--value", "flu"),
+        ("anonymize", file, *with_policy, "--out", folder / "again"),
+    ):
+        run = sfumato(*command)
+        assert run.returncode == 2, (command, run.stderr)
+        assert f"{file} is part of a randomised release" in run.stderr, (command, run.stderr)
+        assert f"give the folder {folder / 'out'} instead" in run.stderr
+        assert run.stderr.count("\n") == 1
+    assert not (folder / "again").exists()
+    assert sfumato("audit", folder / "out", *with_policy).returncode == 3
+
+
+def test_a_scale_that_is_no_number_is_exit_2(folder: Path) -> None:
+    assert anonymize(folder).returncode == 0
+    path = folder / "out/public/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["guarantee"]["scale"] = "x"
+    path.write_text(json.dumps(manifest))
+    run = sfumato("audit", folder / "out", "--policy", folder / "policy.toml")
+    assert run.returncode == 2
+    assert run.stderr == (
+        "error: guarantee: scale = 'x' is not allowed; it must be a number above 0\n"
+    )
+
+
 def test_rows_a_public_total_and_gaussian_noise(folder: Path) -> None:
     lines = 'delta = 1e-6\nmechanism = "gaussian"\npublish = "rows"\ntotal = "public"'
     policy = option(lines) + "delta = 1e-6\n"
@@ -132,6 +172,7 @@ CASES = {
     "value outside the domain": (changed('"cold", ', ""), "'disease': 1 value(s) are not covered by its declared domain"),
     "exact counts required": (POLICY + '[[require]]\ncriterion = "k-anonymity"\nk = 2\n', "k-anonymity is not applicable: it counts people exactly, and counts will be noisy; require differential-privacy instead"),
     "public total by add-remove": (option('total = "public"\nneighbours = "add-remove"'), "use 'replace-one' or total = 'noisy'"),
+    "more rows than memory": (option('publish = "rows"').replace("epsilon = 1.0", "epsilon = 1e-7"), "rows, at most 50,000,000 can be written; use publish = 'counts'"),
     "kept column": (changed('nulls = "error"', 'keep = ["ward"]'), "'ward' (keep) is not in rows.csv"),
 }  # fmt: skip
 

@@ -83,7 +83,7 @@ class Tiny:
         return Fraction((known & self.has[target, sigma]).bit_count(), left) if left else None
 
     def breach(self, sigma: int, point: tuple[int, int, int]) -> Fraction:
-        """The surest anybody becomes by at most (l, k, m) facts."""
+        """The surest anybody becomes by at most (l, k, m) facts; nobody known is of the family."""
         best = Fraction(0)
         for group, (n, _) in enumerate(self.groups):
             if n:  # people of one group are alike: one target each is enough
@@ -98,18 +98,15 @@ class Tiny:
             _meet(self.every, [self.about_target(target, sigma, x) for x in chosen])
             for chosen in _at_most(values, most_l)
         }
-        known = {
-            _meet(self.every, told)
-            for chosen in _at_most(others, most_k)
-            for told in product(*(self.about_other(one, sigma) for one in chosen))
-        }
-        family = {
-            _meet(self.every, [self.of_family(target, one, sigma) for one in chosen])
-            for chosen in _at_most(others, most_m)
-        }
+        about_others = set()
+        for family in _at_most(others, most_m):
+            related = _meet(self.every, [self.of_family(target, one, sigma) for one in family])
+            strangers = [one for one in others if one not in family]
+            for chosen in _at_most(strangers, most_k):
+                for told in product(*(self.about_other(one, sigma) for one in chosen)):
+                    about_others.add(_meet(related, told))
         chances = (
-            self.chance(target, sigma, one & two & three)
-            for one, two, three in product(facts, known, family)
+            self.chance(target, sigma, one & two) for one, two in product(facts, about_others)
         )
         return max((chance for chance in chances if chance is not None), default=Fraction(0))
 

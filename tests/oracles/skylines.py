@@ -45,7 +45,7 @@ def groups_of(tiny: Tiny) -> Groups:
 
 
 @st.composite
-def tinies(draw: st.DrawFn, case: Case, *, people: int = 6, worlds: int = 800) -> Tiny:
+def tinies(draw: st.DrawFn, case: Case, *, people: int = 8, worlds: int = 800) -> Tiny:
     """A release that can still be enumerated."""
     width = draw(st.integers(1, 3))
     groups: list[tuple[int, tuple[int, ...]]] = []

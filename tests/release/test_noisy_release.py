@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from sfumato.anonymizers.noise_mechanism import Drawing
 from sfumato.release.guarantee import Guarantee, Loss
 from sfumato.release.release import Release
 from tests.anonymizers.noisy import noise, people, read, release, schema
@@ -52,6 +53,53 @@ def test_a_folder_gives_back_what_was_published(table, tmp_path, kind, publish, 
         )
         assert sf.audit(back, [bound]).holds
         assert sf.audit(back, [sf.KAnonymity(1)]).status == "could_not_judge"
+
+
+@pytest.mark.parametrize("publish", ["counts", "rows"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_noise_may_leave_nobody(table, tmp_path, monkeypatch, publish, form) -> None:
+    """No group, no people, and the promise stands."""
+    monkeypatch.setattr(Drawing, "draw", lambda self, raw: raw * 0 - 1)
+    made = release(table, noise(publish=publish))
+    made.save(tmp_path / "out", form=form)
+    for known in (schema(), None):
+        back = sf.read_release(tmp_path / "out", known)
+        assert (back.people, len(back.groups), back.scheme) == (0, 0, "randomised")
+        assert back.guarantee == made.guarantee
+        assert any("one of nobody" in note for note in back.notes)
+        assert sf.audit(back, [sf.DifferentialPrivacy(1)]).holds
+        assert not sf.audit(back, [sf.KAnonymity(2)]).holds
+
+
+def test_a_file_of_it_is_not_read_without_its_manifest(table, tmp_path) -> None:
+    release(table, noise()).save(tmp_path / "out")
+    file, link = tmp_path / "out/public/data.csv", tmp_path / "link.csv"
+    link.symlink_to(file)
+    facts = tmp_path / "facts.csv"
+    facts.write_text("gid,disease\n1,flu\n")
+    refused = [
+        lambda: sf.read(file, schema()),
+        lambda: sf.read(str(link), schema()),
+        lambda: sf.read(facts, schema(), facts=file),
+        lambda: sf.read_release(file, schema()),
+        lambda: sf.read_release(facts, schema(), facts=file),
+        lambda: sf.read_release((file, facts), schema(), group="gid"),
+    ]
+    for read_it in refused:
+        with pytest.raises(sf.InputError, match="is part of a randomised release"):
+            read_it()
+    copied = tmp_path / "data.csv"  # without a manifest nobody can know
+    copied.write_bytes(file.read_bytes())
+    assert sf.read_release(copied, schema()).scheme == "generalized"
+    for broken in ("", "[]", "{}", '{"scheme": "randomised"}'):
+        (tmp_path / "manifest.json").write_text(broken)
+        assert sf.read_release(copied, schema()).scheme == "generalized"
+
+
+def test_a_file_of_another_release_may_be_read_alone(table, tmp_path) -> None:
+    sf.generalize(table, {"age": 1}).save(tmp_path / "out")
+    file = tmp_path / "out/public/data.csv"
+    assert sf.read_release(file, schema()).people == table.people
 
 
 def test_nothing_but_noise_is_written_anywhere(table, tmp_path) -> None:
@@ -99,6 +147,9 @@ def test_a_release_that_was_read_is_not_written_again(table, tmp_path) -> None:
         ({"neighbours": "any"}, "neighbours = 'any' is not known"),
         ({"unheard": 1}, "cannot be read"),
         ({"other": 3}, "cannot be read"),
+        ({"scale": "x"}, "scale = 'x' is not allowed"),
+        ({"scale": 0}, "scale = 0 is not allowed"),
+        ({"mechanism": 5}, "mechanism = 5 is not allowed"),
     ],
 )
 def test_a_guarantee_that_cannot_be_is_refused(table, tmp_path: Path, change, said: str) -> None:

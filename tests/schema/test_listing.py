@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema.listing import looks_like_json, read_list, write_list
+from sfumato.schema.listing import fault_of, looks_like_json, read_list, write_list
 from sfumato.schema.region import MISSING, text_of
 
 VALUES = st.lists(st.none() | st.text() | st.integers() | st.booleans(), max_size=5)
@@ -29,6 +29,8 @@ def test_separated_text_gives_back_the_values_or_is_not_written(values, separato
         separator in text_of(value) or text_of(value) != text_of(value).strip() or value == ""
         for value in plain
     )
+    texts = [MISSING if value is None else text_of(value) for value in values]
+    odd |= looks_like_json([separator.join(texts)])
     if written is None:
         # Only what cannot be told apart is refused.
         assert odd or MISSING in plain or len(separator) > 1
@@ -50,6 +52,11 @@ def test_separated_text_gives_back_the_values_or_is_not_written(values, separato
         ("flu;;ulcer", ";", None),
         (";", ";", None),
         (";flu", ";", None),
+        ('["flu", "ulcer"]', ";", None),
+        (' ["flu;ulcer"]', ";", None),
+        ('["flu", "ulcer"]', ",", None),
+        ("[]", ";", None),
+        ("[20, 30]", ";", ["[20, 30]"]),  # a range
         ('["flu", "ulcer"]', "json", ["flu", "ulcer"]),
         ("[]", "json", []),
         (" [ null ] ", "json", [None]),
@@ -66,6 +73,24 @@ def test_separated_text_gives_back_the_values_or_is_not_written(values, separato
 )
 def test_what_a_text_lists(text: str, form: str, values) -> None:
     assert read_list(text, form) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "fault"),
+    [
+        ("flu;;ulcer", ";", "nothing before a ';'"),
+        ('["flu"]', ";", "a JSON list"),
+        ("flu;ulcer", "json", "not JSON"),
+        ("[" * 100_000, "json", "not JSON"),
+        ('{"flu": 1}', "json", "JSON but no list"),
+        ('["x", {"flu": 2}]', "json", "a JSON list of more than texts"),
+    ],
+    ids=range(6),
+)
+def test_what_is_wrong_is_told_without_the_cell(text: str, form: str, fault: str) -> None:
+    assert read_list(text, form) is None
+    assert fault_of(text, form).startswith(fault)
+    assert "flu" not in fault_of(text, form)
 
 
 def test_dates_are_written_as_texts() -> None:

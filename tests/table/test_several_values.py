@@ -318,6 +318,7 @@ TWO = pa.table({"id": [1, 2], "q": ["x", "y"]})
         ({"q": ["x"], "s": [[["a"]]]}, {}, None, "'s' holds lists of list"),
         ({"q": ["x"], "s": ['["a"]']}, {}, None, "'s' holds JSON lists; declare lists"),
         ({"q": ["x"], "s": ["a;;b"]}, {"lists": {"s": ";"}}, None, "1 distinct cell.s. cannot be"),
+        ({"q": ["x"], "s": ['["a"]']}, {"lists": {"s": ";"}}, None, "a JSON list: 1.*or declare the lists as 'json'"),
         ({"q": ["x"], "s": ["a"]}, {"lists": {"s": "json"}}, None, "write a JSON list such as"),
         ({"q": ["x"], "s": [5]}, {"lists": {"s": ";"}}, None, "has the type int64; it must hold"),
         ({"q": ["x"], "s": [["a", None]]}, {"nulls": "error"}, None, "'s' has missing values"),
@@ -339,6 +340,28 @@ def test_what_cannot_be_meant_is_refused(source, options, facts, said: str) -> N
     second = None if facts is None else pa.table(facts)
     with pytest.raises(sf.SfumatoError, match=said):
         sf.read(rows, schema(**options), facts=second)
+
+
+@pytest.mark.parametrize(
+    ("form", "told"), [("json", "JSON but no list: 1, not JSON: 1"), (";", "before a ';': 1")]
+)
+def test_lists_that_cannot_be_read_are_counted_and_not_quoted(form: str, told: str) -> None:
+    cells = ["Flu;;Gout", '{"Flu": 1}', '["Flu", "Gout"]']
+    with pytest.raises(sf.InputError) as caught:
+        sf.read(pa.table({"q": ["x"] * 3, "s": cells}), schema(lists={"s": form}))
+    assert told in str(caught.value)
+    assert "Flu" not in str(caught.value)
+    assert "Gout" not in str(caught.value)
+
+
+@pytest.mark.parametrize("short", ["people", "facts"])
+def test_a_short_line_is_blamed_on_the_file_that_has_it(short: str, tmp_path) -> None:
+    texts = {"people": "id,q\n1,x\n2,y\n", "facts": "id,s\n1,a\n2,b\n"}
+    texts[short] += "3\n"
+    for name, text in texts.items():
+        (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(sf.InputError, match=rf"^{short}\.csv, line 4 has 1 fields"):
+        sf.read(tmp_path / "people.csv", schema(person="id"), facts=tmp_path / "facts.csv")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.class_leakage import ClassLeakage
+from sfumato.adversaries.leakage import Leakage
+from sfumato.counts.marginals import Marginal
 from sfumato.release.release import as_it_stands
+from sfumato.workflow.characterizing.combinations import Plan, Target
+from sfumato.workflow.characterizing.exposure import Exposure
+from sfumato.workflow.characterizing.findings import Naming
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")
@@ -194,6 +200,36 @@ def test_everybody_s_leakage_is_the_largest_of_her_classes(rows) -> None:
         assert math.sqrt(mine[1]) == pytest.approx(most, abs=1e-12)
 
 
+def test_of_columns_that_leak_alike_the_fewest_and_first_are_named() -> None:
+    """b and c repeat a, so every combination leaks the same; threads end in any order."""
+    rows = [("x", "x", "x", "x", "x"), ("y", "y", "y", "y", "y")] * 3
+    for _ in range(5):
+        people = sf.characterize(table(rows), 3, "s", individuals=True).individuals.to_arrow()
+        assert people.column("s by").to_pylist() == ["a", "a"]
+    # Here all but a alone tell everything, whatever rounding says.
+    rows = [("x", "x", "x", "x", "x"), ("x", "y", "y", "y", "y"), ("x", "z", "z", "z", "z")]
+    found = sf.characterize(table(rows), 3, "s", individuals=True).individuals
+    assert found.to_arrow().column("s by").to_pylist() == ["b"] * 3
+
+
+def test_the_order_in_which_combinations_come_does_not_show() -> None:
+    """Also where leakages differ by rounding alone."""
+    base = Marginal((0, 1, 2), (1, 1, 1), np.zeros((3, 1), dtype=np.int32), np.ones(1))
+    target = Target((2,), 2, "s")
+    asked = {(0, 2): [target], (1, 2): [target], (0, 1, 2): [target]}
+    leaks = {(0, 2): 0.5, (1, 2): 0.5 + 1e-16, (0, 1, 2): 0.5 + 3e-16}
+    named = Naming(("a", "b", "s"), (["x"], ["x"], ["x"]))
+    for order in permutations(asked):
+        exposure = Exposure(base, Plan((0, 1), (target,), asked, {}, ()))
+        for columns in order:
+            cells = base.onto(columns)
+            found = Leakage(np.array([leaks[columns] ** 2]), np.zeros(1), np.zeros(1))
+            one, of = np.ones(1), np.zeros(1, dtype=np.int32)
+            first, covered = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
+            exposure.add(ClassLeakage(cells, 2, of, first, one, one, found, covered), target)
+        assert exposure.result(named, 3).to_arrow().column("s by").to_pylist() == ["a"]
+
+
 def test_uniform_and_given_shares() -> None:
     rows = [("x", "x", "x", "x", "x"), ("y", "x", "x", "y", "x")]
     uniform = sf.characterize(table(rows), 1, "s", prior="uniform").finding("a")
@@ -215,6 +251,7 @@ def patients(n: int = 200) -> sf.Table:
         quasi=["age", "sex", "zip"],
         sensitive="ill",
         keep=["job"],
+        identifiers=["who"],
         hierarchies={"age": sf.intervals([5, 10, 20]), "zip": sf.mask()},
     )
     return sf.read(
@@ -225,6 +262,8 @@ def patients(n: int = 200) -> sf.Table:
                 "zip": [f"1{v}" for v in rng.integers(100, 140, n)],
                 "ill": ill,
                 "job": rng.choice(["a", "b", "c"], n),
+                "who": np.arange(n),
+                "note": ["x"] * n,
             }
         ),
         schema,
@@ -232,16 +271,17 @@ def patients(n: int = 200) -> sf.Table:
     )
 
 
-def test_a_release_shows_its_cells_and_refers_to_the_whole_table() -> None:
+def test_a_release_shows_its_cells_and_refers_to_the_published_people() -> None:
     policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Lattice(), suppression=0.05)
     release = sf.anonymize(patients(), policy, seed=3)
     assert release.suppressed > 0
     found = sf.characterize(release, 3)
     whole = found.finding(["age", "sex", "zip"])
-    criterion = sf.DistributionLeakage(0.1).measure(release.groups)
+    published = release.groups.unreferenced()
+    criterion = sf.DistributionLeakage(0.1).measure(published)
     assert whole.distribution.largest == pytest.approx(criterion.value, abs=1e-12)
     assert whole.distribution.mean == pytest.approx(criterion.per_group.mean(), abs=1e-12)
-    entropy = sf.EntropyLeakage(0.1).measure(release.groups)
+    entropy = sf.EntropyLeakage(0.1).measure(published)
     assert whole.entropy.largest == pytest.approx(entropy.value, abs=1e-12)
     assert whole.k >= 4
     assert whole.worst.cells == release.regions.describe(criterion.worst[0])
@@ -296,6 +336,15 @@ def test_overlapping_or_noisy_groups_are_refused() -> None:
     noisy = replace(sf.read_release(rows, schema), scheme="randomised")
     with pytest.raises(sf.InputError, match="noisy"):
         sf.characterize(noisy, 1)
+
+
+def test_a_person_in_several_classes_is_one_person_in_the_title() -> None:
+    rows = pa.table({"who": [1, 1, 2, 3], "a": ["x", "y", "x", "y"], "s": ["u", "u", "v", "u"]})
+    subject = sf.read(rows, sf.Schema(quasi=["a"], sensitive="s", person="who"), threads=1)
+    for found in (sf.characterize(subject), sf.characterize(as_it_stands(subject))):
+        assert found.people == 3
+        assert ", 3 people" in found.exhibit().title
+        assert any("1 more places than people" in note for note in found.notes)
 
 
 def test_people_with_several_values_have_a_set_for_a_value() -> None:
@@ -358,12 +407,28 @@ def test_without_a_hierarchy_the_column_is_dropped() -> None:
     rows = [("x", "x", "x", "x", "x"), ("y", "x", "x", "y", "x"), ("y", "y", "x", "x", "x")]
     found = sf.characterize(table(rows), 2, "s")
     assert found.coarsenings
+    assert f"Drop {found.coarsenings[0].column} first: that leaves" in found.advice()
+    assert "Others dropped would leave: " in found.advice()
+    assert "oarse" not in found.advice()
     for one in found.coarsenings:
         assert one.to == "dropped"
         assert one.after == found.finding([c for c in one.columns if c != one.column])
     lone = sf.characterize(table(rows), 1, "s", columns=["a"])
     assert lone.coarsenings == ()
     assert "leave it out" in lone.advice()
+
+
+def test_coarser_and_dropped_columns_are_listed_apart() -> None:
+    found = sf.characterize(patients(), 3)
+    assert [one.dropped for one in found.coarsenings] == [False, False, True]
+    advice = found.advice()
+    assert advice.index("Coarsen ") < advice.index("Others one level coarser would leave: ")
+    assert "Others dropped would leave: sex 0." in advice
+    titles = [sheet.title for sheet in found.exhibit().sections[0].sheets]
+    assert titles[-2:] == [
+        "age, sex, zip with one column a level coarser",
+        "age, sex, zip with one column dropped",
+    ]
 
 
 def test_nothing_leaks_where_everybody_is_alike() -> None:
@@ -406,7 +471,12 @@ def test_a_kept_column_can_be_learnt_and_known() -> None:
 # -- bad input ------------------------------------------------------------------------------------
 
 WRONG = {
-    "unknown target": ({"targets": "il"}, "column 'il' is not in the table; did you mean 'ill'?"),
+    "no role": ({"targets": "note"}, "column 'note' is not in the table or has no role; "),
+    "role of another kind": ({"targets": "who"}, "column 'who' has the role 'identifiers'"),
+    "unknown target": (
+        {"targets": "il"},
+        "column 'il' is not in the table or has no role; did you mean",
+    ),
     "unknown column": ({"columns": ["agee"]}, "did you mean 'age'?"),
     "identifier": ({"targets": ["name"]}, "column 'name' is not in the table"),
     "target inside Q": (
@@ -450,12 +520,28 @@ def test_one_clear_line(case: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_prior_that_does_not_cover_a_class_names_it() -> None:
-    rows = [("x",) * 5, ("y",) * 5]
-    with pytest.raises(
-        sf.InputError, match=r"does not cover the class a y \(1 of 2 classes of a\)"
+def test_a_prior_that_does_not_cover_a_class_names_it_unless_it_is_one_person_s() -> None:
+    one, several = ("secret",) * 5, [("y",) * 5] * 2
+    outside = table([("x",) * 5])
+    for rows, said in (
+        ([("x",) * 5, one], "does not cover 1 of 2 classes of a, none of which has several people"),
+        ([("x",) * 5, one, *several], "2 of 3 classes of a, among them a y (2 people)"),
     ):
-        sf.characterize(table(rows), 1, "s", columns=["a"], prior=table(rows[:1]))
+        with pytest.raises(sf.InputError) as caught:
+            sf.characterize(table(rows), 1, "s", columns=["a"], prior=outside)
+        assert said in str(caught.value)
+        assert "secret" not in str(caught.value)
+        bound = sf.DistributionLeakage(0.1, prior=outside, sensitive="s")
+        with pytest.raises(sf.InputError) as caught:
+            bound.verdict(as_it_stands(table(rows)).groups_for("s"))
+        assert "secret" not in str(caught.value)
+        assert ("a y, b y, c y (2 people)" in str(caught.value)) == (len(rows) > 2)
+
+
+def test_any_size_is_at_most_the_number_of_columns() -> None:
+    found = sf.characterize(patients(20), 10**9)
+    assert found.max_size == 3
+    assert len(found.findings) == 7
 
 
 def test_too_many_combinations_are_not_begun() -> None:

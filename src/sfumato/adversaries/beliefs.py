@@ -20,7 +20,7 @@ import numpy as np
 from sfumato.adversaries.priors import RegionalPrior
 from sfumato.adversaries.ratios import smallest_epsilon
 from sfumato.adversaries.realistic import RealisticAdversary
-from sfumato.adversaries.shifts import Binding, epsilons, worst_shift
+from sfumato.adversaries.shifts import Binding, epsilons, judged, worst_shift
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Ints
 from sfumato.release.groups import Floats, Groups
@@ -75,6 +75,7 @@ class Beliefs:
                 others = rest * total if rest is not None else total - weight
                 believed = (inside - 1 + weight) / (sizes - 1 + total)
             found = smallest_epsilon(inside, sizes, weight, others, total, self.adversary.known)
+            found[self._unjudged[every.row]] = inf
             p_out.append(believed[shown])
             epsilon.append(float(found[shown].max(initial=1.0)))
         return Curves(
@@ -94,13 +95,16 @@ class Beliefs:
         groups, b = self.groups, self.adversary.known
         share, _ = self._shares()
         a, n = groups.data, groups.sizes[groups.row]
-        left = n - b
+        if self._unjudged.any() or (b > 0 and (n <= b).any()):
+            return None
         # The prior weight of a value is fixed + slope * sigma.
         any_shape = share is None
         slope = np.zeros(len(a)) if share is None else share
         fixed = 1.0 if any_shape else 0.0
-        if any_shape and groups.width == 1:
-            return 1.0, inf
+        # Whoever held no other value possible before is not moved.
+        open_minded = (a < n) | (slope < 1 if not any_shape else groups.width > 1)
+        a, n, slope = a[open_minded], n[open_minded], slope[open_minded]
+        left = n - b
         if (left <= a).any() or (slope + fixed <= 0).any():
             return None
         # R1: a (n - 1 + sigma) <= epsilon left (a - 1 + fixed + slope sigma), and R2 likewise.
@@ -121,6 +125,14 @@ class Beliefs:
             high = min(high, float((bound[up] / factor[up]).min(initial=inf)))
             low = max(low, float((bound[down] / factor[down]).max(initial=low)))
         return (low, high) if low <= high else None
+
+    @cached_property
+    def _unjudged(self) -> Any:
+        """Groups of which there is no saying what she believes: no bound holds there."""
+        prior = self.adversary.prior(self.groups) if self.adversary.by_region else None
+        if isinstance(prior, RegionalPrior):
+            return ~judged(prior)
+        return np.zeros(len(self.groups), dtype=bool)
 
     @cached_property
     def _epsilons(self) -> Floats:

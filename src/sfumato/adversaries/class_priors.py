@@ -60,10 +60,15 @@ def _narrowed(groups: Groups, columns: Sequence[str], name: str) -> tuple[Region
     return part.take(first), number
 
 
-def overlapping(groups: Groups, columns: Sequence[str], name: str) -> bool:
-    """Whether the cells of these columns overlap without being equal."""
+def overlap_reason(groups: Groups, columns: Sequence[str], name: str) -> str:
+    """Why nobody can say who shows the same cells in these columns; empty when anybody can."""
     cells, _ = _narrowed(groups, columns, name)
-    return no_overlap(cells.parts, cells.codes) is not True
+    if no_overlap(cells.parts, cells.codes):
+        return ""
+    return (
+        f"cells of {', '.join(columns)} overlap without being equal, so who has the same ones "
+        "cannot be told"
+    )
 
 
 def given(groups: Groups, columns: Sequence[str], name: str) -> Expectation:

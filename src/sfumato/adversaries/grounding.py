@@ -215,7 +215,9 @@ def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], cas
     counts, size = groups.counts_of(group), int(groups.sizes[group])
     if case == "single":
         return size - sum(counts.get(one, 0) for one in {value, *facts})
-    return size - (counts.get(value, 0) if case == "set" else 1)
+    if case == "multiset":
+        return size - 1
+    return max(size - counts.get(value, 0), 0)
 
 
 def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tuple[str, int], ...]:

@@ -12,12 +12,13 @@ largest distribution leakage cannot fall when Q grows; the largest entropy leaka
 
 Errata, recomputed: L_D of class 3 in Examples 1 and 3 is sqrt(32)/12, not sqrt(26)/12; the EMD of
 Example 3 is 1/6, 1/6, 1/3 (printed is L1) and Example 4's two are swapped; its L_D are .4714 and
-.9428, its L_E 1.58496 and 3.16993. `reproduce/leakage.py` shows printed and right values.
+.9428, and the first of its two L_E is 1.58496, not .158. `reproduce/leakage.py` shows printed and
+right values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,11 +123,7 @@ class Observer:
                     "the prior is given all quasi-identifiers, so it is what the release itself "
                     "says, and nothing could ever leak"
                 )
-            if class_priors.overlapping(groups, columns, NAME):
-                return (
-                    f"cells of {', '.join(columns)} overlap without being equal, so who has the "
-                    "same ones cannot be told"
-                )
+            return class_priors.overlap_reason(groups, columns, NAME)
         return ""
 
     def check_covered(self, groups: Groups) -> None:
@@ -136,11 +133,15 @@ class Observer:
         missing = np.flatnonzero(self.expectation(groups).of < 0)
         if len(missing):
             assert groups.regions is not None
-            cells = groups.regions.describe(int(missing[0])).items()
-            named = ", ".join(f"{column} {cell}" for column, cell in cells)
+            largest = int(missing[np.argmax(groups.sizes[missing])])
+            told = not_covered(
+                groups.regions.describe(largest),
+                int(groups.sizes[largest]),
+                len(missing),
+                len(groups),
+            )
             raise InputError(
-                f"{NAME}: the prior does not cover the class {named} ({len(missing):,} of "
-                f"{len(groups):,} classes); give it a distribution, or use the prior 'table'"
+                f"{NAME}: {told}; give it a distribution for each, or use the prior 'table'"
             )
 
     def threats(self, groups: Groups) -> list[Threat]:
@@ -173,6 +174,15 @@ class Observer:
             return "how the values are distributed among those who share what she knows"
         each = "" if self.fixed else ", one for each class"
         return f"a distribution of the values ({WORDS[kind]}{each})"
+
+
+def not_covered(cells: Mapping[str, str], people: int, missing: int, classes: int) -> str:
+    """What a prior lacks; the cells of a class of one person may be that person's row."""
+    told = f"the prior does not cover {missing:,} of {classes:,} classes of {', '.join(cells)}"
+    if people < 2:
+        return f"{told}, none of which has several people"
+    named = ", ".join(f"{column} {cell}" for column, cell in cells.items())
+    return f"{told}, among them {named} ({people:,} people)"
 
 
 def leakage(groups: Groups, expected: Expectation) -> Leakage:

@@ -17,6 +17,12 @@ One pass over the groups keeps five running minima (see `skyline_forms`); the od
 
     min(own, bare * kin_aided, aided * kin)        and the breach probability 1 / (1 + odds)
 
+Sets and multisets are those of the paper: a group publishes its values, not whose they are
+together. A release that publishes each person's values together (`Groups.linked`: every release of
+rows) tells more, so it is judged by a bound that holds for whole rows as well, with sets and
+multisets alike: T = (n - a - sum(o) - k) / a and V of single values, a and o being occurrences. It
+is never above the paper's odds.
+
 Multiset counts labelled occurrences: two people and {A, A} give 3/4. Errata. A group without the
 target value has V = 1 even where k + m reach its size (not 0 / 0). Theorem 4 (merging groups never
 raises the probability) is true of single values only: with sets, {1 person: B, C} and {3 people:
@@ -29,20 +35,20 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from sfumato.adversaries.priors import exactly
-from sfumato.counts.contingency import Case as Case
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, did_you_mean
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release
 
 NAME = "acquaintance"
+Case = Literal["single", "set", "multiset", "linked"]
 CASES: tuple[Case, ...] = get_args(Case)
-SINGLE, SET, MULTISET = range(3)
+SINGLE, SET, MULTISET, LINKED = range(4)
 OWN, BARE, KIN_AIDED, AIDED, KIN = range(5)  # the factors of a group; told in skyline_forms
 NEAR = 1e-9
 _WORTH_A_THREAD = 1 << 21  # counts to look at
@@ -185,13 +191,15 @@ def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups
 
 
 def case_of(groups: Groups, case: Case | None = None) -> Case:
-    """Whether people have one value each, a set, or a multiset."""
+    """Whether people have one value each, a set, a multiset, or several published together."""
     if case is None:
-        return groups.case
+        return "linked" if groups.linked else groups.case
     if case not in CASES:
         raise InputError(f"case = {case!r} is not known; {did_you_mean(str(case), CASES)}")
     if case == "single" and not groups.single_valued:
-        raise InputError("people have several values each: case must be 'set' or 'multiset'")
+        raise InputError(
+            "people have several values each: case must be 'set', 'multiset' or 'linked'"
+        )
     if case == "set" and (groups.largest > groups.sizes).any():
         raise InputError("a value occurs more often than a group has people: case is 'multiset'")
     return case

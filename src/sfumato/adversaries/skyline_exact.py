@@ -25,7 +25,7 @@ def doubt(n: int, a: int, others: Iterable[int], k: int, case: Case) -> Odds:
     """T(l, k), `others` being the counts of the l most frequent other values."""
     if a == 0:
         return inf
-    if case == "single":
+    if case in ("single", "linked"):
         return Fraction(max(n - a - sum(others) - k, 0), a)
     if case == "set":
         spared = prod((Fraction(n - o, n) for o in others), start=Fraction(1))

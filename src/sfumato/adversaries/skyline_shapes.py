@@ -49,7 +49,7 @@ def deciding(groups: Groups, target: int, case: Case) -> Groups:
         kept[:, 1:][rows, columns],
         most + 1,
         sizes=np.ascontiguousarray(kept[:, 0]),
-        case=case,
+        case=None if case == "linked" else case,
     )
 
 
@@ -76,7 +76,7 @@ def _worse(one: Ints, others: Ints, case: Case) -> Ints:
         shares = one[2:] * others[:, :1] >= others[:, 2:] * one[0]
     else:
         taken, theirs = np.cumsum(one[2:]), np.cumsum(others[:, 2:], axis=1)
-        if case == "single":
+        if case in ("single", "linked"):
             taken, theirs = taken - one[0] + one[1], theirs - others[:, :1] + others[:, 1:2]
         shares = taken >= theirs
     return np.asarray(found & shares.all(axis=1))

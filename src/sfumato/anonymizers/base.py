@@ -94,12 +94,14 @@ def no_safe_release(
 ) -> NoSafeRelease:
     """Which criterion stands in the way, how near one came, what to change."""
     detail = f" ({why})" if why else ""
+    # Where merging may harm, a partition that nobody tried may still be safe.
+    found = "satisfies" if criterion.merge_closed else "was found that satisfies"
     if nearest is None:
         return NoSafeRelease(
             f"no release satisfies {criterion.name}, required {criterion.required}: it cannot be "
             f"judged here{detail}; drop it, or require another criterion of that column"
         )
     return NoSafeRelease(
-        f"no release satisfies {criterion.name}, required {criterion.required}; the nearest any "
+        f"no release {found} {criterion.name}, required {criterion.required}; the nearest any "
         f"release came is {nearest:.6g}{detail}; {advice}"
     )

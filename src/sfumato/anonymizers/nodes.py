@@ -92,6 +92,7 @@ class Judge:
             domain=described.domain,
             case=described.case,
         )
+        groups.linked = described.sets is not None
         return self._described(node, groups)
 
     def _described(self, node: Rolled, groups: Groups) -> Groups:

@@ -17,9 +17,12 @@ it; a seed orders the rows of `publish="rows"`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Literal, get_args
+
+import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
 from sfumato.anonymizers.noise_cells import Cells, check_table, count_cells
@@ -31,11 +34,13 @@ from sfumato.criteria.judge import judge
 from sfumato.errors import PolicyError, did_you_mean
 from sfumato.release.declared import WHOLE, Height
 from sfumato.release.guarantee import RELATIONS, Guarantee, Relation
-from sfumato.release.noisy import COUNT, Form, NoisyTable, noisy_release
+from sfumato.release.noisy import COUNT, Form, NoisyTable, check_rows, noisy_release
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.roles import Schema
 
 Total = Literal["noisy", "public"]
+LOOSE_DELTA = 1e-3  # from here on a delta is loose for any table worth the name
+_ADVICE = "give the anonymizer a smaller epsilon or delta, or loosen that bound"
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,27 @@ class Noise(Anonymizer):
 
     def run(self, task: Task) -> Release:
         plan = self._plan(task)
+        # Whatever can be refused is refused before noise is drawn: every draw spends the budget.
+        self._check_promise(plan, task.require)
+        self._check_rows(plan)
         noisy = plan.drawing.draw(count_cells(task.table, plan.cells))
         return self._publish(plan, noisy, task.seed, task.require)
+
+    def _check_promise(self, plan: Plan, require: tuple[Criterion, ...]) -> None:
+        """Refuse a bound that the planned noise does not keep: on cells without anybody."""
+        nobody = self._release(plan, np.zeros(len(plan.cells), dtype=np.int64))
+        for criterion in require:
+            verdict = judge(criterion, nobody)
+            if verdict.status == "violated":
+                raise no_safe_release(criterion, verdict.measured, verdict.note, _ADVICE)
+
+    def _check_rows(self, plan: Plan) -> None:
+        """Refuse rows of which noise alone may make too many."""
+        likely = plan.total
+        if likely is None:
+            likely = round(plan.drawing.accuracy() * math.sqrt(len(plan.cells)))
+        if self.publish == "rows":
+            check_rows(likely, f"noise of scale {plan.drawing.scale:.3g} may publish")
 
     def _plan(self, task: Task) -> Plan:
         """All that is settled before anybody is counted: shape, noise, promise, public total."""
@@ -132,6 +156,7 @@ class Noise(Anonymizer):
             f"{len(cells):,} cells; noise moves a count by at most about {drawing.accuracy():.3g} "
             "with a probability of 95 %"
         )
+        total = task.table.people if self.total == "public" else None
         exact = ("the total number of people is exact, as declared public",)
         return Plan(
             schema,
@@ -143,9 +168,27 @@ class Noise(Anonymizer):
                 public_total=self.total == "public",
                 unit="row" if schema.person is None and schema.count is None else "person",
             ),
-            task.table.people if self.total == "public" else None,
+            total,
             f"release of {task.table.source.label}",
-            (near, *(exact if self.total == "public" else ()), *standing_notes(task.table)),
+            (
+                near,
+                *(() if total is None else exact),
+                *self._loose(total),
+                *standing_notes(task.table),
+            ),
+        )
+
+    def _loose(self, total: int | None) -> tuple[str, ...]:
+        """A warning of a delta that lets somebody's record be published outright.
+
+        How many people there are may be told only where that is public.
+        """
+        most = LOOSE_DELTA if total is None else min(LOOSE_DELTA, 1 / max(total, 1))
+        if self.delta < most:
+            return ()
+        return (
+            f"delta {self.delta:g} is loose: a release that gives away one person's record in "
+            f"every {1 / self.delta:,.0f} would keep it too; use one far below 1 / people",
         )
 
     def _publish(
@@ -153,14 +196,18 @@ class Noise(Anonymizer):
     ) -> Release:
         """From here on there are noisy counts and nothing else."""
         counts = fit(noisy, plan.total)
-        table = NoisyTable(plan.cells.quasi, plan.cells.sensitive, counts, self.publish, seed)
-        release = noisy_release(table, plan.schema, plan.guarantee, plan.label, plan.notes)
+        if self.publish == "rows":
+            check_rows(int(counts.sum()), "the noisy counts are")
+        release = self._release(plan, counts, seed)
         for criterion in require:
             verdict = judge(criterion, release)
             if not verdict.holds:
-                advice = "give the anonymizer a smaller epsilon or delta, or loosen that bound"
-                raise no_safe_release(criterion, verdict.measured, verdict.note, advice)
+                raise no_safe_release(criterion, verdict.measured, verdict.note, _ADVICE)
         return release
+
+    def _release(self, plan: Plan, counts: Ints, seed: int = 0) -> Release:
+        table = NoisyTable(plan.cells.quasi, plan.cells.sensitive, counts, self.publish, seed)
+        return noisy_release(table, plan.schema, plan.guarantee, plan.label, plan.notes)
 
     def _check(self, schema: Schema, require: tuple[Criterion, ...]) -> None:
         for criterion in require:

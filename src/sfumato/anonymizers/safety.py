@@ -75,7 +75,7 @@ class Safety:
         self, attribute: int, indptr: Ints, indices: Codes, data: Ints, people: Ints
     ) -> Groups:
         described = self.task.table.counts.sensitive[attribute]
-        return Groups.from_sparse(
+        groups = Groups.from_sparse(
             indptr,
             indices,
             data,
@@ -85,6 +85,8 @@ class Safety:
             domain=described.domain,
             case=described.case,
         )
+        groups.linked = described.sets is not None
+        return groups
 
     def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,18 +26,7 @@ def check_private(path: Path, *, force: bool) -> None:
 
 
 def write_private(table: pa.Table, path: Path) -> None:
-    """Written beside and renamed, so that a killed run leaves nothing or all of it."""
-    partial = path.with_name(f".{path.name}.part-{os.getpid()}")
-    try:
-        os.close(os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
-        if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
+    """The table as its owner's file."""
+    from sfumato.report.private_file import write_table
 
-            pq.write_table(table, partial)
-        else:
-            rows = table.to_pylist()
-            text = json.dumps(rows, indent=1, ensure_ascii=False, default=str)
-            partial.write_text(text + "\n", encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_table(table, path)

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.contingency import Ints, Sets
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError
 from sfumato.schema.domain import Codes
-from sfumato.schema.listing import JSON, read_list
+from sfumato.schema.listing import JSON, fault_of, read_list
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -41,17 +41,20 @@ def split_texts(name: str, texts: pa.Array, form: str, *, blank_is_empty: bool) 
     for text in texts.to_pylist():
         found = nothing if text is None else read_list(str(text), form)
         if found is None and text is not None:
-            unread.append(text)
+            unread.append(fault_of(str(text), form))
         lists.append(found)
     if unread:
         allowed = (
             'a JSON list such as ["a", "b"] or []'
             if form == JSON
-            else f"values with {form!r} between them, (missing) for a missing one"
+            else f"values with {form!r} between them, (missing) for a missing one, or declare "
+            "the lists as 'json'"
         )
+        # A list is a person's record: told is what is wrong with it, never the list.
+        faults = ", ".join(f"{fault}: {unread.count(fault)}" for fault in sorted(set(unread)))
         raise InputError(
-            f"column {name!r}: {len(unread)} distinct cell(s) cannot be read as lists: "
-            f"{name_some(unread, 3)}; write {allowed}"
+            f"column {name!r}: {len(unread)} distinct cell(s) cannot be read as lists ({faults}); "
+            f"write {allowed}"
         )
     return pa.array(lists, pa.list_(pa.string()))
 

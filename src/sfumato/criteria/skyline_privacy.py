@@ -28,6 +28,7 @@ from sfumato.adversaries.grounding import ground
 from sfumato.adversaries.skyline import (
     NAME,
     Case,
+    case_of,
     check_point,
     minima,
     odds_at,
@@ -113,10 +114,15 @@ class SkylinePrivacy(ReleaseCriterion):
                 for label, points in self.value.items()
                 for point in undominated(points)[0]
             ]
-        more = f", and {len(texts) - 4} more points" if len(texts) > 4 else ""
         only = "" if self.value is None or isinstance(self.value, Mapping) else self.value
         listed = only if isinstance(only, str) else ", ".join(only)
-        return f"certainty < {', < '.join(texts[:4])}{more}{f' ({listed})' if listed else ''}"
+        told = f"certainty < {', < '.join(texts)}{f' ({listed})' if listed else ''}"
+        free = (
+            []
+            if not isinstance(self.value, Mapping)
+            else [v for v in self.value if not self.value[v]]
+        )
+        return f"{told}; {', '.join(free)} not protected" if free else told
 
     # -- what a search may rely on ----------------------------------------------------------------
 
@@ -148,7 +154,7 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def questions(self, groups: Groups) -> Questions:
         """What is asked of these groups: a column for each value and point."""
-        key = (groups.values, groups.case)  # a search asks the same of every batch
+        key = (groups.values, case_of(groups))  # a search asks the same of every batch
         if key not in self._asked:
             self._asked[key] = self._ask(groups)
         return self._asked[key]
@@ -171,7 +177,7 @@ class SkylinePrivacy(ReleaseCriterion):
             np.array([code for code, _ in asked], dtype=np.int64),
             np.array([point.known for _, point in asked], dtype=np.int64).reshape(-1, 3),
             tuple(point.confidence for _, point in asked),
-            groups.case,
+            case_of(groups),
         )
 
     def known(self, groups: Groups) -> dict[tuple[int, int, int], list[int]]:

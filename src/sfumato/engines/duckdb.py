@@ -43,7 +43,7 @@ class DuckDB:
         self._delimiter = delimiter
         self._decimal = decimal
         self._sources = 0
-        self._label = "the table"  # what to call the source in messages
+        self._labels: dict[str, str] = {}  # what to call each source in messages
         self._alive: list[object] = []  # frames registered by reference must outlive their queries
         self._spill = Path(spill) if spill is not None else Path(tempfile.gettempdir())
         settings: dict[str, Any] = {
@@ -73,9 +73,11 @@ class DuckDB:
             "or a DuckDB relation"
         )
 
-    def _name(self) -> str:
+    def _name(self, label: str) -> str:
         self._sources += 1
-        return f"source_{self._sources}"
+        name = f"source_{self._sources}"
+        self._labels[name] = label
+        return name
 
     def _register_file(self, path: Path) -> Source:
         if not path.exists():
@@ -88,11 +90,8 @@ class DuckDB:
         if lower.endswith(_TEXT):
             return self._register_text(path)
         if lower.endswith(_PARQUET):
-            name = self._name()
-            self._run(
-                f"CREATE VIEW {name} AS SELECT * FROM read_parquet({literal(str(path))})",
-                path.name,
-            )
+            name = self._name(path.name)
+            self._run(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({literal(str(path))})")
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
             return Source(name, path.name, self._types(name), rows)
         if lower.endswith(_ARROW):
@@ -102,14 +101,13 @@ class DuckDB:
     def _register_text(self, path: Path) -> Source:
         file = inspect_text(path, self._delimiter)
         columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in file.columns)
-        name = self._name()
+        name = self._name(path.name)
         # Nothing is sniffed: the engine either reads every row as stated or fails.
         self._run(
             f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(str(path))}, "
             f"auto_detect = false, header = true, delim = {literal(file.delimiter)}, "
             f"quote = '\"', escape = '\"', columns = {{{columns}}}, strict_mode = true, "
-            "null_padding = false, ignore_errors = false)",
-            path.name,
+            "null_padding = false, ignore_errors = false)"
         )
         if self._decimal == ",":
             name = self._with_points(name, file.columns, path.name)
@@ -118,7 +116,6 @@ class DuckDB:
 
     def _with_points(self, raw: str, columns: tuple[str, ...], label: str) -> str:
         """A view with 1.234,5 as 1234.5, in the columns most of whose values are such numbers."""
-        self._label = label
         matches = [f"regexp_full_match({quote(column)}, {COMMA_NUMBER})" for column in columns]
         shares = self.fetch(
             "SELECT "
@@ -137,8 +134,8 @@ class DuckDB:
                 if numbers
                 else quote(column)
             )
-        name = self._name()
-        self._run(f"CREATE VIEW {name} AS SELECT {', '.join(written)} FROM {raw}", label)
+        name = self._name(label)
+        self._run(f"CREATE VIEW {name} AS SELECT {', '.join(written)} FROM {raw}")
         return name
 
     def _register_arrow(
@@ -147,7 +144,7 @@ class DuckDB:
         _check_names(table.schema.names, label)
         if needed is not None:
             table = table.select([column for column in needed if column in table.schema.names])
-        name = self._name()
+        name = self._name(label)
         self._alive.append(table)
         if table.num_columns:  # with none of the needed columns there is nothing to query
             self._connection.register(name, table)
@@ -159,11 +156,11 @@ class DuckDB:
         reader = pa.RecordBatchReader.from_stream(source)
         _check_names(reader.schema.names, "the table")
         names = [c for c in (needed or reader.schema.names) if c in reader.schema.names]
-        name = self._name()
+        name = self._name("the table")
         self._connection.register(f"{name}_stream", reader)
         if names:
             columns = ", ".join(quote(column) for column in names)
-            self._run(f"CREATE TABLE {name} AS SELECT {columns} FROM {name}_stream", "the table")
+            self._run(f"CREATE TABLE {name} AS SELECT {columns} FROM {name}_stream")
         types = dict(zip(reader.schema.names, reader.schema.types, strict=True))
         rows = 0
         if names:
@@ -178,7 +175,7 @@ class DuckDB:
     # -- queries -----------------------------------------------------------------------------
 
     def materialize(self, name: str, select: str) -> None:
-        self._run(f"CREATE OR REPLACE TABLE {quote(name)} AS {select}", self._label)
+        self._run(f"CREATE OR REPLACE TABLE {quote(name)} AS {select}")
 
     def put(self, name: str, table: pa.Table) -> None:
         self._alive.append(table)
@@ -188,7 +185,7 @@ class DuckDB:
         try:
             return self._connection.sql(select).to_arrow_table()
         except duckdb.Error as error:
-            raise _translate(error, self._label, select) from None
+            raise _translate(error, self._blamed(select), select) from None
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:
         return f"list_sort(list({'' if repeated else 'DISTINCT '}{column}))"
@@ -206,12 +203,17 @@ class DuckDB:
     def or_empty(self, column: str) -> str:
         return f"COALESCE({column}, [])"
 
-    def _run(self, sql: str, label: str) -> None:
-        self._label = label
+    def _run(self, sql: str) -> None:
         try:
             self._connection.execute(sql)
         except duckdb.Error as error:
-            raise _translate(error, label, sql) from None
+            raise _translate(error, self._blamed(sql), sql) from None
+
+    def _blamed(self, sql: str) -> str:
+        """What to call the sources that a query reads."""
+        read = re.findall(r"\bsource_\d+\b", sql)
+        labels = dict.fromkeys(self._labels[name] for name in read if name in self._labels)
+        return " or ".join(labels) or "the table"
 
 
 def _translate(error: duckdb.Error, label: str, sql: str) -> SfumatoError:

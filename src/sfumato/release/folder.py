@@ -24,9 +24,9 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.release.publish import tables_of
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
+from sfumato.table.noisy_part import MANIFEST
 
 FORMATS = ("csv", "parquet")
-MANIFEST = "manifest.json"
 
 
 def write_folder(

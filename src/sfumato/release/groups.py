@@ -43,6 +43,7 @@ class Groups:
     population: Floats | None = None
     guarantee: Guarantee | None = None
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
+    linked: bool = False  # several values: each person's are published together
     inside: Inside | None = None  # who is in them, private
 
     def __init__(
@@ -196,7 +197,7 @@ class Groups:
             attribute=self.attribute,
             case=self.case,
         )
-        groups.values = self.values
+        groups.values, groups.linked = self.values, self.linked
         groups.regions = None if self.regions is None else self.regions.take(kept)
         groups.population = None if self.population is None else self.population[kept]
         groups.inside = None if self.inside is None else self.inside.take(kept)

@@ -56,6 +56,14 @@ class Guarantee:
         _check(Loss(self.epsilon, self.delta, self.rho))
         if self.other is not None:
             _check(self.other)
+        if self.scale is not None and not _is_number(self.scale, above=0):
+            raise InputError(
+                f"guarantee: scale = {self.scale!r} is not allowed; it must be a number above 0"
+            )
+        if not isinstance(self.mechanism, str):
+            raise InputError(
+                f"guarantee: mechanism = {self.mechanism!r} is not allowed; it must be a name"
+            )
         for name, allowed in (("neighbours", RELATIONS), ("unit", UNITS)):
             if getattr(self, name) not in allowed:
                 raise InputError(
@@ -100,14 +108,20 @@ class Guarantee:
         )
 
 
+def _is_number(value: object, above: float | None = None) -> bool:
+    """Whether it is a finite number, not negative, or above a bound."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return value >= 0 if above is None else value > above
+
+
 def _check(loss: Loss) -> None:
     for name, value, most in (
         ("epsilon", loss.epsilon, math.inf),
         ("delta", loss.delta, 1),
         ("rho", loss.rho or 0, math.inf),
     ):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not (0 <= value <= most and math.isfinite(value)):
+        if not _is_number(value) or value > most:
             raise InputError(
                 f"guarantee: {name} = {value!r} is not allowed; it must be a number, 0 or more"
                 + (", at most 1" if most == 1 else "")

@@ -14,15 +14,18 @@ from typing import Literal
 import numpy as np
 
 from sfumato.counts.contingency import Ints
+from sfumato.errors import ResourceError
 from sfumato.release.declared import Axis
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 
 Form = Literal["counts", "rows"]
 COUNT = "count"
+MOST_ROWS = 50_000_000  # some GB of memory
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,35 @@ class NoisyTable:
         return Regions(
             tuple(axis.name for axis in self.quasi), tuple(axis.parts for axis in self.quasi), codes
         )
+
+
+def check_rows(many: int, what: str) -> None:
+    """Refuse to write out more rows than memory holds."""
+    if many > MOST_ROWS:
+        raise ResourceError(
+            f"noise: {what} {many:,} rows, at most {MOST_ROWS:,} can be written; use "
+            "publish = 'counts', a larger epsilon, or fewer cells"
+        )
+
+
+def nobody(schema: Schema, label: str) -> Release:
+    """A noisy table that noise left without people, read back: no group, and still a promise."""
+    empty = np.zeros((0, 0), dtype=np.int64)
+    return Release(
+        schema=schema,
+        by_attribute={
+            name: Groups(empty, domain=Domain(name, "categorical", ()), case="single")
+            for name in schema.sensitive
+        }
+        or {"": Groups(empty, sizes=[])},
+        regions=Regions(
+            tuple(schema.quasi),
+            tuple(() for _ in schema.quasi),
+            np.zeros((len(schema.quasi), 0), dtype=np.int32),
+        ),
+        label=label,
+        notes=("noise left no cell with people; the release is one of nobody",),
+    )
 
 
 def noisy_release(

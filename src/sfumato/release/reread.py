@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.engines.base import Engine
+from sfumato.engines.sql import named, quote, select
 from sfumato.errors import InputError
 from sfumato.release.bucketized import read_pair
-from sfumato.release.folder import MANIFEST
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.publish import GROUP_ID
@@ -26,6 +26,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
+from sfumato.table.noisy_part import MANIFEST
 
 
 def find_manifest(path: object) -> Path | None:
@@ -87,6 +88,18 @@ def read_buckets(engine: Engine, manifest: dict[str, Any], folder: Path, schema:
     return read_pair(engine, quasi, sensitive, replace(schema, count="count"), GROUP_ID)
 
 
+def no_people(engine: Engine, file: Path, count: str | None) -> bool:
+    """Whether noise left nobody: no row, or counts that are all 0."""
+    source = engine.register(file)
+    some = ""
+    if count is not None:
+        if count not in source.types:
+            return False
+        some = f" FILTER (WHERE TRY_CAST({quote(count)} AS DOUBLE) IS DISTINCT FROM 0)"
+    told = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
+    return not told.column(0)[0].as_py()
+
+
 def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> Release:
     """What the manifest and the private side know besides."""
     known = public.parent / "private" / "reference.json"
@@ -143,7 +156,7 @@ def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
     place = {label: code for code, label in enumerate(weights)}
     codes = np.array([place[label] for label in groups.values], dtype=np.int32)
     reference: Floats = np.array(list(weights.values()), dtype=np.float64)
-    return Groups.from_sparse(
+    found = Groups.from_sparse(
         groups.indptr,
         codes[groups.indices],
         groups.data,
@@ -153,3 +166,5 @@ def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
         domain=wider,
         case=groups.case,
     )
+    found.linked = groups.linked
+    return found

@@ -42,6 +42,7 @@ def group_counts(
         case=described.case,
     )
     groups.protected = protected_by(counts.protect, group, total)
+    groups.linked = described.sets is not None
     return groups
 
 

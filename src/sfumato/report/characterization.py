@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sfumato.report.exhibit import Exhibit
 
 MOST_GAINS = 3
+DROPPED = "dropped"  # instead of a coarser level
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Contribution:
 class Coarsening:
     """What the worst combination would leak if one of its columns were coarser.
 
-    `to` says how: a level of its hierarchy, or dropped.
+    `to` says how: a level of its hierarchy, or `DROPPED`.
     """
 
     target: str
@@ -130,6 +131,10 @@ class Coarsening:
     to: str
     before: Finding
     after: Finding
+
+    @property
+    def dropped(self) -> bool:
+        return self.to == DROPPED
 
 
 @dataclass(frozen=True)

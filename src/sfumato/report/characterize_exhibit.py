@@ -121,15 +121,20 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
     mine = [one for one in found.coarsenings if one.target == target]
     if not mine:
         return ()
-    rows: list[tuple[object, ...]] = [("as it is", "", *_after(mine[0].before))]
-    rows += [(one.column, one.to, *_after(one.after)) for one in mine]
-    return (
-        Sheet(
-            ("coarser", "to", "L_D people", "L_D max", "k", "alone"),
-            tuple(rows),
-            f"{mine[0].before.label} with one column coarser",
-        ),
-    )
+    figures = ("L_D people", "L_D max", "k", "alone")
+    before, label = _after(mine[0].before), mine[0].before.label
+    coarser = tuple((one.column, one.to, *_after(one.after)) for one in mine if not one.dropped)
+    dropped = tuple((one.column, *_after(one.after)) for one in mine if one.dropped)
+    sheets = []
+    if coarser:
+        rows = (("as it is", "", *before), *coarser)
+        sheets.append(
+            Sheet(("coarser", "to", *figures), rows, f"{label} with one column a level coarser")
+        )
+    if dropped:
+        rows = (("none", *before), *dropped)
+        sheets.append(Sheet(("dropped", *figures), rows, f"{label} with one column dropped"))
+    return tuple(sheets)
 
 
 def _after(one: Finding) -> tuple[object, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError
-from sfumato.report.html.page import check_free, write_whole
+from sfumato.report.html.page import check_free
+from sfumato.report.private_file import write_table, write_text
 
 if TYPE_CHECKING:
     from sfumato.report.characterization import Characterization
@@ -30,29 +31,12 @@ def check_files(html: Path | None, private: Path | None, *, force: bool) -> None
 def save_private(found: Characterization, path: Path) -> None:
     """Worst classes as a page or JSON, or every person's leakage as a table."""
     if path.suffix in _TABLES:
-        _write_people(found, path)
+        if found.individuals is None:
+            raise InputError("the leakage of people was not measured; ask for individuals=True")
+        write_table(found.individuals.to_arrow(), path)
     elif path.suffix == ".json":
-        write_whole(path, found.to_json(private=True) + "\n")
+        write_text(found.to_json(private=True) + "\n", path)
     else:
         from sfumato.report.html.exhibit import exhibit_page
 
-        write_whole(path, exhibit_page(found.exhibit()))
-    path.chmod(0o600)
-
-
-def _write_people(found: Characterization, path: Path) -> None:
-    import pyarrow.csv as pa_csv
-    import pyarrow.parquet as pa_parquet
-
-    if found.individuals is None:
-        raise InputError("the leakage of people was not measured; ask for individuals=True")
-    table: Any = found.individuals.to_arrow()
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        if path.suffix == ".csv":
-            pa_csv.write_csv(table, partial)
-        else:
-            pa_parquet.write_table(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+        write_text(exhibit_page(found.exhibit()), path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.report.characterization import Characterization, Finding, WorstClass
+from sfumato.report.characterization import Characterization, Coarsening, Finding, WorstClass
 
 _FEW = 4
 
@@ -22,19 +22,31 @@ def advice(found: Characterization, target: str) -> str:
     if not mine:
         return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
     first, *others = mine
+    what = (
+        f"Drop {first.column} first"
+        if first.dropped
+        else f"Coarsen {first.column} first ({first.to})"
+    )
     text = (
-        f"{leaks} Coarsen {first.column} first ({first.to}): that leaves "
-        f"{_two(first.after.distribution.weighted)} on average and "
+        f"{leaks} {what}: that leaves {_two(first.after.distribution.weighted)} on average and "
         f"{_percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
-    if others:
-        listed = ", ".join(
-            f"{one.column} ({one.to}) {_two(one.after.distribution.weighted)}" for one in others
-        )
-        text += f" The others would leave: {listed}."
-    if first.after.distribution.weighted >= worst.distribution.weighted - 1e-12:
+    text += _rest("Others one level coarser", [one for one in others if not one.dropped])
+    text += _rest("Others dropped", [one for one in others if one.dropped])
+    least = min(one.after.distribution.weighted for one in mine)
+    if least >= worst.distribution.weighted - 1e-12:
         text += " None of them lessens the leakage: publish fewer columns."
     return text
+
+
+def _rest(what: str, steps: list[Coarsening]) -> str:
+    """What further steps of one kind would leave."""
+    listed = ", ".join(
+        f"{one.column}{'' if one.dropped else f' ({one.to})'} "
+        f"{_two(one.after.distribution.weighted)}"
+        for one in steps
+    )
+    return f" {what} would leave: {listed}." if steps else ""
 
 
 def worst_class(finding: Finding) -> str:

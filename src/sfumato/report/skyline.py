@@ -15,13 +15,14 @@ _SHOWN = 40  # points of a table; all are in the JSON
 _DRAWN = 6  # values of one chart
 _ABOUT = (
     "How much may somebody know before she is so sure of a value? l: facts about her target; k: "
-    "other people whose value she knows; m: relatives who would share it with the target. Knowing "
-    "no more than a point of the skyline is safe, any more is not."
+    "other people, none of them of the family, whose value she knows; m: relatives who would share "
+    "it with the target. Knowing no more than a point of the skyline is safe, any more is not."
 )
 _SEVERAL = (
     "How much may somebody know before she is so sure of a value? l: other values that come with "
-    "it if her target has them; k: other people without it; m: relatives who would share it with "
-    "the target. Knowing no more than a point of the skyline is safe, any more is not."
+    "it if her target has them; k: other people without it, none of them of the family; m: "
+    "relatives who would share it with the target. Knowing no more than a point of the skyline "
+    "is safe, any more is not."
 )
 
 

@@ -61,7 +61,8 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
     case, facts = _case_study(data, seed)
     where = "" if data is not None else "No data folder was given: synthetic people stand in. "
     about = (
-        f"{where}l: facts about the target; k: other people whose value is known; m: relatives. "
+        f"{where}l: facts about the target; k: other people, none of them of the family, whose "
+        "value is known; m: relatives. "
         "A release is safe at a point if nobody who knows no more becomes so sure."
     )
     return Exhibit(

@@ -2,7 +2,8 @@
 
 The form is declared, never guessed: a separator, or "json". In separated text an empty cell lists
 nothing, spaces around a value do not count, one separator may end the list, and `(missing)` is the
-missing value; in JSON that is null. `read_list(write_list(values, form), form)` gives the values.
+missing value; in JSON that is null. A JSON list is no separated text: it is refused there.
+`read_list(write_list(values, form), form)` gives the values.
 """
 
 from __future__ import annotations
@@ -23,12 +24,27 @@ def read_list(text: str, form: str) -> list[str | None] | None:
     body = text.strip()
     if not body:
         return []
+    if looks_like_json([body]):
+        return None
     pieces = [piece.strip() for piece in body.split(form)]
     if len(pieces) > 1 and not pieces[-1]:
         pieces.pop()
     if "" in pieces:
         return None  # missing, or a slip of the hand? Nobody can tell
     return [None if piece == MISSING else piece for piece in pieces]
+
+
+def fault_of(text: str, form: str) -> str:
+    """Why a cell cannot be read, in words that tell nothing of what it holds."""
+    if form != JSON:
+        return "a JSON list" if looks_like_json([text]) else f"nothing before a {form!r}"
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return "not JSON"
+    if not isinstance(found, list):
+        return "JSON but no list"
+    return "a JSON list of more than texts, numbers, true, false and null"
 
 
 def write_list(values: Sequence[Value], form: str) -> str | None:

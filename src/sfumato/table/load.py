@@ -13,6 +13,7 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
 from sfumato.table.facts import attach_facts
+from sfumato.table.noisy_part import refuse_noisy_part
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def read(
         raise InputError(f"engine {engine!r} is not known; allowed: duckdb")
     from sfumato.engines.duckdb import DuckDB
 
+    refuse_noisy_part(source, facts)
     door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter, decimal=decimal)
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)

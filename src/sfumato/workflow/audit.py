@@ -23,7 +23,7 @@ from sfumato.criteria.k_map import KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.model import Policy
 from sfumato.release.inside import with_inside
 from sfumato.release.release import Release, as_it_stands
@@ -127,16 +127,23 @@ def _as_published(
     Measured against the whole table, a figure would tell what suppressed people have; measured on
     people's true values, it is not told at all.
     """
-    alone = {name: groups.unreferenced() for name, groups in release.by_attribute.items()}
-    seen = replace(release, by_attribute=alone) if release.suppressed else None
+    seen = as_read(release) if release.suppressed else None
     return tuple(
         replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
         if criterion.private
         else verdict
         if seen is None
-        else judge(criterion, seen)
+        else _by_anybody(criterion, seen, verdict)
         for criterion, verdict in zip(criteria, verdicts, strict=True)
     )
+
+
+def _by_anybody(criterion: Criterion, seen: Release, verdict: Verdict) -> Verdict:
+    """What the published people show; nothing where the policy names a value they lack."""
+    try:
+        return judge(criterion, seen)
+    except SfumatoError:
+        return replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
 
 
 def _population(criteria: Iterable[Criterion]) -> Table | None:

@@ -32,8 +32,9 @@ from sfumato.workflow.characterizing.combinations import (
 )
 from sfumato.workflow.characterizing.exposure import Exposure
 from sfumato.workflow.characterizing.findings import Naming, finding
-from sfumato.workflow.characterizing.ground import Ground, ground_of
+from sfumato.workflow.characterizing.ground import Ground
 from sfumato.workflow.characterizing.priors import GroundPrior, Priors, check_prior, words
+from sfumato.workflow.characterizing.published import check_apart, ground_of
 from sfumato.workflow.characterizing.steps import coarsenings, contributions
 
 
@@ -50,10 +51,11 @@ def characterize(
 
     Every combination of `columns` (the quasi-identifiers unless named) up to `max_size` of them is
     measured against every target: the sensitive columns; columns named, kept ones too, tuples of
-    them being one joint target; or "*", every column against all others. A target is never part of
-    what is known.
+    them being one joint target; or "*", every column in turn. A target is never part of what is
+    known, and what is known is always one of `columns`.
 
-    `prior`: what an observer expects. "table", how everybody is distributed; "uniform"; shares or
+    `prior`: what an observer expects. "table", how everybody is distributed (of a release, the
+    published people: what is published must not tell of suppressed ones); "uniform"; shares or
     counts by value, for a single target; {"given": columns}, the distribution among those who show
     the same in these columns, which she knows already; an outside Table, the distribution there
     among those who show the same. `individuals`: also the leakage of every person, private.
@@ -70,12 +72,14 @@ def characterize(
         if targets == OTHERS:
             aims = [aim for aim in aims if ground.names[aim.column] not in checked["given"]]
         known = check_given(ground, checked["given"], chosen, aims)
+        if isinstance(subject, Release):
+            check_apart(subject, checked["given"])
     base, naming = _with_joints(ground, chosen, aims)
     sizes = dict(zip(base.columns, base.sizes, strict=True))
     planned = plan(chosen, aims, sizes, max_size, known)
     priors = Priors.of(checked, ground, base, aims, known)
     naming = replace(naming, labels=priors.labels(naming.labels))
-    exposure = Exposure(base, aims) if individuals else None
+    exposure = Exposure(base, planned) if individuals else None
     run = _Run(base, planned, priors, naming, exposure)
     findings = run.all()
     return Characterization(
@@ -83,8 +87,8 @@ def characterize(
         people=ground.people,
         columns=tuple(ground.names[column] for column in chosen),
         targets=tuple(aim.name for aim in aims),
-        max_size=max_size,
-        prior=words(checked),
+        max_size=min(max_size, len(chosen)),
+        prior=words(checked, ground),
         findings=findings,
         contributions=contributions(findings),
         coarsenings=coarsenings(findings, base, ground.levels, aims, priors, naming),

@@ -42,5 +42,5 @@ def _shown(groups: Groups) -> Groups:
         case=groups.case,
     )
     found.values = tuple(groups.values[code] for code in present)
-    found.protected = groups.protected
+    found.protected, found.linked = groups.protected, groups.linked
     return found

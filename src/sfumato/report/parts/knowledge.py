@@ -38,9 +38,9 @@ def section(report: Report) -> Section | None:
         return Section(_TITLE, words) if large else None
     words = (
         f"How much may somebody know before she is {confidence:.4g} sure of a value? l: facts "
-        "about the target; k: other people whose value she knows; m: relatives who would share it. "
-        "The table says how far each may go alone, a point of the chart how far they may go "
-        "together."
+        "about the target; k: other people, none of them of the family, whose value she knows; m: "
+        "relatives who would share it. The table says how far each may go alone, a point of the "
+        "chart how far they may go together."
     )
     if left:
         words += f" {left:,} rarer values are not shown."

@@ -139,7 +139,8 @@ def plan(
 def _check_number(columns: Sequence[int], targets: Sequence[Target], max_size: object) -> None:
     if not isinstance(max_size, int) or isinstance(max_size, bool) or max_size < 1:
         raise InputError(f"max_size = {max_size!r} is not allowed; use a whole number, 1 or more")
-    many = sum(comb(len(columns), size) for size in range(1, max_size + 1)) * len(targets)
+    sizes = range(1, min(max_size, len(columns)) + 1)
+    many = sum(comb(len(columns), size) for size in sizes) * len(targets)
     if many > MOST:
         raise ResourceError(
             f"{many:,} combinations and targets, more than {MOST:,}: lower max_size, or name the "

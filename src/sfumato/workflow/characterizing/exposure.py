@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from threading import Lock
 
 import numpy as np
@@ -12,18 +11,33 @@ from sfumato.counts.contingency import Ints
 from sfumato.counts.marginals import Marginal
 from sfumato.release.groups import Floats
 from sfumato.report.characterization import Individuals
-from sfumato.workflow.characterizing.combinations import Target
+from sfumato.workflow.characterizing.combinations import Plan, Target
 from sfumato.workflow.characterizing.findings import Naming
+
+_TIE = 1e-12  # leakages that differ by rounding alone
 
 
 class Exposure:
-    """Gathers, tuple by tuple of the table, the largest distribution leakage per target."""
+    """Gathers, tuple by tuple of the table, the largest distribution leakage per target.
 
-    def __init__(self, base: Marginal, targets: Sequence[Target]) -> None:
-        self._base, self._targets = base, targets
-        self._most: dict[int, Floats] = {t.column: np.zeros(len(base)) for t in targets}
-        self._by: dict[int, Ints] = {t.column: np.full(len(base), -1) for t in targets}
-        self._combinations: list[tuple[int, ...]] = []
+    Of combinations that leak alike the one with fewer columns is named, then the earlier one in
+    the order of the columns: threads finish in any order, and that must not show.
+    """
+
+    def __init__(self, base: Marginal, plan: Plan) -> None:
+        self._base, self._targets = base, plan.targets
+        asked = {
+            tuple(column for column in one if column != target.column)
+            for one, targets in plan.asked.items()
+            for target in targets
+        }
+        self._combinations = sorted(asked, key=lambda columns: (len(columns), columns))
+        self._place = {columns: place for place, columns in enumerate(self._combinations)}
+        columns = [target.column for target in plan.targets]
+        self._most: dict[int, Floats] = {one: np.full(len(base), -1.0) for one in columns}
+        self._by: dict[int, Ints] = {
+            one: np.full(len(base), len(asked), dtype=np.int64) for one in columns
+        }
         self._lock = Lock()
 
     def add(self, measured: ClassLeakage, target: Target) -> None:
@@ -38,13 +52,13 @@ class Exposure:
         # One cell of each class comes first, so classes keep their numbers.
         group = both.classes(columns)[0][len(measured.first) :]
         leaks = measured.found.distribution[group]
+        place = self._place[columns]
         with self._lock:
-            number = len(self._combinations)
-            self._combinations.append(columns)
-            more = leaks > self._most[target.column]
-            fresh = more | (self._by[target.column] < 0)
-            self._most[target.column][fresh] = leaks[fresh]
-            self._by[target.column][fresh] = number
+            most, by = self._most[target.column], self._by[target.column]
+            # Steps of the size of a tie make the comparison the same in whatever order.
+            step, best = np.rint(leaks / _TIE), np.rint(most / _TIE)
+            by[(step > best) | ((step == best) & (place < by))] = place
+            np.maximum(most, leaks, out=most)
 
     def result(self, naming: Naming, columns: int) -> Individuals:
         """What was gathered, by the table's own columns."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.adversaries.class_leakage import ClassLeakage, OnePrior, PriorByClass
+from sfumato.adversaries.leakage import not_covered
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats
@@ -64,13 +65,14 @@ def _spread(leakage: Floats, people: Floats) -> Spread:
 def _check_covered(measured: ClassLeakage, naming: Naming) -> None:
     missing = np.flatnonzero(~measured.covered)
     if len(missing):
-        cells = _cells(measured, int(missing[0]), naming)
-        named = ", ".join(f"{column} {cell}" for column, cell in cells.items())
-        raise InputError(
-            f"the prior does not cover the class {named} ({len(missing):,} of "
-            f"{len(measured.covered):,} classes of {', '.join(cells)}); give it people, or use the "
-            "prior 'table'"
+        largest = int(missing[np.argmax(measured.people[missing])])
+        told = not_covered(
+            _cells(measured, largest, naming),
+            round(float(measured.people[largest])),
+            len(missing),
+            len(measured.covered),
         )
+        raise InputError(f"{told}; give it people, or use the prior 'table'")
 
 
 def _cells(measured: ClassLeakage, group: int, naming: Naming) -> dict[str, str]:

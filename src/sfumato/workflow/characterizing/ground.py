@@ -1,29 +1,25 @@
 """What is characterized, as one compact table of coded columns, whatever it came from.
 
-A table shows its values; a release the cells it publishes. A bucketized release shows exact
-quasi-identifiers and, apart from them, the sensitive values of each bucket: whoever has a tuple has
-each value of the bucket with its share, so people are expected people there.
+A table shows its values; what a release shows is gathered by `published.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sfumato.counts.contingency import Counts
 from sfumato.counts.marginals import Marginal
 from sfumato.counts.scan import scan
+from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean
-from sfumato.release.groups import Floats
 from sfumato.release.joint import label_of
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
-from sfumato.release.release import Release, standing_notes
+from sfumato.release.release import standing_notes
 from sfumato.schema.domain import Codes
 from sfumato.schema.hierarchy import Levels
-from sfumato.schema.region import Region
+from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
 Labels = Sequence[str]
@@ -33,9 +29,9 @@ Labels = Sequence[str]
 class Ground:
     """Columns and the people by their values.
 
-    `quasi` and `sensitive` are the columns with those roles. `reference` holds the whole table's
-    counts of a column where they are not those of the people shown (suppressed people count).
-    `levels` are the hierarchies of a table's columns. `public`: it is, or would be, handed out.
+    `quasi` and `sensitive` are the columns with those roles; `left_out` says of other columns why
+    they are not here. `levels` are the hierarchies of a table's columns. `public`: it is, or would
+    be, handed out. `unseen`: values of a column that nobody shown has; an observer may expect them.
     """
 
     names: tuple[str, ...]
@@ -44,63 +40,27 @@ class Ground:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     label: str
-    reference: Mapping[str, Floats]
-    levels: Mapping[str, Levels]
+    people: int
     notes: tuple[str, ...]
     public: bool
-
-    @property
-    def people(self) -> int:
-        return round(float(self.base.n.sum()))
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, Labels] = field(default_factory=dict)
 
     def place(self, name: str) -> int:
         """The position of a column."""
+        if name in self.left_out:
+            raise InputError(f"column {name!r} {self.left_out[name]}")
         if name not in self.names:
             raise InputError(
-                f"column {name!r} is not in {self.label}; {did_you_mean(name, self.names)}"
+                f"column {name!r} is not in {self.label} or has no role; "
+                f"{did_you_mean(name, self.names)}"
             )
         return self.names.index(name)
 
 
-class _Texts(Sequence[str]):
-    """The cells of a column, written out when asked for."""
-
-    def __init__(self, parts: Sequence[Region]) -> None:
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
-        return self._parts[place].text
-
-
-def ground_of(subject: Table | Release, wanted: Collection[str]) -> Ground:
-    """The columns of a table or release; kept columns of a table if they are wanted."""
-    if isinstance(subject, Table):
-        return _of_table(subject, wanted)
-    if subject.scheme == "randomised":
-        raise InputError("counts of a randomised release are noisy; characterize the table instead")
-    if _shared(subject):
-        raise InputError(
-            "groups read with matching='wildcard' share people; read the release with "
-            "matching='exact'"
-        )
-    if len(subject.groups) == 0:
-        raise InputError(f"{subject.label} has no group; there is nothing to characterize")
-    if isinstance(subject.regions, Members):
-        return _of_buckets(subject, subject.regions)
-    return _of_release(subject, subject.regions)
-
-
-def _shared(release: Release) -> bool:
-    """Whether people count in several groups each."""
-    source = release.origin or release.counted
-    twice = source is not None and int(source.n.sum()) > int(source.counts.n.sum())
-    return twice or release.own is not None
-
-
-def _of_table(table: Table, wanted: Collection[str]) -> Ground:
+def of_table(table: Table, wanted: Collection[str]) -> Ground:
+    """The columns of a table; kept ones if they are wanted."""
     schema = table.schema
     kept = tuple(name for name in schema.keep if name in wanted)
     counts = table.counts
@@ -109,22 +69,39 @@ def _of_table(table: Table, wanted: Collection[str]) -> Ground:
         wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=others)
         counts = scan(table.engine, table.source, wider)
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
-    sensitive, its_labels = _sensitive(counts)
+    sensitive, its_labels = sensitive_columns(counts)
+    names = (*schema.quasi, *(attribute.name for attribute in counts.sensitive))
     return Ground(
-        names=(*schema.quasi, *(attribute.name for attribute in counts.sensitive)),
+        names=names,
         labels=(*labels, *its_labels),
-        base=_marginal([*counts.codes, *sensitive], [*labels, *its_labels], counts.n),
+        base=marginal([*counts.codes, *sensitive], [*labels, *its_labels], counts.n),
         quasi=tuple(schema.quasi),
         sensitive=tuple(schema.sensitive),
         label=table.source.label,
-        reference={},
-        levels=table.levels,
+        people=counts.people,
         notes=standing_notes(table),
         public=False,
+        levels=table.levels,
+        left_out=left_out(schema, table.source, (*names, *schema.keep)),
     )
 
 
-def _sensitive(counts: Counts) -> tuple[list[Codes], list[Labels]]:
+def left_out(schema: Schema, source: Source, names: Collection[str]) -> dict[str, str]:
+    """Why other columns of the policy and of a file are not among these.
+
+    Of a frame only columns with a role are held: of its others nothing is known.
+    """
+    roles = {name: role for role, name in schema.roles()}
+    return {
+        name: f"has the role {roles[name]!r} in the policy and is not measured; use keep instead"
+        if name in roles
+        else "has no role in the policy; give it one (keep, to measure it only)"
+        for name in {**roles, **source.types}
+        if name not in names
+    }
+
+
+def sensitive_columns(counts: Counts) -> tuple[list[Codes], list[Labels]]:
     """Codes and labels of the sensitive attributes; a set of values is one value."""
     labels: list[Labels] = []
     for attribute in counts.sensitive:
@@ -137,89 +114,12 @@ def _sensitive(counts: Counts) -> tuple[list[Codes], list[Labels]]:
     return list(counts.values), labels
 
 
-def _of_release(release: Release, regions: Regions) -> Ground:
-    source = release.origin or release.counted
-    cells: list[Labels] = [_Texts(parts) for parts in regions.parts]
-    if source is not None:
-        kept = np.flatnonzero(source.groups >= 0)
-        group, n = source.groups[kept], source.n[kept]
-        codes, labels = _sensitive(source.counts)
-        sensitive = [row[source.tuples[kept]] for row in codes]
-        names = tuple(attribute.name for attribute in source.counts.sensitive)
-    else:
-        groups = release.groups
-        names = tuple(release.by_attribute) if groups.width else ()
-        if len(names) > 1 or not groups.single_valued:
-            raise InputError("this release tells of each sensitive column alone; read it anew")
-        group, n = groups.row, groups.data
-        sensitive, labels = [groups.indices], [groups.values]
-        if not names:
-            group, n, sensitive, labels = np.arange(len(groups)), groups.sizes, [], []
-    shown = [row[group] for row in regions.codes]
-    alone = [name for name in names if release.by_attribute[name].single_valued]
-    return Ground(
-        names=(*regions.columns, *names),
-        labels=(*cells, *labels),
-        base=_marginal([*shown, *sensitive], [*cells, *labels], n),
-        quasi=regions.columns,
-        sensitive=names,
-        label=release.label,
-        reference={name: release.by_attribute[name].reference for name in alone},
-        levels={},
-        notes=_release_notes(release),
-        public=True,
-    )
-
-
-def _of_buckets(release: Release, members: Members) -> Ground:
-    groups = release.groups
-    if len(release.by_attribute) != 1 or not groups.single_valued or groups.width == 0:
-        raise InputError("a bucketized release must have one sensitive column of one value each")
-    length = np.diff(groups.indptr)
-    bucket = np.repeat(np.arange(len(members)), np.diff(members.indptr))
-    # Every tuple of a bucket with every value of it: the tuple's people times the value's share.
-    times = length[bucket]
-    tuples = np.repeat(np.arange(len(bucket)), times)
-    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-    place = groups.indptr[bucket[tuples]] + within
-    (name,) = release.by_attribute
-    labels: list[Labels] = [*(domain.labels for domain in members.domains), groups.values]
-    return Ground(
-        names=(*members.columns, name),
-        labels=tuple(labels),
-        base=_marginal(
-            [*members.codes[:, tuples], groups.indices[place]],
-            labels,
-            members.n[tuples] * groups.share[place],
-        ),
-        quasi=members.columns,
-        sensitive=(name,),
-        label=release.label,
-        reference={name: groups.reference},
-        levels={},
-        notes=(
-            *_release_notes(release),
-            "a bucket does not say who has which value: people are expected ones, by shares",
-        ),
-        public=True,
-    )
-
-
-def _marginal(
+def marginal(
     rows: Sequence[Codes], labels: Sequence[Labels], n: np.ndarray[tuple[int], np.dtype[np.generic]]
 ) -> Marginal:
     """The tuples; some may stand twice, since several tuples of a table may show the same."""
     columns = tuple(range(len(rows)))
     sizes = tuple(len(one) for one in labels)
     codes = np.ascontiguousarray(np.vstack([row.astype(np.int32, copy=False) for row in rows]))
+    assert all(row.max(initial=-1) < size for row, size in zip(codes, sizes, strict=True))
     return Marginal(columns, sizes, codes, n.astype(np.float64))
-
-
-def _release_notes(release: Release) -> tuple[str, ...]:
-    if not release.suppressed:
-        return release.notes
-    told = (
-        f"{release.suppressed:,} suppressed people are in no class; the prior of a single "
-        "sensitive column counts them, other priors cannot"
-    )
-    return (*release.notes, told)

@@ -15,7 +15,7 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.release.groups import Floats
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import Set, Target
-from sfumato.workflow.characterizing.ground import Ground, Labels, ground_of
+from sfumato.workflow.characterizing.ground import Ground, Labels, of_table
 
 GroundPrior = str | Mapping[str, Any] | Table
 WHO = "characterize"
@@ -33,10 +33,11 @@ def check_prior(prior: GroundPrior) -> Any:
     return checked
 
 
-def words(prior: Any) -> str:
+def words(prior: Any, ground: Ground) -> str:
     """What she expects, in words."""
+    everybody = "the published people are" if ground.public else "everybody is"
     return {
-        "table": "how everybody is distributed",
+        "table": f"how {everybody} distributed",
         "uniform": "every value alike",
         "shares": "the given shares",
         "given": f"what {', '.join(prior['given'])} tell already"
@@ -69,8 +70,11 @@ class Priors:
             return cls({}, outside, None, further)
         if kind == "shares" and sum(len(target.members) for target in targets) > 1:
             raise InputError(f"{WHO}: shares by value fit one target of one column; name one")
-        shares = {target.column: _one(prior, kind, ground, base, target) for target in targets}
-        return cls(shares, None, None, {})
+        if kind == "shares":
+            (target,) = targets
+            named, unseen = _named(prior, ground, target)
+            return cls({target.column: named}, None, None, {target.column: unseen})
+        return cls({target.column: _one(kind, base, target) for target in targets}, None, None, {})
 
     @property
     def fixed(self) -> bool:
@@ -95,26 +99,30 @@ class Priors:
         )
 
 
-def _one(prior: Any, kind: str, ground: Ground, base: Marginal, target: Target) -> Floats:
-    """The shares of a target's values."""
+def _one(kind: str, base: Marginal, target: Target) -> Floats:
+    """The shares of a target's values, alike or as the people shown have them."""
     place = base.columns.index(target.column)
     size = base.sizes[place]
     if kind == "uniform":
         return np.full(size, 1 / size)
-    if kind == "shares":
-        labels = list(ground.labels[target.column])
-        strange = [value for value in prior if value not in labels]
-        if strange:
-            raise InputError(
-                f"{WHO}: prior names {strange[0]!r}, not a value of {target.name!r}; "
-                f"{did_you_mean(strange[0], labels)}"
-            )
-        weights = np.array([prior.get(label, 0) for label in labels], dtype=np.float64)
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
-    whole = ground.reference.get(target.name)
-    if whole is None:
-        whole = np.bincount(base.codes[place], base.n, minlength=size).astype(np.float64)
+    whole = np.bincount(base.codes[place], base.n, minlength=size)
     return np.asarray(whole / whole.sum(), dtype=np.float64)
+
+
+def _named(prior: Any, ground: Ground, target: Target) -> tuple[Floats, Labels]:
+    """The shares that were given, and the values among them that nobody shown has."""
+    labels = list(ground.labels[target.column])
+    unseen = ground.unseen.get(target.name, ())
+    further = [value for value in prior if value not in labels and value in unseen]
+    known = [*labels, *further]
+    strange = [value for value in prior if value not in known]
+    if strange:
+        raise InputError(
+            f"{WHO}: prior names {strange[0]!r}, not a value of {target.name!r}; "
+            f"{did_you_mean(strange[0], labels)}"
+        )
+    weights = np.array([prior.get(label, 0) for label in known], dtype=np.float64)
+    return np.asarray(weights / weights.sum(), dtype=np.float64), further
 
 
 def _coded_as(
@@ -129,7 +137,7 @@ def _coded_as(
     if any(len(target.members) > 1 for target in targets):
         raise InputError(f"{WHO}: an outside table cannot be the prior of joint targets")
     needed = base.columns
-    outside = ground_of(table, {ground.names[column] for column in needed})
+    outside = of_table(table, {ground.names[column] for column in needed})
     rows, sizes = [], []
     further: dict[int, Labels] = {}
     for column in needed:

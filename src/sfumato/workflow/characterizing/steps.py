@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sfumato.counts.marginals import Marginal
-from sfumato.report.characterization import Coarsening, Contribution, Finding
+from sfumato.report.characterization import DROPPED, Coarsening, Contribution, Finding
 from sfumato.schema.hierarchy import Levels
 from sfumato.workflow.characterizing.combinations import Target
 from sfumato.workflow.characterizing.findings import Naming, finding
@@ -61,7 +61,8 @@ def coarsenings(
     """For every target: its worst combination, with each column in turn one step coarser.
 
     A step is the next level of the column's hierarchy at which people merge; the column is dropped
-    where it has none. The step that leaves the least leakage comes first.
+    where it has none. Coarser columns come first and dropped ones apart after them: they cost more.
+    Among each, the one that leaves the least leakage is first.
     """
     found = []
     for target in targets:
@@ -76,7 +77,14 @@ def coarsenings(
             for column in worst.columns
         ]
         kept = [one for one in told if one is not None]
-        kept.sort(key=lambda one: (one.after.distribution.weighted, one.after.unique, one.column))
+        kept.sort(
+            key=lambda one: (
+                one.dropped,
+                one.after.distribution.weighted,
+                one.after.unique,
+                one.column,
+            )
+        )
         found += kept
     return tuple(found)
 
@@ -122,4 +130,4 @@ def _dropped(
     after = by_set.get(frozenset(worst.columns) - {column})
     if after is None:
         return None
-    return Coarsening(worst.target, worst.columns, column, "dropped", worst, after)
+    return Coarsening(worst.target, worst.columns, column, DROPPED, worst, after)

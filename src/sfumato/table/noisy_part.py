@@ -1,0 +1,41 @@
+"""A file of a randomised release, read without its manifest, would pass for a table of people.
+
+Its counts are noisy and some of its cells are nobody's; only the manifest beside it says so. Such a
+file is therefore not read alone, by any reader.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sfumato.errors import InputError
+
+MANIFEST = "manifest.json"
+
+
+def refuse_noisy_part(*sources: object) -> None:
+    """Refuse files that a manifest beside them lists as those of a randomised release."""
+    for source in sources:
+        if not isinstance(source, str | Path):
+            continue
+        path = Path(source)
+        for file in dict.fromkeys((path, path.resolve())):  # a link may stand elsewhere
+            if _listed(file):
+                raise InputError(
+                    f"{path} is part of a randomised release, and its counts are noisy; give the "
+                    f"folder {_folder(file)} instead, so that its guarantee is read with it"
+                )
+
+
+def _listed(file: Path) -> bool:
+    try:
+        told = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
+        noisy = told["scheme"] == "randomised" or "guarantee" in told
+        return bool(noisy and file.name in told["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False  # no manifest of ours
+
+
+def _folder(file: Path) -> Path:
+    return file.parent.parent if file.parent.name == "public" else file.parent

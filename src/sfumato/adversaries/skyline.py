@@ -9,6 +9,9 @@ family. (l, k, m) says how much:
     several values     l values that come with the target value if the target has them; k other
     (set or multiset)  people who do not have the target value; m family members, as above
 
+The k people are none of the family: whoever knows the value of somebody of whom she also knows that
+he shares it with the target knows more than (k, m) says.
+
 `breach_probability` is the surest she can become that the target has the value, over every target,
 every choice of people and every choice of facts, all reconstructions of the table being equally
 likely to her. A release is safe at a point if it lies strictly below the confidence c.

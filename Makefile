@@ -57,6 +57,7 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(BIN)/python benchmarks/relative.py
 	$(BIN)/python benchmarks/composition.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/leakage.py
+	$(BIN)/python benchmarks/report_page.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from sfumato.adversaries.skyline import CASES, breach, minima
+from sfumato.adversaries.skyline.breach import CASES, breach, minima
 from sfumato.reproduce.skyline_baseline import breach_probability as by_programming
 
 SIZE, VALUES = 100, 20

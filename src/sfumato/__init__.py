@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from sfumato.adversaries.bayes.prior import Prior
     from sfumato.adversaries.bayes.relative import relative_threat
     from sfumato.adversaries.bayes.result import RelativeThreat
-    from sfumato.adversaries.composition import IntersectionAttack, intersection_attack
-    from sfumato.adversaries.grounding import Grounding, worst_grounding
-    from sfumato.adversaries.knowledge import KnowledgeSkyline, knowledge_skyline
-    from sfumato.adversaries.linkage import Linkage, linkage
+    from sfumato.adversaries.composition.attack import IntersectionAttack, intersection_attack
+    from sfumato.adversaries.linkage.risks import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
-    from sfumato.adversaries.realistic import RealisticAdversary
-    from sfumato.adversaries.semantic import SemanticPrivacy, semantic_privacy
-    from sfumato.adversaries.skyline import breach_probability
+    from sfumato.adversaries.randomised.semantic import SemanticPrivacy, semantic_privacy
+    from sfumato.adversaries.realistic.adversary import RealisticAdversary
+    from sfumato.adversaries.skyline.breach import breach_probability
+    from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
+    from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
     from sfumato.adversaries.threat import Threat
     from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.lattice import Lattice
@@ -79,14 +79,14 @@ _HOMES = {
     "sfumato.adversaries.bayes.prior": ("Prior",),
     "sfumato.adversaries.bayes.relative": ("relative_threat",),
     "sfumato.adversaries.bayes.result": ("RelativeThreat",),
-    "sfumato.adversaries.composition": ("IntersectionAttack", "intersection_attack"),
-    "sfumato.adversaries.linkage": ("Linkage", "linkage"),
+    "sfumato.adversaries.composition.attack": ("IntersectionAttack", "intersection_attack"),
+    "sfumato.adversaries.linkage.risks": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
-    "sfumato.adversaries.realistic": ("RealisticAdversary",),
-    "sfumato.adversaries.skyline": ("breach_probability",),
-    "sfumato.adversaries.grounding": ("Grounding", "worst_grounding"),
-    "sfumato.adversaries.knowledge": ("KnowledgeSkyline", "knowledge_skyline"),
-    "sfumato.adversaries.semantic": ("SemanticPrivacy", "semantic_privacy"),
+    "sfumato.adversaries.realistic.adversary": ("RealisticAdversary",),
+    "sfumato.adversaries.skyline.breach": ("breach_probability",),
+    "sfumato.adversaries.skyline.grounding": ("Grounding", "worst_grounding"),
+    "sfumato.adversaries.skyline.knowledge": ("KnowledgeSkyline", "knowledge_skyline"),
+    "sfumato.adversaries.randomised.semantic": ("SemanticPrivacy", "semantic_privacy"),
     "sfumato.adversaries.threat": ("Threat",),
     "sfumato.criteria.base": ("Measure", "Verdict"),
     "sfumato.criteria.closeness": ("TCloseness",),

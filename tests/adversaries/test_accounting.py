@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.accounting import DELTA, Composed, compose
+from sfumato.adversaries.randomised.accounting import DELTA, Composed, compose
 from sfumato.anonymizers.noise_mechanism import calibrated
 from sfumato.release.guarantee import Loss
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.acquaintance import Acquaintance, words
-from sfumato.adversaries.grounding_people import people_behind
+from sfumato.adversaries.skyline.acquaintance import Acquaintance, words
+from sfumato.adversaries.skyline.grounding_people import people_behind
 from sfumato.errors import InputError
 
 GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="disease")

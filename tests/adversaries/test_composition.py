@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.composition import IntersectionAttack, intersection_attack
+from sfumato.adversaries.composition.attack import IntersectionAttack, intersection_attack
 from sfumato.errors import InputError, SchemaError
 from sfumato.release.groups import Groups
 from sfumato.schema.region import Mask, Span

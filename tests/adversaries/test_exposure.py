@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries import combinations as tried
-from sfumato.adversaries.examples import examples
-from sfumato.adversaries.exposed import Watched, exposed_by_regions
-from sfumato.adversaries.exposure import expose
-from sfumato.adversaries.targets import read_targets
+from sfumato.adversaries.composition import combinations as tried
+from sfumato.adversaries.composition.examples import examples
+from sfumato.adversaries.composition.exposed import Watched, exposed_by_regions
+from sfumato.adversaries.composition.exposure import expose
+from sfumato.adversaries.composition.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.groups import Groups

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.grounding import Grounding
+from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.errors import InputError
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.skylines import CASES, groups_of, tinies

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.linkage import Linkage, Risk, linkage
-from sfumato.adversaries.population import Candidates, count_behind
+from sfumato.adversaries.linkage.population import Candidates, count_behind
+from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
@@ -289,7 +289,7 @@ def test_whoever_a_region_contains_is_counted(groups, people) -> None:
 
 
 def test_many_people_and_overlapping_groups_are_matched_in_blocks(monkeypatch) -> None:
-    from sfumato.adversaries import population as module
+    from sfumato.adversaries.linkage import population as module
 
     monkeypatch.setattr(module, "_BLOCK", 7)
     rng = np.random.default_rng(5)

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.beliefs import Beliefs
-from sfumato.adversaries.priors import Prior, RegionalPrior
+from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span

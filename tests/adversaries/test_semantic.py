@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.semantic import NAME, Bound
+from sfumato.adversaries.randomised.semantic import NAME, Bound
 from sfumato.release.guarantee import Loss
 from tests.oracles.semantic_oracle import (
     Mechanism,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline import breach, factors, minima, safe
-from sfumato.adversaries.skyline_exact import exact_odds
+from sfumato.adversaries.skyline.breach import breach, factors, minima, safe
+from sfumato.adversaries.skyline.exact import exact_odds
 from sfumato.errors import InputError
 from sfumato.reproduce.skyline_baseline import breach_probability as by_programming
 from tests.oracles.skyline_oracle import Tiny

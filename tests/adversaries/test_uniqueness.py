@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries import uniqueness
-from sfumato.adversaries.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
+from sfumato.adversaries.linkage import uniqueness
+from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
 
 FRACTIONS = (0.05, 0.1, 0.3)
 MODELS = ["pitman", "zayatz", "snb"]

@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato import suppression, taxonomy
-from sfumato.adversaries.realistic import RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import (
     Criterion,

@@ -416,7 +416,7 @@ def test_an_audit_tells_of_the_observer() -> None:
 
 
 def test_a_threat_that_cannot_be_measured_says_why() -> None:
-    from sfumato.adversaries.leakage import Observer
+    from sfumato.adversaries.leakage.observer import Observer
 
     several = sf.Groups([[2, 2]], sizes=[3])
     for observer, groups, why in (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline import factors
+from sfumato.adversaries.skyline.breach import factors
 from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_points import Point, undominated
 from sfumato.errors import PolicyError

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 
 import sfumato as sf
-from sfumato.adversaries.accounting import compose
-from sfumato.adversaries.composition import intersection_attack
+from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.randomised.accounting import compose
 from sfumato.anonymizers.base import Task
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, SchemaError

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.beliefs import Beliefs
+from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.report.belief_figure import SPAN, belief_figure, epsilon_figure
 
 GROUPS = sf.Groups([[36, 64], [90, 10]], ["flu", "cancer"], reference=[36, 64])

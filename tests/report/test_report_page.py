@@ -124,7 +124,7 @@ def test_what_was_attacked_is_told_with_its_charts() -> None:
 
 def test_every_result_of_an_attack_has_an_exhibit() -> None:
     from sfumato.adversaries.bayes.result import ATTACKER, LEARNER
-    from sfumato.adversaries.composition import NAME
+    from sfumato.adversaries.composition.attack import NAME
 
     assert {LEARNER, ATTACKER, NAME} <= {rung.adversary for rung in LADDER}
     assert {type(one).__name__ for one in made("attacked").evidence.attacks} == set(EXHIBITS)

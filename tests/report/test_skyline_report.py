@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sfumato as sf
-from sfumato.adversaries.knowledge import MOST, KnowledgeSkyline
+from sfumato.adversaries.skyline.knowledge import MOST, KnowledgeSkyline
 from sfumato.report.skyline import skyline_figure, skyline_sheet, summary_sheet
 
 SINGLE = sf.Groups([[1, 1, 2]], ["HIV", "flu", "cold"], attribute="disease")

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.class_leakage import ClassLeakage
-from sfumato.adversaries.leakage import Leakage
+from sfumato.adversaries.leakage.class_leakage import ClassLeakage
+from sfumato.adversaries.leakage.observer import Leakage
 from sfumato.counts.marginals import Marginal
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import Plan, Target

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.spatial import distance as peers
 
 import sfumato as sf
-from sfumato.adversaries.distances import DISTANCES
+from sfumato.adversaries.leakage.distances import DISTANCES
 from sfumato.workflow.metric_comparison import compare_metrics
 
 A = np.array([7 / 12, 3 / 12, 2 / 12])

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.adversaries.dp_library import opendp
+from sfumato.adversaries.randomised.dp_library import opendp
 from sfumato.counts.contingency import Ints
 from sfumato.errors import PolicyError
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation, Unit

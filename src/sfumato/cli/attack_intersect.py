@@ -59,7 +59,7 @@ def intersect(
 
     Example: sfumato attack intersect 2023 2024 --targets both.csv --policy policy.toml
     """
-    from sfumato.adversaries.composition import intersection_attack
+    from sfumato.adversaries.composition.attack import intersection_attack
     from sfumato.cli.inputs import load_rules
     from sfumato.cli.several import columns_of, read_one, read_people, schemes_of
     from sfumato.cli.show import check_written

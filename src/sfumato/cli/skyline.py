@@ -64,8 +64,8 @@ def skyline(
 
     Example: sfumato skyline release --policy policy.toml --value HIV --confidence 0.95
     """
-    from sfumato.adversaries.grounding import worst_grounding
-    from sfumato.adversaries.skyline import check_confidence
+    from sfumato.adversaries.skyline.breach import check_confidence
+    from sfumato.adversaries.skyline.grounding import worst_grounding
     from sfumato.cli.inputs import load_rules, read_judged
     from sfumato.errors import InputError
     from sfumato.report.html.page import check_free
@@ -115,7 +115,7 @@ def skyline(
 
 
 def _point(text: str) -> tuple[int, int, int]:
-    from sfumato.adversaries.skyline import check_point
+    from sfumato.adversaries.skyline.breach import check_point
     from sfumato.errors import InputError
 
     parts = text.split(",")

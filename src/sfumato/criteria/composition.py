@@ -7,9 +7,9 @@ so few values left that she knows one of them with the given confidence.
 
 She is given the benefit of the doubt. She is taken to know the target's group in the new release;
 in the earlier ones she finds him by his values. In which of those he is she does not know, and
-every choice of them that leaves some value counts (`adversaries/exposure.py`): so the bound is true
-for everybody, whichever of them they are in. It holds for a release as a whole: whom it concerns is
-counted tuple by tuple, people with equal quasi-identifiers alike.
+every choice of them that leaves some value counts (`adversaries/composition/exposure.py`): so the
+bound is true for everybody, whichever of them they are in. It holds for a release as a whole: whom
+it concerns is counted tuple by tuple, people with equal quasi-identifiers alike.
 
 Splitting a group usually exposes more people, but not always: a finer group may show that somebody
 cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
@@ -27,9 +27,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from sfumato.adversaries.attack_summary import values_left
-from sfumato.adversaries.composition import NAME
-from sfumato.adversaries.exposed import Exposed, Watched, exposed_by_regions
+from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.composition.exposed import Exposed, Watched, exposed_by_regions
+from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter

@@ -3,9 +3,9 @@
 The adversary knows what she likes, everybody else's record included, and sees the release. Had one
 person's record been another one, every outcome would have been nearly as likely, within a factor
 e^epsilon but for a probability delta; so nothing she sees tells her much about that person
-(`adversaries/semantic.py` says how much). This is a promise of how a release was made, not a
-property of its counts: it is read from the release's guarantee. A release that was not randomised
-makes no such promise, however its counts look: epsilon is infinite.
+(`adversaries/randomised/semantic.py` says how much). This is a promise of how a release was made,
+not a property of its counts: it is read from the release's guarantee. A release that was not
+randomised makes no such promise, however its counts look: epsilon is infinite.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.adversaries.semantic import NAME
+from sfumato.adversaries.randomised.semantic import NAME
 from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter, summarize
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.release.groups import Groups

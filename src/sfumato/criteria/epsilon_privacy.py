@@ -4,7 +4,7 @@ VLDB 2009), Definition 2 and Theorems 1 and 2.
 An adversary with a prior from outside data asks what she would believe about her target if the
 target's row were left out, and what she believes now. Nobody's presence may raise her belief in a
 sensitive statement, or lower her doubt of it, by more than a factor epsilon. Who she is, her
-outside data and whom she knows, is `sfumato.adversaries.realistic`.
+outside data and whom she knows, is `sfumato.adversaries.realistic.adversary`.
 
 Measured is the smallest epsilon of each group: exactly (mode "exact"), or as the paper's theorems
 state it (mode "theorem", slightly larger). Errata: Theorem 1 is unsound where a present value has a
@@ -25,11 +25,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from sfumato.adversaries.beliefs import in_words
-from sfumato.adversaries.predicates import Predicates, asked, normal, per_person
-from sfumato.adversaries.priors import Prior, RegionalPrior
-from sfumato.adversaries.realistic import RealisticAdversary
-from sfumato.adversaries.shifts import Binding, epsilons, judged, worst_shift
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.adversaries.realistic.beliefs import in_words
+from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
+from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
+from sfumato.adversaries.realistic.shifts import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.errors import PolicyError

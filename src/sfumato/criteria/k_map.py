@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from sfumato.adversaries.population import Candidates, count_behind
+from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups

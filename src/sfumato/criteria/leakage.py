@@ -4,7 +4,7 @@ Publishing) as bounds.
 The observer expects the target to be distributed as she knows it, and reads how it is distributed
 in her target's class. A release has epsilon-distribution leakage when no class is further from what
 she expected than epsilon (Euclidean distance), and alpha-entropy leakage when no class's entropy
-differs by more than alpha bits. Who she is and what she expects: `sfumato.adversaries.leakage`.
+differs by more than alpha bits. Who she is and what she expects: `adversaries.leakage.observer`.
 
 Against one fixed prior the distance is convex, so two classes that hold, merged, hold. Entropy is
 not monotone in either direction: two classes of one value each may merge to more entropy than was
@@ -24,9 +24,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.adversaries.expectations import Expectation
-from sfumato.adversaries.leakage import WORDS, Observer, leakage
-from sfumato.adversaries.observer_priors import Prior, kind_of, normal, same
+from sfumato.adversaries.leakage.expectations import Expectation
+from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
+from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
 from sfumato.counts.contingency import Counts
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.adversaries.acquaintance import certainties
-from sfumato.adversaries.skyline import breach
+from sfumato.adversaries.skyline.acquaintance import certainties
+from sfumato.adversaries.skyline.breach import breach
 from sfumato.criteria.skyline_search import Questions
 from sfumato.release.groups import Floats, Groups
 

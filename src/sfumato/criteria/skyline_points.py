@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sfumato.adversaries.skyline import check_point
+from sfumato.adversaries.skyline.breach import check_point
 from sfumato.criteria.exact import fraction
 from sfumato.errors import InputError, PolicyError
 

@@ -3,7 +3,7 @@ Adversarial Knowledge, VLDB 2007).
 
 Nobody who knows l facts about her target, k about other people and m about his family becomes c
 sure or surer that the target has a sensitive value: for every target, every such facts, and every
-point (l, k, m, c) of the skyline. What she knows and how she reasons is `adversaries.skyline`.
+point (l, k, m, c) of the skyline. What she knows, how she reasons: `adversaries.skyline.breach`.
 
 Points are for all values; `value` restricts them to some, or gives values lists of their own. A
 point that another one implies is dropped, and the verdict says so.
@@ -24,8 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sfumato.adversaries.grounding import ground
-from sfumato.adversaries.skyline import (
+from sfumato.adversaries.skyline.breach import (
     NAME,
     Case,
     case_of,
@@ -35,6 +34,7 @@ from sfumato.adversaries.skyline import (
     safe,
     unknown_value,
 )
+from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.criteria.candidates import Candidates

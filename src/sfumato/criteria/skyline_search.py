@@ -1,11 +1,11 @@
 """The skyline inside a search (the paper's Fig. 6, SkylineAnonymize): splits weighed and taken.
 
 The breach probability of a release follows from five minima over its groups for each question
-asked (`adversaries.skyline`). Single values: a split never raises a minimum, so the running minima
-are all there is to remember, and a split that is refused once is refused for ever. The paper's line
-"A5 = min{A4, ...}" must read min{A5, ...}; as printed it is unsafe. Several values per person: the
-minima of the group that is split must be forgotten, since merging may be worse than splitting, so
-the factors of every present group are remembered.
+asked (`adversaries.skyline.breach`). Single values: a split never raises a minimum, so the running
+minima are all there is to remember, and a split that is refused once is refused for ever. The
+paper's line "A5 = min{A4, ...}" must read min{A5, ...}; as printed it is unsafe. Several values per
+person: the minima of the group that is split must be forgotten, since merging may be worse than
+splitting, so the factors of every present group are remembered.
 
 Odds within 1e-9 of the bound are refused.
 """
@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.adversaries.skyline import NEAR, Case, factors, minima, odds, odds_at
+from sfumato.adversaries.skyline.breach import NEAR, Case, factors, minima, odds, odds_at
 from sfumato.counts.contingency import Ints
 from sfumato.criteria.base import Bools
 from sfumato.release.groups import Floats, Groups

@@ -2,8 +2,8 @@
 
 Releases about the same people that promise (eps_i, delta_i) together promise (sum eps_i, sum
 delta_i): basic composition. Of many releases OpenDP tells a smaller epsilon at some delta, which is
-told beside it where OpenDP is installed (`adversaries/accounting.py`). Releases without such a
-promise add nothing to either and are not covered by them: they are counted beside.
+told beside it where OpenDP is installed (`adversaries/randomised/accounting.py`). Releases without
+such a promise add nothing to either and are not covered by them: they are counted beside.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.adversaries.accounting import compose
+from sfumato.adversaries.randomised.accounting import compose
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
 
 

@@ -2,9 +2,9 @@
 
 The verdict and what it rests on; `judging.py` finds it. The adversary holds every release. A person
 counts as exposed if some choice of earlier releases she may be in leaves so few values that one of
-them is known with the given confidence (`adversaries/exposure.py`). Randomised releases are left
-out here: what they give away is bounded by their promise, whatever else is released, and adds up in
-the ledger's accounting.
+them is known with the given confidence (`adversaries/composition/exposure.py`). Randomised releases
+are left out here: what they give away is bounded by their promise, whatever else is released, and
+adds up in the ledger's accounting.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from sfumato.adversaries.composition import NAME
+from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.threat import Threat
 from sfumato.ledger.accounting import Spent
 

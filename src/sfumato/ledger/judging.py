@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.adversaries.attack_summary import values_left
-from sfumato.adversaries.exposed import Watched, exposed_by_regions
-from sfumato.adversaries.exposure import Exposure, expose
-from sfumato.adversaries.locate import Located, locate
-from sfumato.adversaries.shared_values import share_values
-from sfumato.adversaries.targets import read_targets
+from sfumato.adversaries.composition.exposed import Watched, exposed_by_regions
+from sfumato.adversaries.composition.exposure import Exposure, expose
+from sfumato.adversaries.composition.locate import Located, locate
+from sfumato.adversaries.composition.shared_values import share_values
+from sfumato.adversaries.composition.summary import values_left
+from sfumato.adversaries.composition.targets import read_targets
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, ResourceError
 from sfumato.ledger.check import Basis, Check, Finding

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sfumato.adversaries.realistic import RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.errors import PolicyError
 from sfumato.ledger.earlier import Earlier
 from sfumato.schema.hierarchy import Hierarchy

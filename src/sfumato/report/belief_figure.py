@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from sfumato.adversaries.beliefs import Beliefs
+from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.errors import InputError
 from sfumato.report.figure import Figure, Series
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.adversaries.composition import IntersectionAttack
+from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.accounting import Spent
 from sfumato.ledger.check import Check, Finding
 from sfumato.ledger.ledger import Entry

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.adversaries.linkage import Linkage, Risk
+from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.report.model import Finding, Report, Summary
 
 SCHEMA_VERSION = 1

@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sfumato.adversaries import leakage, linkage, random_worlds, semantic, skyline
+from sfumato.adversaries import random_worlds
+from sfumato.adversaries.leakage import observer as leakage
+from sfumato.adversaries.linkage import risks as linkage
+from sfumato.adversaries.randomised import semantic
+from sfumato.adversaries.skyline import breach as skyline
 from sfumato.adversaries.threat import Threat
 from sfumato.report.model import Report
 from sfumato.report.public import few

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.adversaries.columns import Column
-from sfumato.adversaries.linkage import Linkage
+from sfumato.adversaries.linkage.columns import Column
+from sfumato.adversaries.linkage.risks import Linkage
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError

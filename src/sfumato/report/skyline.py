@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.adversaries.grounding import Grounding
-from sfumato.adversaries.knowledge import MOST, KnowledgeSkyline
+from sfumato.adversaries.skyline.grounding import Grounding
+from sfumato.adversaries.skyline.knowledge import MOST, KnowledgeSkyline
 from sfumato.release.release import Release
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series

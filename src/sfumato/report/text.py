@@ -8,8 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.adversaries.linkage import Linkage, Risk
-from sfumato.adversaries.uniqueness import Uniqueness
+from sfumato.adversaries.linkage.risks import Linkage, Risk
+from sfumato.adversaries.linkage.uniqueness import Uniqueness
 from sfumato.report.model import Report
 
 _MARK = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.adversaries.attack_summary import Summary
-from sfumato.adversaries.composition import intersection_attack
+from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.composition.summary import Summary
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian import Mondrian

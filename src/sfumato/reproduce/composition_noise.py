@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.adversaries.accounting import Composed, compose
-from sfumato.adversaries.attack_summary import Summary
-from sfumato.adversaries.composition import intersection_attack
-from sfumato.adversaries.semantic import semantic_privacy
+from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.composition.summary import Summary
+from sfumato.adversaries.randomised.accounting import Composed, compose
+from sfumato.adversaries.randomised.semantic import semantic_privacy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.noise import Noise
 from sfumato.errors import MissingExtra

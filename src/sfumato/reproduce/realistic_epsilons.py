@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from math import inf
 
-from sfumato.adversaries.beliefs import Beliefs
+from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.report.belief_figure import AXIS, belief_figure, epsilon_figure
 from sfumato.report.exhibit import Section
 from sfumato.report.figure import Figure, Series

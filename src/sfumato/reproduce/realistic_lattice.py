@@ -14,7 +14,7 @@ from math import inf
 
 import numpy as np
 
-from sfumato.adversaries.realistic import RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.nodes import Judge
 from sfumato.criteria.base import Criterion

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.adversaries.grounding import Grounding, worst_grounding
-from sfumato.adversaries.grounding_people import people_behind
-from sfumato.adversaries.knowledge import KnowledgeSkyline, knowledge_skyline
-from sfumato.adversaries.skyline import breach_probability
+from sfumato.adversaries.skyline.breach import breach_probability
+from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
+from sfumato.adversaries.skyline.grounding_people import people_behind
+from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.criteria.diversity import RecursiveDiversity

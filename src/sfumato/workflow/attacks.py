@@ -26,7 +26,7 @@ def attacks_on(
         relative_threat(release, original, sensitive=name, seed=seed) for name in names
     ]
     if earlier:
-        from sfumato.adversaries.composition import intersection_attack
+        from sfumato.adversaries.composition.attack import intersection_attack
 
         found += [
             intersection_attack(

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sfumato.adversaries.acquaintance import Acquaintance
 from sfumato.adversaries.bayes.result import RelativeThreat
-from sfumato.adversaries.beliefs import Beliefs
-from sfumato.adversaries.columns import weakest_columns
-from sfumato.adversaries.linkage import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
+from sfumato.adversaries.linkage.columns import weakest_columns
+from sfumato.adversaries.linkage.risks import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
-from sfumato.adversaries.semantic import semantic_privacy
+from sfumato.adversaries.randomised.semantic import semantic_privacy
+from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.criteria.composition import CompositionBound

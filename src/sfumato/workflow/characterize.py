@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.adversaries.class_leakage import ClassLeakage, MarginalPrior
-from sfumato.adversaries.observer_priors import kind_of
+from sfumato.adversaries.leakage.class_leakage import ClassLeakage, MarginalPrior
+from sfumato.adversaries.leakage.observer_priors import kind_of
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
 from sfumato.release.joint import BETWEEN

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.adversaries.distances import DISTANCES
+from sfumato.adversaries.leakage.distances import DISTANCES
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats
 from sfumato.report.figure import Figure, Series

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.adversaries.knowledge import KnowledgeSkyline, knowledge_skyline
-from sfumato.adversaries.skyline import check_confidence
+from sfumato.adversaries.skyline.breach import check_confidence
+from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.errors import InputError
 from sfumato.release.release import Release
 

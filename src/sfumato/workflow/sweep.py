@@ -19,7 +19,7 @@ from itertools import product
 from math import prod
 from typing import Any, TypeVar
 
-from sfumato.adversaries.realistic import RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.lattice import Lattice

@@ -8,7 +8,7 @@ from dataclasses import fields
 from re import fullmatch
 from typing import Any
 
-from sfumato.adversaries.realistic import RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.errors import PolicyError
 from sfumato.schema.hierarchy import Hierarchy

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from math import inf
 
-from sfumato.adversaries import leakage, skyline
-from sfumato.adversaries.acquaintance import Acquaintance
-from sfumato.adversaries.beliefs import Beliefs
-from sfumato.adversaries.leakage import Observer
-from sfumato.adversaries.realistic import TABLE, RealisticAdversary
+from sfumato.adversaries.leakage import observer as leakage
+from sfumato.adversaries.leakage.observer import Observer
+from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
+from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.adversaries.skyline import breach as skyline
+from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.threat import Threat
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release

@@ -18,7 +18,7 @@ from sfumato.adversaries.bayes.buckets import Buckets, listings
 from sfumato.adversaries.bayes.generalized import Known
 from sfumato.adversaries.bayes.model import normalised
 from sfumato.adversaries.bayes.posterior import replicates
-from sfumato.adversaries.locate import Located
+from sfumato.adversaries.composition.locate import Located
 from sfumato.counts.contingency import Ints
 
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from sfumato.adversaries.bayes.generalized import Generalized
 from sfumato.adversaries.bayes.model import Model, entries_of
 from sfumato.adversaries.bayes.posterior import Posterior, jackknife
 from sfumato.adversaries.bayes.problems import Problems, problems_of
-from sfumato.adversaries.locate import Located
+from sfumato.adversaries.composition.locate import Located
 from sfumato.counts.contingency import Ints
 
 Floats = npt.NDArray[np.float64]

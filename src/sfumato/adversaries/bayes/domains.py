@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.adversaries.population import inside_by_part
+from sfumato.adversaries.linkage.population import inside_by_part
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, SchemaError, name_some
 from sfumato.release.cells import known_domain

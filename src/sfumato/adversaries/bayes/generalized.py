@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sfumato.adversaries.bayes.crossing import Drawn
 from sfumato.adversaries.bayes.model import Model, entries_of, shares, soft_shares
 from sfumato.adversaries.bayes.posterior import Posterior
-from sfumato.adversaries.locate import Located
+from sfumato.adversaries.composition.locate import Located
 from sfumato.counts.contingency import Ints
 
 Floats = npt.NDArray[np.float64]

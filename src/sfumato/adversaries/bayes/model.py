@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.bayes.column import Column, column_of
 from sfumato.adversaries.bayes.prior import Prior
-from sfumato.adversaries.locate import Located
+from sfumato.adversaries.composition.locate import Located
 from sfumato.counts.contingency import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions

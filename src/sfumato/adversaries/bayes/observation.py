@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.bayes.generalized import Known
-from sfumato.adversaries.population import inside_by_part
+from sfumato.adversaries.linkage.population import inside_by_part
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.schema.domain import Domain
 from sfumato.schema.notation import Axis, Notation

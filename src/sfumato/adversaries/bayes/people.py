@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.bayes.domains import recode
-from sfumato.adversaries.locate import Located, locate
-from sfumato.adversaries.targets import Targets
+from sfumato.adversaries.composition.locate import Located, locate
+from sfumato.adversaries.composition.targets import Targets
 from sfumato.counts.contingency import Ints, rank_rows
 from sfumato.errors import InputError, did_you_mean
 from sfumato.release.groups import Groups

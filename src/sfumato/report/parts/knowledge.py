@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.adversaries.knowledge import knowledge_skyline
+from sfumato.adversaries.skyline.knowledge import knowledge_skyline
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.report.exhibit import Section
 from sfumato.report.model import Report

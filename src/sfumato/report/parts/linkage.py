@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.adversaries.linkage import Linkage, Risk
+from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.report.exhibit import Section
 from sfumato.report.model import Report
 from sfumato.report.public import few_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.adversaries.leakage import Observer, leakage
+from sfumato.adversaries.leakage.observer import Observer, leakage
 from sfumato.criteria.judge import groups_about
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.release.groups import Groups

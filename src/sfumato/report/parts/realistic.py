@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sfumato.adversaries.beliefs import Beliefs
-from sfumato.adversaries.realistic import TABLE, RealisticAdversary
+from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
+from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.release.groups import Groups
 from sfumato.report.belief_figure import AXIS, SPAN, belief_figure, epsilon_figure

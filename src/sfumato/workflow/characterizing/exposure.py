@@ -6,7 +6,7 @@ from threading import Lock
 
 import numpy as np
 
-from sfumato.adversaries.class_leakage import ClassLeakage
+from sfumato.adversaries.leakage.class_leakage import ClassLeakage
 from sfumato.counts.contingency import Ints
 from sfumato.counts.marginals import Marginal
 from sfumato.release.groups import Floats

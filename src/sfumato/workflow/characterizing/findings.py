@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.class_leakage import ClassLeakage, OnePrior, PriorByClass
-from sfumato.adversaries.leakage import not_covered
+from sfumato.adversaries.leakage.class_leakage import ClassLeakage, OnePrior, PriorByClass
+from sfumato.adversaries.leakage.observer import not_covered
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats

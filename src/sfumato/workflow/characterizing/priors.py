@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.class_leakage import MarginalPrior, OnePrior, PriorByClass
-from sfumato.adversaries.observer_priors import kind_of, normal
+from sfumato.adversaries.leakage.class_leakage import MarginalPrior, OnePrior, PriorByClass
+from sfumato.adversaries.leakage.observer_priors import kind_of, normal
 from sfumato.counts.marginals import Marginal
 from sfumato.errors import InputError, did_you_mean
 from sfumato.release.groups import Floats

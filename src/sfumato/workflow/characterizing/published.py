@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.class_priors import overlap_reason
+from sfumato.adversaries.leakage.class_priors import overlap_reason
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.release.members import Members

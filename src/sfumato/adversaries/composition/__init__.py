@@ -1,0 +1,1 @@
+"""Composition: somebody who holds several releases about the same people."""

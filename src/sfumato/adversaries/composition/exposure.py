@@ -1,0 +1,137 @@
+"""How few values does a new release leave of a person, given what was released before?
+
+Whoever is in a group with the values V, and whom earlier releases locate, has her value in V and in
+what every earlier release that she is in shows of her. In which of them she is, nobody outside
+knows; so every choice of earlier releases that leaves something is taken into account, and the
+fewest values any of them leaves is what she must be judged by. Where her value is in all of them,
+that is the plain intersection; where the intersection is empty ("inconsistent": nobody is in all)
+it is still a true bound for everybody who may be there.
+
+Let T(v) be the earlier releases that show v of her. The choices that leave v are those within T(v),
+and the whole of T(v) leaves the fewest: so the answer is the least, over v in V, of the number of
+u in V with T(u) containing T(v). No choice needs to be tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.composition.intersection import stack
+from sfumato.adversaries.composition.locate import Located, Scale, locate
+from sfumato.adversaries.composition.shared_values import (
+    SharedValues,
+    common_attribute,
+    match_values,
+)
+from sfumato.adversaries.composition.targets import Targets
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.schema.domain import Codes
+
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What earlier releases show of each case, ready for any group of a new one.
+
+    Of case i they show the values `values[ends[i]:ends[i + 1]]`, each in the releases whose bits
+    are set beside it; `located[i]` are the releases that locate her at all. Values are numbered as
+    the new release numbers them, those it does not know come after.
+    """
+
+    labels: tuple[str, ...]
+    ends: Ints
+    values: Ints
+    shown_by: Words
+    located: Words
+
+    def fewest(self, indptr: Ints, codes: Ints | Codes, begins: Ints, cases: Ints) -> Ints:
+        """The fewest values left of each member.
+
+        Group g shows the values `codes[indptr[g]:indptr[g + 1]]` and has the members
+        `cases[begins[g]:begins[g + 1]]`.
+        """
+        from sfumato.adversaries.composition.exposing import fewest  # its compiler loads slowly
+
+        return fewest(
+            np.asarray(indptr, dtype=np.int64),
+            np.asarray(codes, dtype=np.int64),
+            np.asarray(begins, dtype=np.int64),
+            np.asarray(cases, dtype=np.int64),
+            len(self.labels),
+            self.ends,
+            self.values,
+            self.shown_by,
+            self.located,
+        )
+
+    def alone(self) -> Ints:
+        """The fewest values the earlier releases leave of each case by themselves."""
+        cases = len(self.ends) - 1
+        every = np.arange(len(self.labels))
+        return self.fewest(np.array([0, len(every)]), every, np.array([0, cases]), np.arange(cases))
+
+
+def expose(
+    new: Groups,
+    earlier: Sequence[Release],
+    people: Targets,
+    *,
+    label: str = "the new release",
+    scale: Scale | None = None,
+) -> Exposure:
+    """Locate people in the earlier releases, about the attribute of the new groups.
+
+    An earlier release without that attribute tells nothing about it and is left out.
+    """
+    chosen = [release for release in earlier if _about(new.attribute, release) is not None]
+    sources = [(one.label, one.groups_for(_about(new.attribute, one) or "")) for one in chosen]
+    for name, groups in sources:
+        if not groups.single_valued:
+            raise InputError(
+                f"{name}: people have several values of {groups.attribute!r} each; composition "
+                "is judged for one value a person"
+            )
+    shared = match_values(new.attribute or "", [(label, new), *sources])
+    found = [locate(release, people, scale) for release in chosen]
+    return _remember(shared, found, people.cases)
+
+
+def _about(attribute: str | None, release: Release) -> str | None:
+    """The column of an earlier release that is about the same attribute, if it has one."""
+    if attribute is None:
+        return common_attribute([release])
+    return attribute if attribute in release.by_attribute else None
+
+
+def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> Exposure:
+    from sfumato.adversaries.composition.exposing import remember  # its compiler loads slowly
+
+    words = max(1, -(-len(found) // 64))
+    if not found:
+        none = np.zeros(0, dtype=np.int64)
+        located = np.zeros((cases, words), dtype=np.uint64)
+        return Exposure(shared.labels, np.zeros(cases + 1, np.int64), none, located[:0], located)
+    before = SharedValues(
+        shared.attribute, shared.labels, shared.numbers[1:], shared.groups[1:], ()
+    )
+    laid = stack(before, found)
+    shows = np.concatenate([one.data for one in before.groups]) > 0
+    ends, values, shown_by, located = remember(
+        laid.indptr,
+        laid.codes,
+        shows,
+        laid.begins,
+        laid.groups,
+        laid.units,
+        len(shared.labels),
+        words,
+    )
+    return Exposure(shared.labels, ends, values, shown_by, located)

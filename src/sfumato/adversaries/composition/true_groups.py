@@ -1,0 +1,106 @@
+"""In which group is she really? Only the owner knows, who still has what the release was made of.
+
+Experiments that assume an adversary finds the right group ask this, and so does whoever wants to
+know how often the nearest centroid is that of the right group. People with equal values may be in
+several groups; nobody can say which of them a given one is, so she is dealt to one by chance, in
+proportion to how many of them it has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.adversaries.composition.locate import Located
+from sfumato.adversaries.composition.targets import Targets
+from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.errors import InputError
+from sfumato.release.groups import Floats
+from sfumato.release.origin import Origin
+from sfumato.release.release import Release
+from sfumato.schema.domain import Codes, Domain
+
+
+class Pieces:
+    """For every row of the targets, the groups that hold people with its values, and how many.
+
+    `known[r]` says which distinct combination row r has (-1: none of the table's); combination t
+    has `n[bounds[t]:bounds[t + 1]]` people in `groups`, -1 where they were suppressed.
+    """
+
+    def __init__(self, release: Release, attribute: str, targets: Targets) -> None:
+        origin = _origin(release)
+        counts = origin.counts
+        place = counts.attribute(attribute)
+        pairs = [(counts.quasi[c], counts.codes[c]) for c in range(len(counts.quasi))]
+        asked = [
+            (targets.domains[c], targets.codes[c][targets.case])
+            for c in (targets.columns.index(domain.name) for domain in counts.quasi)
+        ]
+        if targets.truth is not None:
+            pairs.append((counts.sensitive[place].domain, counts.values[place]))
+            asked.append(targets.truth)
+        number = _match(pairs, asked)
+        of_tuple, self.known = number[: len(counts)], number[len(counts) :]
+        held = of_tuple[origin.tuples]
+        order = np.lexsort((origin.groups, held))
+        self.groups, self.n = origin.groups[order], origin.n[order]
+        total = int(number.max(initial=-1)) + 1
+        self.bounds = np.searchsorted(held[order], np.arange(total + 1))
+
+    def draw(self, seed: int) -> Located:
+        """One group for every row, drawn among those of its people; none if suppressed or unknown.
+
+        Rows must stand for one person each.
+        """
+        people = np.concatenate([[0], np.cumsum(self.n)])
+        first, last = people[self.bounds[self.known]], people[self.bounds[self.known + 1]]
+        chance = np.random.default_rng(seed).random(len(self.known))
+        ticket = first + np.floor(chance * (last - first)).astype(np.int64)
+        piece = np.searchsorted(people, ticket, "right") - 1
+        there = last > first
+        group = np.full(len(self.known), -1, dtype=np.int64)
+        group[there] = self.groups[piece[there]]
+        indptr = np.concatenate([[0], np.cumsum(group >= 0)]).astype(np.int64)
+        return Located(indptr, group[group >= 0])
+
+    def right(self, found: Located, case: Ints) -> Floats:
+        """For each row, the share of its people whose own group is among those found; NaN if
+        nobody of its values is published."""
+        combinations = len(self.bounds) - 1
+        owner = np.repeat(np.arange(combinations), np.diff(self.bounds))
+        kept = self.groups >= 0
+        held = np.bincount(owner[kept], weights=self.n[kept], minlength=combinations)
+        # Each row's combination against each row's case: pairs that occur, once.
+        pairs, row = np.unique(np.vstack([self.known, case]), axis=1, return_inverse=True)
+        located = found.take(pairs[1])
+        width = int(max(self.groups.max(initial=0), found.groups.max(initial=0))) + 1
+        true, piece = np.unique(owner[kept] * width + self.groups[kept], return_inverse=True)
+        people = np.append(np.bincount(piece, weights=self.n[kept], minlength=len(true)), 0)
+        asked = np.repeat(pairs[0], np.diff(located.indptr)) * width + located.groups
+        place = np.searchsorted(true, asked)
+        hit = np.where(np.append(true, -1)[place] == asked, people[place], 0)
+        pair_of = np.repeat(np.arange(pairs.shape[1]), np.diff(located.indptr))
+        hits = np.bincount(pair_of, weights=hit, minlength=pairs.shape[1])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share: Floats = (hits / held[pairs[0]])[row.ravel()]
+        return share
+
+
+def _origin(release: Release) -> Origin:
+    if release.origin is None:
+        raise InputError(
+            f"{release.label} was read from a file, which does not tell who is in which group; "
+            "locate='oracle' needs a release just made, use locate='nearest'"
+        )
+    return release.origin
+
+
+def _match(pairs: list[tuple[Domain, Codes]], asked: list[tuple[Domain, Codes]]) -> Ints:
+    """Number the combinations of the table's tuples and of the targets' rows together."""
+    rows, sizes = [], []
+    for (domain, codes), (theirs, row) in zip(pairs, asked, strict=True):
+        known = [domain.code(value) for value in theirs.values]
+        numbers = np.array([len(domain) if code is None else code for code in known], np.int32)
+        rows.append(np.concatenate([codes, numbers[row]]))
+        sizes.append(len(domain) + 1)
+    return rank_rows(np.vstack(rows), sizes)[0]

@@ -1,0 +1,1 @@
+"""Leakage: somebody who observes how a class differs from what was expected."""

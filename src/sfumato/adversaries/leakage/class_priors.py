@@ -1,0 +1,172 @@
+"""Priors that differ from class to class: P(T | Q), an estimate of somebody's, or P(T | fewer).
+
+*Fewer columns*: she knows the target's age already and has read off how the target attribute is
+distributed at that age; what the release adds is what the other columns tell. Counted from the
+release itself: all groups that show the same cells in those columns, together. Where such cells
+overlap without being equal (Mondrian's often do) nobody can say which groups those are.
+
+*Listed*: a distribution for each class, by the cells it publishes. *Outside table*: the people of
+it who fit a class, in the columns it has. *Earlier release*: its groups that show what the class
+shows, in the columns both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.adversaries.leakage.expectations import Expectation, by_value, counted
+from sfumato.adversaries.realistic.priors import people_by_value
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
+from sfumato.release.groups import Groups
+from sfumato.release.overlap import no_overlap
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.schema.region import meaning
+from sfumato.table.load import Table
+
+Shares = Mapping[str, int | float]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One entry of a listed prior: a class's cells and its shares.
+
+    Cells are (column, text); no column where they follow the release's own order.
+    """
+
+    cells: tuple[tuple[str, str], ...]
+    shares: tuple[tuple[str, int | float], ...]
+
+
+def _narrowed(groups: Groups, columns: Sequence[str], name: str) -> tuple[Regions, Ints]:
+    """The distinct cells of some columns, and which of them each group shows."""
+    regions = groups.regions
+    assert regions is not None
+    for column in columns:
+        if column not in regions.columns:
+            inside = column == groups.attribute
+            why = "is the target itself" if inside else "is not a quasi-identifier of the release"
+            hint = "" if inside else f"; {did_you_mean(column, regions.columns)}"
+            raise InputError(f"{name}: prior: column {column!r} {why}{hint}")
+    places = [regions.columns.index(column) for column in columns]
+    part = Regions(
+        tuple(columns), tuple(regions.parts[place] for place in places), regions.codes[places]
+    )
+    number, first = part.equal_descriptions()
+    return part.take(first), number
+
+
+def overlap_reason(groups: Groups, columns: Sequence[str], name: str) -> str:
+    """Why nobody can say who shows the same cells in these columns; empty when anybody can."""
+    cells, _ = _narrowed(groups, columns, name)
+    if no_overlap(cells.parts, cells.codes):
+        return ""
+    return (
+        f"cells of {', '.join(columns)} overlap without being equal, so who has the same ones "
+        "cannot be told"
+    )
+
+
+def given(groups: Groups, columns: Sequence[str], name: str) -> Expectation:
+    """The release's own distribution for everybody with the same cells in fewer columns."""
+    cells, of = _narrowed(groups, columns, name)
+    return counted(of[groups.row], groups.indices.astype(np.int64), groups.data, len(cells), of)
+
+
+def listed(groups: Groups, entries: Sequence[Listed], name: str) -> Expectation:
+    """The distribution that was listed for each class's cells."""
+    assert groups.regions is not None
+    named = [column for column, _ in entries[0].cells if column]
+    columns = named or groups.regions.columns
+    short = next((entry for entry in entries if len(entry.cells) != len(columns)), None)
+    if short is not None:
+        raise InputError(
+            f"{name}: prior: a class lists {len(short.cells)} cells, the release has "
+            f"{len(columns)} quasi-identifiers: {', '.join(columns)}"
+        )
+    cells, of = _narrowed(groups, columns, name)
+    place = {}
+    for at, entry in enumerate(entries):
+        texts = dict(entry.cells) if named else dict(zip(columns, _texts(entry), strict=True))
+        place[tuple(texts[column] for column in columns)] = at
+    shown = [tuple(cells.describe(at).values()) for at in range(len(cells))]
+    entry_of = np.array([place.get(texts, -1) for texts in shown], dtype=np.int64)
+    check_values(groups, [value for entry in entries for value, _ in entry.shares], name)
+    return by_value([dict(entry.shares) for entry in entries], entry_of[of], groups)
+
+
+def _texts(entry: Listed) -> list[str]:
+    return [text for _, text in entry.cells]
+
+
+def check_values(groups: Groups, values: Sequence[str], name: str) -> None:
+    """A prior somebody wrote down names values of the target only."""
+    strange = [value for value in values if value not in set(groups.values)]
+    if strange:
+        raise PolicyError(
+            f"{name}: prior names {name_some(strange[:1])}, not a value of "
+            f"{groups.attribute or 'the target'!r}; {did_you_mean(strange[0], groups.values)}"
+        )
+
+
+def outside(groups: Groups, table: Table, name: str) -> Expectation:
+    """The people of an outside table who fit each class, by their value."""
+    assert groups.regions is not None
+    known = {domain.name for domain in table.counts.quasi}
+    columns = [column for column in groups.regions.columns if column in known]
+    if not columns:
+        raise InputError(
+            f"{name}: prior: {table.source.label} has none of the quasi-identifiers "
+            f"{name_some(groups.regions.columns)}; read it with a schema that names them in quasi"
+        )
+    cells, of = _narrowed(groups, columns, name)
+    code = {value: at for at, value in enumerate(groups.values)}
+    found = list(people_by_value(cells, table, groups.attribute, name))
+    values = np.array([code.setdefault(value, len(code)) for value, _ in found], dtype=np.int64)
+    people = np.concatenate([fitting for _, fitting in found])
+    rows = np.tile(np.arange(len(cells)), len(found))
+    return _covered(rows, np.repeat(values, len(cells)), people, cells, of)
+
+
+def earlier(groups: Groups, release: Release, name: str) -> Expectation:
+    """The groups of an earlier release that show what each class shows."""
+    theirs = release.regions
+    if not isinstance(theirs, Regions):
+        raise InputError(f"{name}: prior: a bucketized release shows no cells to compare")
+    assert groups.regions is not None
+    columns = [column for column in groups.regions.columns if column in theirs.columns]
+    if not columns:
+        raise InputError(
+            f"{name}: prior: the earlier release has none of the quasi-identifiers "
+            f"{name_some(groups.regions.columns)}"
+        )
+    cells, of = _narrowed(groups, columns, name)
+    before = release.groups_for(groups.attribute or next(iter(release.by_attribute)))
+    told, of_theirs = _narrowed(before, columns, name)
+    row_of: dict[tuple[object, ...], int] = {}
+    for at in range(len(cells)):
+        row_of[_meaning(cells, at)] = at
+    moved = np.array([row_of.get(_meaning(told, at), -1) for at in range(len(told))])
+    row = moved[of_theirs[before.row]]
+    code = {value: at for at, value in enumerate(groups.values)}
+    code_of = np.array([code.setdefault(value, len(code)) for value in before.values])
+    kept = row >= 0
+    return _covered(
+        row[kept], code_of[before.indices[kept]], before.data[kept].astype(np.int64), cells, of
+    )
+
+
+def _meaning(cells: Regions, at: int) -> tuple[object, ...]:
+    return tuple(
+        meaning(parts[code]) for parts, code in zip(cells.parts, cells.codes[:, at], strict=True)
+    )
+
+
+def _covered(row: Ints, value: Ints, people: Ints, cells: Regions, of: Ints) -> Expectation:
+    """Rows from people; a class whose cells nobody fits has none."""
+    fitting = np.bincount(row, weights=people, minlength=len(cells))
+    return counted(row, value, people, len(cells), np.where(fitting[of] > 0, of, -1))

@@ -1,0 +1,1 @@
+"""Whose row is this? Linkage by quasi-identifiers, against a release or a population."""

@@ -1,0 +1,241 @@
+"""Linkage: whose row is this? Prosecutor, journalist and marketer (El Emam and Dankar 2008).
+
+Three people look for names behind the rows of a release, each knowing quasi-identifiers.
+
+The *prosecutor* knows that her target is in the release. She finds the target's group and points
+at one of its f people: she is right with probability 1 / f.
+
+The *journalist* knows only that somebody of the population is in it, and will make do with
+anybody. She holds a register of the population, finds the F people who fit a group, and is right
+about a row of it with probability 1 / F. F is counted in a population table or summed from survey
+weights (`population.py`); the population contains the release, so F >= f and she is weaker.
+
+The *marketer* wants as many right as possible and links everybody. Of n people she gets right, on
+average, a share of (number of groups) / n if her list is the release's own people, and of
+sum(f / F) / n with a register: the mean of the prosecutor's and of the journalist's risk.
+
+Who is alone in her group (sample unique) is found for sure by the prosecutor; whether a journalist
+finds her depends on the population (`uniqueness.py` estimates that from a sampling fraction).
+
+People who were suppressed are in no group and count nowhere here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato.adversaries.linkage.population import Candidates, count_behind
+from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
+from sfumato.adversaries.threat import Threat
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError
+from sfumato.release.groups import Floats
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+
+NAME = "linkage"
+JOURNALIST = "journalist"
+THRESHOLD = 0.2  # one in five, the usual bound of health agencies
+_SLACK = 1e-9  # sums of weights are floats
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How surely one adversary points at the right row, over all people of the release.
+
+    `above` is the share of people at a risk strictly above each threshold, `at_highest` the share
+    at the highest risk, `unique` the share found for sure. `per_group` is private: the risk of
+    everybody in each group.
+    """
+
+    highest: float
+    mean: float
+    above: tuple[float, ...]
+    at_highest: float
+    unique: float
+    per_group: Floats = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What linking reveals of a release.
+
+    `source` says where the journalist's population comes from, None if there is none. `reason`
+    says why something could not be measured; a figure that could not is None.
+    """
+
+    people: int
+    groups: int
+    thresholds: tuple[float, ...]
+    prosecutor: Risk | None
+    journalist: Risk | None = None
+    source: Literal["table", "weights"] | None = None
+    sampling_fraction: float | None = None
+    estimates: tuple[Uniqueness, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def sample_uniqueness(self) -> float | None:
+        """The share of people who are alone in their group."""
+        return self.prosecutor.unique if self.prosecutor else None
+
+    @property
+    def population_uniqueness(self) -> Uniqueness | None:
+        """The estimate Dankar et al. would take; None without a sampling fraction."""
+        if self.sampling_fraction is None or not self.estimates:
+            return None
+        return choose(self.estimates, self.sampling_fraction)
+
+    @property
+    def marketer(self) -> float | None:
+        """The share of people a marketer links rightly, whose list is the release's own people."""
+        return self.prosecutor.mean if self.prosecutor else None
+
+    @property
+    def marketer_in_population(self) -> float | None:
+        """The same with a register of the population."""
+        return self.journalist.mean if self.journalist else None
+
+    def threats(self) -> list[Threat]:
+        one = "the target's quasi-identifiers, and that the target is in the release"
+        all_ = "everybody's quasi-identifiers, and that they are in the release"
+        register = "the quasi-identifiers of everybody in the population"
+        if self.prosecutor is None:
+            why = f"not measured: {self.reason}"
+            return [
+                Threat(name, knows, why, None, None, status="not_applicable")
+                for name, knows in ((NAME, one), (NAME, all_), (JOURNALIST, register))
+            ]
+        found = round(self.prosecutor.mean * self.people)
+        rows = [
+            self._threat(NAME, one, "which row is the target's", self.prosecutor),
+            Threat(
+                NAME,
+                all_,
+                f"whose rows they are: right for {found:,} of {self.people:,} people on average",
+                found,
+                self.prosecutor.mean,
+            ),
+        ]
+        if self.journalist is None:
+            why = f"not measured: {self.reason or 'give a population table or survey weights'}"
+            rows.append(Threat(JOURNALIST, register, why, None, None, status="not_measured"))
+        else:
+            rows.append(self._threat(JOURNALIST, register, "whose row it is", self.journalist))
+        return rows
+
+    def _threat(self, name: str, knows: str, what: str, risk: Risk) -> Threat:
+        many = round(risk.above[0] * self.people)
+        sure = round(risk.unique * self.people)
+        limit = self.thresholds[0]
+        learns = f"{what}: at a risk above {limit:g} for {many:,} people, for sure for {sure:,}"
+        return Threat(name, knows, learns, many, risk.highest)
+
+
+def linkage(
+    release: Release,
+    *,
+    population: Table | None = None,
+    sampling_fraction: float | None = None,
+    thresholds: Sequence[float] = (THRESHOLD,),
+) -> Linkage:
+    """Measure what prosecutor, journalist and marketer achieve on a release.
+
+    `population` is a table of the population with the release's quasi-identifiers; without it the
+    release's survey weights are used if it has any. `sampling_fraction`, the share of the
+    population that is in the release, gives estimates of population uniqueness.
+    """
+    limits = _checked(thresholds)
+    sizes = release.groups.sizes
+    own = sizes if release.own is None else release.own
+    people = int(own.sum())
+    if release.scheme == "randomised":
+        reason = "counts are noisy; the release carries its own guarantee"
+        return Linkage(people, len(sizes), limits, None, reason=reason)
+    if len(sizes) == 0:
+        return Linkage(0, 0, limits, None, reason="there is no group")
+    notes = []
+    if release.scheme == "bucketized":
+        notes.append(
+            "quasi-identifiers are published exactly, so everybody sees who is in the release; "
+            "linkage is about which of the group's sensitive values is whose"
+        )
+    candidates, source, reason = _candidates(release, own, population)
+    if candidates is not None:
+        name = population.source.label if population is not None else "the sum of survey weights"
+        notes += [text for text in [candidates.note(name)] if text]
+    estimates: tuple[Uniqueness, ...] = ()
+    if sampling_fraction is not None:
+        estimates = population_uniqueness(Sizes.of(own), sampling_fraction)
+    return Linkage(
+        people,
+        len(sizes),
+        limits,
+        _risk(own, sizes, limits),
+        None if candidates is None else _risk(own, candidates.people, limits),
+        source,
+        sampling_fraction,
+        estimates,
+        tuple(notes),
+        reason,
+    )
+
+
+def _candidates(
+    release: Release, own: Ints, population: Table | None
+) -> tuple[Candidates | None, Literal["table", "weights"] | None, str]:
+    """The people of the population behind each group, where they are from, or why unknown."""
+    if population is not None:
+        if not isinstance(release.regions, Regions):
+            return None, None, "a population table is matched with published regions only"
+        return Candidates.of(count_behind(release.regions, population), own), "table", ""
+    if release.population is not None:
+        return Candidates.of(release.population, own), "weights", ""
+    return None, None, ""
+
+
+def _risk(own: Ints, candidates: Ints | Floats, thresholds: Sequence[float]) -> Risk:
+    """The risk 1 / candidates of each group's own people."""
+    people = int(own.sum())
+    fewest = candidates.min()
+
+    def share(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+        return int(own[chosen].sum()) / people
+
+    per_group = 1 / candidates
+    mean = len(own) if candidates is own else float(own @ per_group)
+    return Risk(
+        highest=float(1 / fewest),
+        mean=mean / people,
+        above=tuple(share(candidates < _fewest(threshold)) for threshold in thresholds),
+        at_highest=share(candidates <= fewest * (1 + _SLACK)),
+        unique=share(candidates <= 1 + _SLACK),
+        per_group=per_group,
+    )
+
+
+def _fewest(threshold: float) -> float:
+    """How many candidates keep a risk from exceeding a threshold: 1 / n > t iff n < 1 / t."""
+    limit = 1 / Fraction(str(threshold))  # the decimal somebody wrote: 1 / 0.2 is 5 exactly
+    return limit.numerator if limit.denominator == 1 and limit < 1 << 53 else float(limit)
+
+
+def _checked(thresholds: Sequence[float]) -> tuple[float, ...]:
+    for threshold in thresholds:
+        number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+        if not number or not (0 < threshold <= 1 and math.isfinite(1 / threshold)):
+            raise InputError(
+                f"threshold = {threshold!r} is not allowed; a risk is a number above 0 and at "
+                "most 1"
+            )
+    if not thresholds:
+        raise InputError("thresholds is empty; give at least one risk, such as 0.2")
+    return tuple(thresholds)

@@ -1,0 +1,1 @@
+"""Randomised releases: what differential privacy promises, and how promises add up."""

@@ -1,0 +1,1 @@
+"""Realistic adversaries: outside statistics of a given strength (Dirichlet priors)."""

@@ -1,0 +1,272 @@
+"""Realistic adversaries (Machanavajjhala, Gehrke, Goetz: Data Publishing against Realistic
+Adversaries, VLDB 2009): people whose beliefs come from a limited amount of outside data.
+
+She formed an opinion about the sensitive value from data of her own: a census, last year's release,
+a newspaper. The more data, the more stubborn she is, and the less a group's counts move her; but
+what she holds for unlikely and a group shows to be common, moves her far. She also knows some
+people of the group outright. Her prior is a Dirichlet distribution with a shape (share of each
+value) and a stubbornness (how many records stand behind it):
+
+    class I    stubbornness at most a number, the shape given
+    class II   stubbornness at most a number, any shape with a weight of at least 1 for each value
+    class III  infinite stubbornness, the shape given: she never learns, only compares
+    class IV   infinite, any shape: differential privacy's adversary, no generalization holds
+
+Parameters need only bound her from above. Unsure of the shape: class II. Unsure of the size:
+class III. Otherwise the previous release or a census, with its size, less for old data.
+
+Erratum: "at most sigma" is not covered by checking sigma alone (counts (1, 4), shape (1/5, 4/5):
+sigma 500 needs 126/125, sigma 5 needs 9/5). With `at_most` the smallest admissible stubbornness is
+checked too; without it exactly sigma, which is what the paper's own tables show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, isinf, isnan
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from sfumato.adversaries.realistic.priors import (
+    NAME,
+    Prior,
+    RegionalPrior,
+    by_region,
+    check_values,
+    counts_in,
+    exactly,
+    shares_of,
+    totals_of,
+)
+from sfumato.errors import PolicyError, did_you_mean
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.table.load import Table
+
+UNIFORM, TABLE = "uniform", "table"
+Class = Literal["I", "II", "III", "IV"]
+Shape = str | Mapping[str, float | Fraction] | Release | Table
+
+
+@dataclass(frozen=True)
+class RealisticAdversary:
+    """What she has seen before, and whom she knows.
+
+    `shape`: "uniform", "table" (the table's own distribution), shares by value that sum to 1,
+    counts by value (whole numbers), an earlier Release or an outside Table, or None for any shape.
+    `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
+    a group she knows. `at_most`: smaller stubbornness counts as well. `by_region`: one prior for
+    each group, from the people of the outside Table who fit its description.
+    """
+
+    shape: Shape | None = field(default=None, hash=False)
+    stubbornness: float | Fraction | None = None
+    known: int = 0
+    at_most: bool = True
+    by_region: bool = False
+
+    def __post_init__(self) -> None:
+        counted = isinstance(self.shape, Release | Table)
+        if isinstance(self.shape, Mapping):
+            counted = shares_of(self.shape)[1] is not None
+            object.__setattr__(self, "shape", {str(k): v for k, v in self.shape.items()})
+        elif isinstance(self.shape, str):
+            if self.shape not in (UNIFORM, TABLE):
+                raise PolicyError(
+                    f"{NAME}: shape = {self.shape!r} is not known; use 'uniform', 'table', shares "
+                    "or counts by value, or leave it out for any shape"
+                )
+        elif self.shape is not None and not counted:
+            raise PolicyError(
+                f"{NAME}: shape = {self.shape!r} is not allowed; use 'uniform', 'table', shares or "
+                "counts by value, a release or a table"
+            )
+        self._check_stubbornness(counted)
+        whole = isinstance(self.known, int) and not isinstance(self.known, bool)
+        if not whole or self.known < 0:
+            raise PolicyError(
+                f"{NAME}: known = {self.known!r} is not allowed; it must be a whole number of "
+                "people, at least 0"
+            )
+        for switch in ("at_most", "by_region"):
+            if not isinstance(getattr(self, switch), bool):
+                raise PolicyError(
+                    f"{NAME}: {switch} = {getattr(self, switch)!r} is not allowed; it must be true "
+                    "or false"
+                )
+        if self.by_region and not isinstance(self.shape, Table):
+            raise PolicyError(
+                f"{NAME}: by_region needs an outside table with the release's quasi-identifiers "
+                "as shape"
+            )
+
+    def _check_stubbornness(self, counted: bool) -> None:
+        given: Any = self.stubbornness
+        if given is None:
+            if not counted:
+                raise PolicyError(
+                    f"{NAME}: stubbornness is missing; give the number of outside records, or inf"
+                )
+            return
+        fine = isinstance(given, int | float | Fraction) and not isinstance(given, bool)
+        if not fine or isnan(given) or given < 1:
+            raise PolicyError(
+                f"{NAME}: stubbornness = {given!r} is not allowed; it must be a number of at least "
+                f"1, or inf{' (no text)' if isinstance(given, str) else ''}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        """Equal by parameters; releases and tables only if they are the very same."""
+        if not isinstance(other, RealisticAdversary):
+            return NotImplemented
+        plain = (self.stubbornness, self.known, self.at_most, self.by_region)
+        if plain != (other.stubbornness, other.known, other.at_most, other.by_region):
+            return False
+        objects = (Release, Table)
+        if isinstance(self.shape, objects) or isinstance(other.shape, objects):
+            return self.shape is other.shape
+        return self.shape == other.shape
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+        """From the inline table of a policy file."""
+        allowed = [one.name for one in fields(cls)]
+        for key in settings:
+            if key not in allowed:
+                raise PolicyError(f"{NAME}: unknown key {key!r}; {did_you_mean(key, allowed)}")
+        return cls(**settings)
+
+    def settings(self) -> dict[str, Any]:
+        """What a policy file holds of her: everything that is not the default."""
+        if isinstance(self.shape, Release | Table):
+            raise PolicyError(f"{NAME}: shape is no plain value, so a file cannot hold it")
+        found = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if getattr(self, one.name) != one.default
+        }
+        if isinstance(self.shape, Mapping):
+            found["shape"] = {value: _plain(number) for value, number in self.shape.items()}
+        if isinstance(self.stubbornness, Fraction):
+            found["stubbornness"] = _plain(self.stubbornness)
+        return found
+
+    @property
+    def adversary_class(self) -> Class:
+        """I to IV, from what is given."""
+        endless = self.stubbornness is not None and isinf(self.stubbornness)
+        if self.shape is None:
+            return "IV" if endless else "II"
+        return "III" if endless else "I"
+
+    @property
+    def name(self) -> str:
+        """As the threat matrix names her."""
+        return f"realistic {self.adversary_class}"
+
+    def __str__(self) -> str:
+        """Her parameters in one breath."""
+        shape: object = self.shape
+        if isinstance(shape, Mapping):
+            shape = "given"
+        elif isinstance(shape, Release | Table):
+            shape = "outside, by region" if self.by_region else "outside"
+        seen = "their size" if self.stubbornness is None else f"{float(self.stubbornness):,.10g}"
+        limit = "≤ " if self.at_most and self.adversary_class in ("I", "II") else ""
+        knows = f", knows {self.known}" if self.known else ""
+        return f"class {self.adversary_class}, shape {shape or 'any'}, σ {limit}{seen}{knows}"
+
+    def prior(self, groups: Groups) -> Prior | RegionalPrior:
+        """Her prior about these groups; class IV has none."""
+        given = self.stubbornness
+        total = None if given is None or given == inf else exactly(given)
+        if self.by_region:
+            assert isinstance(self.shape, Table)
+            return by_region(groups, self.shape, total, given == inf, self.at_most)
+        if self.shape is None:
+            assert total is not None
+            if total < groups.width:
+                raise PolicyError(
+                    f"{NAME}: stubbornness = {float(total):g} is below the {groups.width} values "
+                    f"of {groups.attribute or 'the sensitive column'!r}: with any shape every "
+                    f"value has a weight of at least 1; give {groups.width} or more, or a shape"
+                )
+            return Prior(groups.width, None, (total,))
+        if self.shape == UNIFORM:
+            return _uniform(groups.width, given == inf, total, self.at_most)
+        if self.shape == TABLE:
+            return _by_reference(groups.reference.tobytes(), given == inf, total, self.at_most)
+        return _counted(self, tuple(groups.values), groups.attribute)
+
+    def inapplicable(self, groups: Groups, *, theorem: bool = False) -> str:
+        """Why she cannot be judged on these groups; empty when she can."""
+        if self.by_region:
+            if groups.regions is None:
+                return "the groups do not publish regions the outside table could be matched with"
+            return "theorem mode knows no priors by region" if theorem else ""
+        if self.adversary_class == "IV":
+            return ""
+        if self.shape == TABLE and not groups.reference.sum() > 0:
+            return "the reference distribution is empty"
+        prior = self.prior(groups)
+        assert isinstance(prior, Prior)
+        total = prior.totals[0]
+        if prior.shares is None or total is None:
+            return ""
+        least = min(share for share in prior.shares if share > 0)
+        if total * least < 1 and (self.at_most or theorem):
+            why = (
+                "Theorem 1 is unsound there; use mode='exact'"
+                if theorem
+                else "no prior of at most that stubbornness has them all; give more, or "
+                "at_most=False for exactly this one"
+            )
+            return (
+                f"with stubbornness {float(total):g} some value has a weight of "
+                f"{float(total * least):.3g}, below 1: {why}"
+            )
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _counted(
+    adversary: RealisticAdversary, values: tuple[str, ...], attribute: str | None
+) -> Prior:
+    """From shares or counts; a value nobody was seen with has the 1 of no opinion."""
+    if isinstance(adversary.shape, Mapping):
+        shares, own = shares_of(adversary.shape)
+        check_values(shares, values, attribute)
+        if own is not None:
+            shares, own = shares_of({**dict.fromkeys(values, 0), **adversary.shape})
+    else:
+        assert isinstance(adversary.shape, Release | Table)
+        counts = counts_in(adversary.shape, attribute)
+        shares, own = shares_of({**dict.fromkeys(values, 0), **counts})
+    listed = tuple(shares.get(value, Fraction(0)) for value in values)
+    given = adversary.stubbornness
+    total = own if given is None else None if given == inf else exactly(given)
+    return Prior(len(values), listed, totals_of(listed, total, adversary.at_most))
+
+
+def _plain(number: float | Fraction) -> float:
+    if isinstance(number, Fraction):
+        return int(number) if number.denominator == 1 and number > 1 else float(number)
+    return number
+
+
+@lru_cache(maxsize=256)
+def _uniform(width: int, endless: bool, total: Fraction | None, at_most: bool) -> Prior:
+    shares = (Fraction(1, width),) * width
+    return Prior(width, shares, totals_of(shares, None if endless else total, at_most))
+
+
+@lru_cache(maxsize=256)
+def _by_reference(reference: bytes, endless: bool, total: Fraction | None, at_most: bool) -> Prior:
+    weights = [exactly(weight) for weight in np.frombuffer(reference).tolist()]
+    whole = sum(weights, Fraction(0))
+    shares = tuple(weight / whole for weight in weights)
+    return Prior(len(shares), shares, totals_of(shares, None if endless else total, at_most))

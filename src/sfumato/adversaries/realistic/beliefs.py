@@ -1,0 +1,222 @@
+"""The belief view of realistic adversaries: what they believe with and without the target's row.
+
+p_in and p_out of each group and value against stubbornness are the data of a chart; the range of
+stubbornness for which the release is epsilon-private is where its curves cross. Every ratio is a
+quotient of two linear functions of the stubbornness, so each bound is one linear inequality and
+the release is private on one interval, found without any search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.adversaries.realistic.priors import RegionalPrior
+from sfumato.adversaries.realistic.ratios import smallest_epsilon
+from sfumato.adversaries.realistic.shifts import Binding, epsilons, judged, worst_shift
+from sfumato.adversaries.threat import Threat
+from sfumato.counts.contingency import Ints
+from sfumato.release.groups import Floats, Groups
+
+TWICE = 2.0  # a belief (or doubt) moved by more than this factor is a finding
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Beliefs against stubbornness, one curve for each value that a group has.
+
+    `group[c]`, `value[c]`: whose curve c is; `p_in[c]` does not depend on stubbornness,
+    `p_out[i, c]` belongs to `stubbornness[i]`; `epsilon[i]` is the smallest of the release there.
+    """
+
+    stubbornness: Floats
+    group: Ints
+    value: tuple[str, ...]
+    p_in: Floats
+    p_out: Floats
+    epsilon: Floats
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """What one adversary believes about one sensitive attribute."""
+
+    adversary: RealisticAdversary
+    groups: Groups
+
+    def curves(self, stubbornness: Sequence[float], groups: Sequence[int] | None = None) -> Curves:
+        """Beliefs of exactly each stubbornness (inf allowed), in all groups or some of them."""
+        every = self.groups
+        share, rest = self._shares()
+        sizes, inside = every.sizes[every.row], every.data
+        shown = np.ones(len(inside), dtype=bool)
+        if groups is not None:
+            shown = np.isin(every.row, np.asarray(groups))
+        p_in = np.minimum(inside / np.maximum(sizes - self.adversary.known, 1), 1.0)
+        p_out, epsilon = [], []
+        for sigma in stubbornness:
+            if sigma == inf:
+                total: Any = None
+                weight, others = (
+                    (share, rest) if share is not None else (0.0 * p_in, 1 + 0.0 * p_in)
+                )
+                believed = weight
+            else:
+                total = float(sigma)
+                least = 1.0 if every.width > 1 else total
+                weight = share * total if share is not None else least + 0.0 * p_in
+                others = rest * total if rest is not None else total - weight
+                believed = (inside - 1 + weight) / (sizes - 1 + total)
+            found = smallest_epsilon(inside, sizes, weight, others, total, self.adversary.known)
+            found[self._unjudged[every.row]] = inf
+            p_out.append(believed[shown])
+            epsilon.append(float(found[shown].max(initial=1.0)))
+        return Curves(
+            np.asarray(stubbornness, dtype=np.float64),
+            every.row[shown],
+            tuple(every.values[code] for code in every.indices[shown]),
+            p_in[shown],
+            np.array(p_out),
+            np.array(epsilon),
+        )
+
+    def private_range(self, epsilon: float) -> tuple[float, float] | None:
+        """The stubbornness for which the release is epsilon-private; None if there is none.
+
+        From the smallest to the largest (inf included when it is), for exactly that stubbornness.
+        """
+        groups, b = self.groups, self.adversary.known
+        share, _ = self._shares()
+        a, n = groups.data, groups.sizes[groups.row]
+        if self._unjudged.any() or (b > 0 and (n <= b).any()):
+            return None
+        # The prior weight of a value is fixed + slope * sigma.
+        any_shape = share is None
+        slope = np.zeros(len(a)) if share is None else share
+        fixed = 1.0 if any_shape else 0.0
+        # Whoever held no other value possible before is not moved.
+        open_minded = (a < n) | (slope < 1 if not any_shape else groups.width > 1)
+        a, n, slope = a[open_minded], n[open_minded], slope[open_minded]
+        left = n - b
+        if (left <= a).any() or (slope + fixed <= 0).any():
+            return None
+        # R1: a (n - 1 + sigma) <= epsilon left (a - 1 + fixed + slope sigma), and R2 likewise.
+        factors = [
+            a - epsilon * left * slope,
+            left * (1 - slope) - epsilon * (left - a),
+        ]
+        bounds = [
+            epsilon * left * (a - 1 + fixed) - a * (n - 1.0),
+            epsilon * (left - a) * (n - 1.0) - left * (n - a - fixed),
+        ]
+        low, high = float(groups.width) if any_shape else 1.0, inf
+        for factor, bound in zip(factors, bounds, strict=True):
+            flat = np.abs(factor) <= 1e-12 * left
+            if (bound[flat] < -1e-9 * n[flat]).any():
+                return None
+            up, down = ~flat & (factor > 0), ~flat & (factor < 0)
+            high = min(high, float((bound[up] / factor[up]).min(initial=inf)))
+            low = max(low, float((bound[down] / factor[down]).max(initial=low)))
+        return (low, high) if low <= high else None
+
+    @cached_property
+    def _unjudged(self) -> Any:
+        """Groups of which there is no saying what she believes: no bound holds there."""
+        prior = self.adversary.prior(self.groups) if self.adversary.by_region else None
+        if isinstance(prior, RegionalPrior):
+            return ~judged(prior)
+        return np.zeros(len(self.groups), dtype=bool)
+
+    @cached_property
+    def _epsilons(self) -> Floats:
+        """The smallest epsilon of each group."""
+        her = self.adversary
+        if her.adversary_class == "IV":
+            return np.full(len(self.groups), inf)
+        return epsilons(self.groups, her.prior(self.groups), "values", her.known)
+
+    @property
+    def worst_group(self) -> int:
+        """Where she is moved farthest; of equally bad groups the largest, as verdicts name it."""
+        found, sizes = self._epsilons, self.groups.sizes
+        return int(np.lexsort((-sizes, -found))[0])
+
+    def _shares(self) -> tuple[Any, Any]:
+        """The share of each stored count under her prior, and the rest; None for any shape."""
+        if self.adversary.shape is None:
+            return None, None
+        prior = self.adversary.prior(self.groups)
+        if isinstance(prior, RegionalPrior):
+            size = prior.sizes[self.groups.row]
+            cells = prior.outside[self.groups.row, self.groups.indices] + 1
+            return cells / size, 1 - cells / size
+        return prior.floats[0][self.groups.indices], prior.floats[1][self.groups.indices]
+
+    def threats(self) -> list[Threat]:
+        """Her row of the threat matrix."""
+        her, groups = self.adversary, self.groups
+        knows = f"the target's quasi-identifiers, and outside statistics ({her})"
+        reason = "there is no sensitive column" if groups.width == 0 else ""
+        reason = reason if len(groups) else "no group"
+        if not reason and not groups.single_valued:
+            reason = "people have several values each; this adversary is defined for one"
+        reason = reason or her.inapplicable(groups)
+        if reason:
+            return [Threat(her.name, knows, reason, None, None, status="not_applicable")]
+        name = groups.attribute or "the sensitive value"
+        if her.adversary_class == "IV":
+            learns = f"{name}: no group keeps her belief within any bound"
+            return [Threat(her.name, knows, learns, int(groups.sizes.sum()), 1.0)]
+        moved = int(groups.sizes[self._epsilons > TWICE].sum())
+        worst = self.worst_group
+        binding = worst_shift(groups, worst, her.prior(groups).of(worst), "values", her.known)
+        assert binding is not None  # somebody has some value
+        shift = binding.shift
+        learns = (
+            f"{name}: belief or doubt moved by more than a factor 2 for {moved:,} people; at worst "
+            f"{binding.values.words(groups)} from {share_text(shift.believed_out)} to "
+            f"{share_text(shift.believed_in)}"
+        )
+        return [Threat(her.name, knows, learns, moved, float(shift.believed_in))]
+
+
+def in_words(groups: Groups, binding: Binding, known: int) -> str:
+    """What happens in one group, as one tells it."""
+    shift, what = binding.shift, binding.values.words(groups)
+    size = int(groups.sizes[binding.group])
+    if size <= known:
+        return f"in group {binding.group} she may know everybody: {size} people"
+    if shift.epsilon is None and shift.ratio == "R1":
+        return f"in group {binding.group} somebody has {what}, which her prior rules out"
+    seen = "an adversary whose prior nothing can move"
+    if binding.total is not None:
+        many = f"{int(binding.total):,}" if binding.total.denominator == 1 else ""
+        seen = f"an adversary who has seen {many or f'{float(binding.total):,.6g}'} outside records"
+    if known:
+        seen += f" and knows {known} of its people"
+    moved = (
+        f"in group {binding.group} {seen} would raise her belief in {what} from "
+        f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"
+    )
+    if shift.epsilon is None:
+        return f"{moved}: certainty"
+    if shift.ratio == "R2":
+        return f"{moved}, her doubt falling {float(shift.epsilon):.4g} times"
+    return moved
+
+
+def share_text(p: Fraction) -> str:
+    """A share as one reads it: .36, with more digits only near 0 and 1."""
+    if p in (0, 1):
+        return str(int(p))
+    digits = 2
+    while digits < 9 and round(min(float(p), float(1 - p)), digits) == 0:
+        digits += 1
+    return f"{float(p):.{digits}f}".removeprefix("0")

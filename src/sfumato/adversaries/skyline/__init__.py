@@ -1,0 +1,1 @@
+"""Privacy skyline: facts about the target, other people and the family."""

@@ -1,0 +1,264 @@
+"""The privacy skyline (Chen, LeFevre, Ramakrishnan: Privacy Skyline: Privacy with Multidimensional
+Adversarial Knowledge, VLDB 2007): how sure somebody becomes who knows a few facts.
+
+Somebody looks for her target in a release, and knows facts about him, his neighbours and his
+family. (l, k, m) says how much:
+
+    single values      l values the target does not have; the values of k other people; m people of
+                       whom each, having the target value, would have given it to the target
+    several values     l values that come with the target value if the target has them; k other
+    (set or multiset)  people who do not have the target value; m family members, as above
+
+The k people are none of the family: whoever knows the value of somebody of whom she also knows that
+he shares it with the target knows more than (k, m) says.
+
+`breach_probability` is the surest she can become that the target has the value, over every target,
+every choice of people and every choice of facts, all reconstructions of the table being equally
+likely to her. A release is safe at a point if it lies strictly below the confidence c.
+
+One pass over the groups keeps five running minima (see `forms`); the odds against her are
+
+    min(own, bare * kin_aided, aided * kin)        and the breach probability 1 / (1 + odds)
+
+Sets and multisets are those of the paper: a group publishes its values, not whose they are
+together. A release that publishes each person's values together (`Groups.linked`: every release of
+rows) tells more, so it is judged by a bound that holds for whole rows as well, with sets and
+multisets alike: T = (n - a - sum(o) - k) / a and V of single values, a and o being occurrences. It
+is never above the paper's odds.
+
+Multiset counts labelled occurrences: two people and {A, A} give 3/4. Errata. A group without the
+target value has V = 1 even where k + m reach its size (not 0 / 0). Theorem 4 (merging groups never
+raises the probability) is true of single values only: with sets, {1 person: B, C} and {3 people:
+A} at (2, 0, 0) give 1/3 apart and 16/43 merged. For Fig. 6 see `criteria.skyline_privacy`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sfumato.adversaries.realistic.priors import exactly
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.release import Release
+
+NAME = "acquaintance"
+Case = Literal["single", "set", "multiset", "linked"]
+CASES: tuple[Case, ...] = get_args(Case)
+SINGLE, SET, MULTISET, LINKED = range(4)
+OWN, BARE, KIN_AIDED, AIDED, KIN = range(5)  # the factors of a group; told in forms
+NEAR = 1e-9
+_WORTH_A_THREAD = 1 << 21  # counts to look at
+_FEW = 8  # questions up to which a pass for each is faster than one for all
+_BEYOND_ALL_ODDS = Fraction(10**300)  # no group has so many people; fits a float
+MOST_KNOWN = 10**9  # more facts than people; keeps sums of counts within 64 bits
+
+
+def columns(targets: Any, points: Any) -> tuple[Ints, Ints]:
+    """P questions as the compiled code takes them: value codes, and P rows of (l, k, m)."""
+    codes = np.ascontiguousarray(targets, dtype=np.int64).reshape(-1)
+    known = np.ascontiguousarray(points, dtype=np.int64).reshape(-1, 3)
+    return codes, known
+
+
+def factors(
+    groups: Groups,
+    targets: Any,
+    points: Any,
+    case: Case,
+    start: int = 0,
+    stop: int | None = None,
+) -> Floats:
+    """The five factors of groups start..stop for P (target value, point) columns: [B, P, 5].
+
+    `targets` are P value codes, `points` P rows of (l, k, m). In the order OWN, BARE, KIN_AIDED,
+    AIDED, KIN. The minimum over the groups of each is what `breach` takes.
+    """
+    stop = len(groups) if stop is None else stop
+    codes, known = columns(targets, points)
+    out = np.tile(nothing(len(codes)), (stop - start, 1, 1))
+    _run(groups, codes, known, case, start, stop, out, reduce=False)
+    return out
+
+
+def minima(groups: Groups, targets: Any, points: Any, case: Case) -> Floats:
+    """The minimum of each factor over all groups: [P, 5]; memory does not grow with the groups."""
+    codes, known = columns(targets, points)
+    workers = min(os.cpu_count() or 1, 1 + len(groups.data) * len(codes) // _WORTH_A_THREAD)
+    ends = np.linspace(0, len(groups), workers + 1).astype(np.int64).tolist()
+
+    def run(part: int) -> Floats:
+        out = nothing(len(codes))[None]
+        _run(groups, codes, known, case, ends[part], ends[part + 1], out, reduce=True)
+        return out
+
+    if workers == 1:
+        parts = [run(0)]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            parts = list(pool.map(run, range(workers)))
+    found: Floats = np.concatenate(parts).min(axis=0)
+    return found
+
+
+def nothing(columns: int) -> Floats:
+    """The minima of no group at all: where a running minimum begins."""
+    out = np.full((columns, 5), np.inf)
+    out[:, [KIN_AIDED, KIN]] = 1.0
+    return out
+
+
+def odds(least: Floats) -> Floats:
+    """The odds against her (the paper's NR) from minima [..., 5]; infinite: the value is absent."""
+    apart = least[..., BARE] * least[..., KIN_AIDED]
+    together: Floats = np.minimum(least[..., OWN], least[..., AIDED] * least[..., KIN])
+    return np.minimum(together, apart)
+
+
+def breach(least: Floats) -> Floats:
+    """The breach probability from minima [..., 5]."""
+    found: Floats = 1.0 / (1.0 + odds(least))
+    return found
+
+
+def odds_at(confidence: Fraction) -> Fraction:
+    """The odds that a confidence leaves: a release is safe iff its odds are strictly above."""
+    return min((1 - confidence) / confidence, _BEYOND_ALL_ODDS)
+
+
+def safe(
+    groups: Groups,
+    targets: Any,
+    points: Any,
+    confidences: Sequence[Fraction],
+    case: Case,
+    least: Floats | None = None,
+) -> tuple[Floats, Any]:
+    """The breach probability of each column and whether it is strictly below its confidence.
+
+    Near the bound it is decided in fractions, on the groups that attain the minima; values there
+    lie on their side of the confidence. What cannot be decided is not safe.
+    """
+    from sfumato.adversaries.skyline.exact import compare
+
+    codes, known = columns(targets, points)
+    least = minima(groups, codes, known, case) if least is None else least
+    against, found = odds(least), breach(least)
+    bounds = np.array([float(odds_at(c)) for c in confidences])
+    good = against > bounds
+    near = np.abs(against - bounds) <= NEAR * bounds  # a bound of 0: only odds of 0 are in doubt
+    for p in np.flatnonzero(near & np.isfinite(against)).tolist():
+        bound = odds_at(confidences[p])
+        sign = compare(groups, int(codes[p]), known[p], case, least[p], bound)
+        good[p] = sign is not None and sign > 0
+        if sign == 0:
+            found[p] = float(confidences[p])
+    limits = np.array([float(c) for c in confidences])
+    found = np.where(good, np.minimum(found, np.nextafter(limits, 0)), np.maximum(found, limits))
+    return found, good
+
+
+def breach_probability(
+    groups: Groups | Release,
+    value: str,
+    l: int,  # noqa: E741  # the paper's name
+    k: int,
+    m: int,
+    case: Case | None = None,
+    *,
+    sensitive: str | None = None,
+) -> float:
+    """How sure she can become that somebody has `value`, knowing (l, k, m); 0 if nobody has it.
+
+    `case` is that of the groups unless given; `sensitive` names the column of a release.
+    """
+    found = groups_of(groups, sensitive)
+    given = case_of(found, case)
+    point = check_point((l, k, m))
+    return float(breach(minima(found, [code_of(found, value)], [point], given))[0])
+
+
+def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups:
+    """The groups in question."""
+    if isinstance(subject, Groups):
+        return subject
+    if not isinstance(subject, Release):
+        raise InputError(f"Groups or a Release are needed, not {type(subject).__name__}")
+    return subject.groups if sensitive is None else subject.groups_for(sensitive)
+
+
+def case_of(groups: Groups, case: Case | None = None) -> Case:
+    """Whether people have one value each, a set, a multiset, or several published together."""
+    if case is None:
+        return "linked" if groups.linked else groups.case
+    if case not in CASES:
+        raise InputError(f"case = {case!r} is not known; {did_you_mean(str(case), CASES)}")
+    if case == "single" and not groups.single_valued:
+        raise InputError(
+            "people have several values each: case must be 'set', 'multiset' or 'linked'"
+        )
+    if case == "set" and (groups.largest > groups.sizes).any():
+        raise InputError("a value occurs more often than a group has people: case is 'multiset'")
+    return case
+
+
+def code_of(groups: Groups, value: str) -> int:
+    """The code of a value, by its label."""
+    if value not in groups.values:
+        raise InputError(unknown_value(groups, value))
+    return groups.values.index(value)
+
+
+def unknown_value(groups: Groups, value: str) -> str:
+    """What to say of a value that is none; the others are not listed, for rare ones may tell."""
+    hint = did_you_mean(str(value), groups.values)
+    if not hint.startswith("did you mean"):
+        hint = f"it has {groups.width:,} others"
+    return f"{value!r} is not a value of {groups.attribute or 'the sensitive column'!r}; {hint}"
+
+
+def check_point(point: Sequence[Any]) -> tuple[int, int, int]:
+    """(l, k, m) as whole numbers that are not negative."""
+    for name, known in zip("lkm", point, strict=True):
+        whole = isinstance(known, int | np.integer) and not isinstance(known, bool)
+        if not whole or not 0 <= known <= MOST_KNOWN:
+            raise InputError(f"{name} = {known!r} is not allowed; it must be a whole number from 0")
+    return int(point[0]), int(point[1]), int(point[2])
+
+
+def check_confidence(confidence: Any) -> Fraction:
+    """A confidence as the decimal somebody wrote."""
+    number = isinstance(confidence, int | float | Fraction) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence <= 1:
+        raise InputError(
+            f"confidence = {confidence!r} is not allowed; it must be above 0 and at most 1"
+        )
+    return exactly(confidence)
+
+
+def _run(
+    groups: Groups,
+    codes: Ints,
+    known: Ints,
+    case: Case,
+    start: int,
+    stop: int,
+    out: Floats,
+    *,
+    reduce: bool,
+) -> None:
+    from sfumato.adversaries.skyline.passes import fill, scan  # Numba is slow to import
+
+    stored = (groups.indptr, groups.indices, groups.data, groups.sizes, start, stop, groups.width)
+    number = CASES.index(case)
+    if reduce and len(codes) <= _FEW:
+        for p, code in enumerate(codes):
+            scan(*stored, code, known[p], number, out[0, p])
+    elif len(codes):
+        fill(*stored, codes, known, number, out, reduce)

@@ -1,0 +1,110 @@
+"""The closed forms of `forms` in fractions, for what floating point cannot decide.
+
+Only groups whose factor lies within 1e-9 of the minimum are looked at, and of equal ones one.
+Numbers of more than a hundred thousand bits are not worked out: undecided, which is unsafe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from math import comb, inf, prod
+
+import numpy as np
+
+from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, NEAR, OWN, Case, factors
+from sfumato.counts.contingency import Ints
+from sfumato.release.groups import Floats, Groups
+
+Odds = Fraction | float  # a fraction, or infinity
+MOST_BITS = 100_000
+MOST_SHAPES = 10_000
+
+
+def doubt(n: int, a: int, others: Iterable[int], k: int, case: Case) -> Odds:
+    """T(l, k), `others` being the counts of the l most frequent other values."""
+    if a == 0:
+        return inf
+    if case in ("single", "linked"):
+        return Fraction(max(n - a - sum(others) - k, 0), a)
+    if case == "set":
+        spared = prod((Fraction(n - o, n) for o in others), start=Fraction(1))
+        return Fraction(max(n - a - k, 0), a) * spared
+    if k >= n - 1:
+        return Fraction(0)
+    stay, all_ = (n - k - 1) ** a, (n - k) ** a
+    return Fraction(stay, all_ - stay) * Fraction(n - 1, n) ** sum(others)
+
+
+def kin(n: int, a: int, m: int, k: int, case: Case) -> Fraction:
+    """V(m, k)."""
+    if a == 0 or m == 0:
+        return Fraction(1)
+    people = n - k
+    if case == "multiset":
+        return Fraction(max(people - m, 0), people) ** a if people > 0 else Fraction(0)
+    return Fraction(comb(people - a, m), comb(people, m)) if people - a >= m else Fraction(0)
+
+
+def exact_factor(factor: int, shape: Ints, k: int, m: int, case: Case) -> Odds:
+    """One of the five factors of a group of a shape: n, a and its largest other counts."""
+    n, a, *others = (int(number) for number in shape)
+    if factor == OWN:
+        left = doubt(n, a, others, k, case)
+        return left * kin(n, a, m, k + 1, case) if left > 0 else left
+    if factor in (BARE, AIDED):
+        return doubt(n, a, others, k if factor == AIDED else 0, case)
+    return kin(n, a, m, k if factor == KIN_AIDED else 0, case)
+
+
+def exact_odds(shapes: Ints, k: int, m: int, case: Case) -> Odds:
+    """The odds against her in a release of groups of these shapes."""
+
+    def least(factor: int) -> Odds:
+        return min(exact_factor(factor, shape, k, m, case) for shape in shapes)
+
+    return combine(least)
+
+
+def combine(least: Callable[[int], Odds]) -> Odds:
+    """The odds from the minimum of each factor."""
+    return min(least(OWN), least(BARE) * least(KIN_AIDED), least(AIDED) * least(KIN))
+
+
+def compare(
+    groups: Groups, target: int, point: Ints, case: Case, least: Floats, bound: Fraction
+) -> int | None:
+    """The sign of (odds - bound) at one column, or None if it is too large to be worked out."""
+    k, m = int(point[1]), int(point[2])
+    found: dict[int, Odds] = {}
+    for factor, shapes in nearest(groups, target, point, case, least).items():
+        if len(shapes) > MOST_SHAPES or any(_bits(shape, m, case) > MOST_BITS for shape in shapes):
+            return None
+        found[factor] = min(exact_factor(factor, shape, k, m, case) for shape in shapes)
+    gap = combine(found.__getitem__) - bound
+    return (gap > 0) - (gap < 0)
+
+
+def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats) -> dict[int, Ints]:
+    """The distinct shapes of the groups that attain the minimum of each factor, or nearly so."""
+    from sfumato.adversaries.skyline.passes import shapes
+
+    kept: list[list[Ints]] = [[] for _ in range(5)]
+    limits = least * (1 + NEAR)
+    for start, stop in groups.blocks():
+        block = factors(groups, [target], [point], case, start, stop)[:, 0]
+        for factor in range(5):
+            some = start + np.flatnonzero(block[:, factor] <= limits[factor])
+            most = min(int(point[0]), groups.width)
+            made = shapes(
+                groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most
+            )
+            kept[factor].append(np.unique(made, axis=0))
+    return {factor: np.unique(np.concatenate(kept[factor]), axis=0) for factor in range(5)}
+
+
+def _bits(shape: Ints, m: int, case: Case) -> float:
+    """How large the numbers of a shape's fractions get, roughly."""
+    n, a, *others = (int(number) for number in shape)
+    powers = a + sum(others) if case == "multiset" else len(others) + min(m, n)
+    return powers * float(np.log2(n + 1))

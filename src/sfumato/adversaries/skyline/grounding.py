@@ -1,0 +1,231 @@
+"""The worst grounding of a point (l, k, m): whom and what she would have to know (Chen, LeFevre,
+Ramakrishnan: Privacy Skyline, VLDB 2007).
+
+The most revealing facts are all about one group, or about two: her target's, and another one with
+the family. Which, follows from where the odds are least (see `forms`):
+
+    own      target, known people and family are of one group
+    family   the target alone in his group; the known people and the family in another
+    target   the target and the known people in one group; the family in another
+
+About the target: the most frequent other values. Single values: known people have values that are
+neither the target value nor among those l, so that what is left for the target shrinks. Several
+values: known people lack the target value. Where fewer people or values than (l, k, m) settle it,
+the grounding names only those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.adversaries.skyline.breach import (
+    AIDED,
+    BARE,
+    KIN,
+    KIN_AIDED,
+    OWN,
+    Case,
+    case_of,
+    check_point,
+    code_of,
+    factors,
+    groups_of,
+    minima,
+    odds,
+)
+from sfumato.errors import name_some
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.release import Release
+
+_TIE = 1 + 1e-12  # of equally revealing groundings the simplest is told: one group
+
+
+@dataclass(frozen=True)
+class Grounding:
+    """Which facts make her surest that her target has `value`.
+
+    `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent);
+    `facts` the values she knows about her target; `known_values` how many of the known people have
+    which value (single values only); `people` and `members` how many of the known people and of
+    the family it takes.
+    """
+
+    value: str
+    point: tuple[int, int, int]
+    case: Case
+    confidence: float
+    target: int | None = None
+    facts: tuple[str, ...] = ()
+    known: int | None = None
+    people: int = 0
+    known_values: tuple[tuple[str, int], ...] = ()
+    family: int | None = None
+    members: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The grounding for JSON."""
+        return {**asdict(self), "sentence": self.sentence}
+
+    @property
+    def sentence(self) -> str:
+        """All of it in plain words."""
+        if self.target is None:
+            return (
+                f"Nobody in the release has {self.value!r}, so nothing makes anybody surer of it."
+            )
+        learnt = [part for part in (self._about_target(), self._about_others()) if part]
+        if self.members:
+            who = "one of the family" if self.members == 1 else f"any of {self.members:,} relatives"
+            learnt.append(f"that the target has it if {who} {self._at(self.family)} has")
+        knows = _joined(learnt) if learnt else "nothing but the release"
+        return (
+            f"Looking for {self.value!r}, somebody whose target is in group {self.target} and who "
+            f"knows {knows} is {_surely(self.confidence)} that the target has it."
+        )
+
+    def _at(self, group: int | None) -> str:
+        return "there" if group == self.target else f"in group {group}"
+
+    def _about_target(self) -> str:
+        if not self.facts:
+            return ""
+        several = len(self.facts) > 1
+        listed = name_some(self.facts, 10)
+        if self.case == "single":
+            return f"that the target has {f'none of {listed}' if several else f'not {listed}'}"
+        return f"that the target has it if he has {'any of ' if several else ''}{listed}"
+
+    def _about_others(self) -> str:
+        if not self.people:
+            return ""
+        where, one = self._at(self.known), self.people == 1
+        if self.case != "single":
+            return f"{'one other' if one else f'{self.people:,} others'} {where} without it"
+        listed = ", ".join(f"{n:,} with {value!r}" for value, n in self.known_values[:10])
+        more = len(self.known_values) - 10
+        rest = f" and {more} more values" if more > 0 else ""
+        who = "value of one other" if one else f"values of {self.people:,} others"
+        return f"the {who} {where} ({listed}{rest})"
+
+
+def worst_grounding(
+    groups: Groups | Release,
+    value: str,
+    l: int,  # noqa: E741  # the paper's name
+    k: int,
+    m: int,
+    case: Case | None = None,
+    *,
+    sensitive: str | None = None,
+) -> Grounding:
+    """The facts that make somebody who knows (l, k, m) surest that a target has `value`."""
+    found = groups_of(groups, sensitive)
+    given, point = case_of(found, case), check_point((l, k, m))
+    return ground(found, code_of(found, value), point, given)
+
+
+def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case) -> Grounding:
+    """The worst grounding of a value by its code."""
+    value = groups.values[target]
+    least = minima(groups, [target], [point], case)[0]
+    against = float(odds(least))
+    if np.isinf(against):
+        return Grounding(value, point, case, 0.0)
+    where = _where(groups, target, point, case, least)
+    apart = float(least[BARE] * least[KIN_AIDED])
+    beside = float(least[AIDED] * least[KIN])
+    if least[OWN] <= min(apart, beside) * _TIE:
+        his = known = family = where[OWN]
+    elif apart <= beside:
+        his, known, family = where[BARE], where[KIN_AIDED], where[KIN_AIDED]
+    else:
+        his, known, family = where[AIDED], where[AIDED], where[KIN]
+    return _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
+
+
+def _surely(confidence: float) -> str:
+    if confidence == 1:
+        return "certain"
+    shown = f"{100 * confidence:.3g}%"
+    return f"{'over 99.9%' if shown == '100%' else shown} sure"
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _where(
+    groups: Groups, target: int, point: tuple[int, int, int], case: Case, least: Floats
+) -> list[int]:
+    """The first group that attains the minimum of each factor."""
+    found = [-1] * 5
+    for start, stop in groups.blocks():
+        block = factors(groups, [target], [point], case, start, stop)[:, 0]
+        for factor in range(5):
+            here = np.flatnonzero(block[:, factor] <= least[factor])
+            if found[factor] < 0 and len(here):
+                found[factor] = start + int(here[0])
+    return found
+
+
+def _tell(
+    groups: Groups,
+    target: int,
+    point: tuple[int, int, int],
+    case: Case,
+    confidence: float,
+    his: int,
+    known: int,
+    family: int,
+) -> Grounding:
+    most, k, m = point
+    value = groups.values[target]
+    others = groups.counts_of(his)
+    del others[value]
+    ranked = sorted(others, key=lambda one: (-others[one], groups.values.index(one)))
+    facts = tuple(ranked[:most])
+    people = min(k, _without(groups, known, value, facts if known == his else (), case))
+    # Somebody of the group must be the target, if it is his; known people are not the family.
+    room = int(groups.sizes[family]) - int(family == his) - (people if known == family else 0)
+    settled = factors(groups, [target], [point], case, his, his + 1)[0, 0, AIDED] == 0.0
+    members = 0 if settled and known == his else min(m, room)
+    values: tuple[tuple[str, int], ...] = ()
+    if case == "single":
+        values = _values(groups, known, {value, *(facts if known == his else ())}, people)
+    return Grounding(
+        value,
+        point,
+        case,
+        confidence,
+        his,
+        facts,
+        known if people else None,
+        people,
+        values,
+        family if members else None,
+        members,
+    )
+
+
+def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], case: Case) -> int:
+    """How many people of a group can be known to lack the value and what is known of the target."""
+    counts, size = groups.counts_of(group), int(groups.sizes[group])
+    if case == "single":
+        return size - sum(counts.get(one, 0) for one in {value, *facts})
+    if case == "multiset":
+        return size - 1
+    return max(size - counts.get(value, 0), 0)
+
+
+def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tuple[str, int], ...]:
+    """Values of so many people of a group, the most frequent first."""
+    left = {one: n for one, n in groups.counts_of(group).items() if one not in but}
+    told: list[tuple[str, int]] = []
+    for value in sorted(left, key=lambda one: (-left[one], groups.values.index(one))):
+        taken = min(left[value], people - sum(n for _, n in told))
+        if taken:
+            told.append((value, taken))
+    return tuple(told)

@@ -1,0 +1,243 @@
+"""One pass over the groups of a release: the factors of `forms` for many questions."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SET
+from sfumato.adversaries.skyline.forms import doubt, kin, kin_of_one_more
+from sfumato.counts.contingency import Ints
+from sfumato.release.groups import Floats
+from sfumato.schema.domain import Codes
+
+L, K, M = range(3)
+TALLIED = 128  # counts below it
+SEEN = 64
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def leading(data: Ints, low: int, high: int, top: Ints, tally: Ints) -> int:
+    """The largest of `data[low:high]`, descending, into `top`; returns how many.
+
+    Most groups hold small counts, which are tallied in `tally` (all zero, and left so): several
+    times faster than sorting them.
+    """
+    found, room, most = 0, len(top), 0
+    for place in range(low, high):
+        count = data[place]
+        if count < len(tally):
+            tally[np.uint64(count)] += 1  # unsigned: Numba need not look for negative places
+            most = max(most, count)
+        elif found < room or count > top[found - 1]:
+            at = found if found < room else room - 1
+            while at > 0 and top[at - 1] < count:
+                top[at] = top[at - 1]
+                at -= 1
+            top[at] = count
+            found = min(found + 1, room)
+    while most > 0:
+        for _ in range(min(tally[np.uint64(most)], room - found)):
+            top[found] = most
+            found += 1
+        tally[np.uint64(most)] = 0
+        most -= 1
+    return found
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def by_target(targets: Ints, width: int) -> tuple[Ints, Ints]:
+    """The columns about each value: value v has `columns[first[v]:first[v + 1]]`."""
+    first = np.zeros(width + 1, np.int64)
+    for target in targets:
+        first[target + 1] += 1
+    for value in range(width):
+        first[value + 1] += first[value]
+    to, columns = first.copy(), np.empty(len(targets), np.int64)
+    for p in range(len(targets)):
+        columns[to[targets[p]]] = p
+        to[targets[p]] += 1
+    return first, columns
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def add_up(top: Ints, found: int, n: int, case: int, summed: Ints, spared: Floats) -> None:
+    """Of the i largest counts: their sum, and the product of (n - count) / n, for every i."""
+    for place in range(found):
+        summed[place + 1] = summed[place] + top[place]
+        if case == SET:
+            spared[place + 1] = spared[place] * ((n - top[place]) / n)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def beside(
+    a: int, facts: int, n: int, top: Ints, found: int, case: int, summed: Ints, spared: Floats
+) -> tuple[int, float]:
+    """The same of the l largest counts beside the target's own, a."""
+    if facts == 0:
+        return 0, 1.0
+    if facts < found and a < top[facts]:
+        return summed[facts], spared[facts]
+    most = min(facts + 1, found)  # the target is among the l + 1 largest: leave it out
+    return summed[most] - a, spared[most] / ((n - a) / n) if case == SET and a < n else 1.0
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def remember(n: int, a: int, k: int, m: int, case: int, seen: Ints, kins: Floats) -> bool:
+    """V(m, 0), V(m, k) and V(m, k + 1) of (n, a), at place a % SEEN; False if still there.
+
+    Groups of one size are frequent, and V is the long part.
+    """
+    place = a % SEEN
+    if seen[place, 0] == n and seen[place, 1] == a:
+        return False
+    seen[place, 0], seen[place, 1] = n, a
+    with_k = kin(n, a, m, k, case)
+    kins[place, 0] = with_k if k == 0 else kin(n, a, m, 0, case)
+    kins[place, 1] = with_k
+    kins[place, 2] = kin_of_one_more(with_k, n, a, m, k, case)
+    return True
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def fill(
+    indptr: Ints,
+    indices: Codes,
+    data: Ints,
+    sizes: Ints,
+    start: int,
+    stop: int,
+    width: int,
+    targets: Ints,
+    points: Ints,
+    case: int,
+    out: Floats,
+    reduce: bool,
+) -> None:
+    """The factors of groups start..stop into `out[group - start, column]`.
+
+    With `reduce` every group goes to `out[0]`: five running minima per column, whatever the number
+    of groups. `out` comes filled with what a group without the target value has.
+    """
+    first, columns = by_target(targets, width)
+    longest = points[:, L].max()
+    room = min(longest + 1, width)
+    top, tally = np.empty(room, np.int64), np.zeros(TALLIED, np.int64)
+    summed, spared = np.zeros(room + 1, np.int64), np.ones(room + 1, np.float64)
+    seen, kins = np.zeros((len(targets), SEEN, 2), np.int64), np.empty((len(targets), SEEN, 3))
+    for g in range(start, stop):
+        low, high, n = indptr[g], indptr[g + 1], sizes[g]
+        row = 0 if reduce else g - start
+        found = leading(data, low, high, top, tally) if longest > 0 else 0
+        add_up(top, found, n, case, summed, spared)
+        for at in range(low, high):
+            target, a = indices[at], data[at]
+            for column in range(first[target], first[target + 1]):
+                p = columns[column]
+                facts, k, m = points[p, L], points[p, K], points[p, M]
+                others, share = beside(a, facts, n, top, found, case, summed, spared)
+                remember(n, a, k, m, case, seen[p], kins[p])
+                place = a % SEEN
+                alone, with_k, one_more = kins[p, place, 0], kins[p, place, 1], kins[p, place, 2]
+                bare = doubt(n, a, 0, others, share, case)
+                aided = bare if k == 0 else doubt(n, a, k, others, share, case)
+                own = aided * one_more if aided > 0.0 else 0.0
+                out[row, p, OWN] = min(out[row, p, OWN], own)
+                out[row, p, BARE] = min(out[row, p, BARE], bare)
+                out[row, p, KIN_AIDED] = min(out[row, p, KIN_AIDED], with_k)
+                out[row, p, AIDED] = min(out[row, p, AIDED], aided)
+                out[row, p, KIN] = min(out[row, p, KIN], alone)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def place_of(target: int, indices: Codes, low: int, high: int) -> int:
+    """Where a group's count of a value is stored, -1 if nowhere."""
+    guess = low + target  # its place in a group that shows every value
+    if guess < high and indices[guess] == target:
+        return guess
+    for at in range(low, high):
+        if indices[at] == target:
+            return at
+    return -1
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def scan(
+    indptr: Ints,
+    indices: Codes,
+    data: Ints,
+    sizes: Ints,
+    start: int,
+    stop: int,
+    width: int,
+    target: int,
+    point: Ints,
+    case: int,
+    out: Floats,
+) -> None:
+    """The running minima of one column into `out`: what `fill` finds, faster for few columns.
+
+    The l largest counts are the costly part. For any level t their sum is at most l * t and what
+    counts exceed t by, which is quick to add up; where even that leaves every minimum as it is,
+    they are not sought. The level is the l-th largest count of the last group where they were.
+    """
+    facts, k, m = point[L], point[K], point[M]
+    room = min(facts + 1, width)
+    top, tally = np.empty(room, np.int64), np.zeros(TALLIED, np.int64)
+    summed, spared = np.zeros(room + 1, np.int64), np.ones(room + 1, np.float64)
+    seen, kins = np.zeros((SEEN, 2), np.int64), np.empty((SEEN, 3))
+    own, bare, with_k, aided, alone = out[OWN], out[BARE], out[KIN_AIDED], out[AIDED], out[KIN]
+    found = level = 0
+    for g in range(start, stop):
+        low, high, n = indptr[g], indptr[g + 1], sizes[g]
+        at = place_of(target, indices, low, high)
+        if at < 0:
+            continue
+        a = data[at]
+        place = a % SEEN
+        if remember(n, a, k, m, case, seen, kins):
+            alone, with_k = min(alone, kins[place, 0]), min(with_k, kins[place, 1])
+        one_more = kins[place, 2]
+        if facts > 0:
+            most = facts * level - max(a - level, 0)
+            for other in range(low, high):
+                most += data[other] - level if data[other] > level else 0
+            share = max(1.0 - most / n, 0.0)  # at most what a product of shares comes to
+            doubt_k = doubt(n, a, k, most, share, case)
+            if (
+                doubt_k >= aided
+                and doubt_k * one_more >= own
+                and doubt(n, a, 0, most, share, case) >= bare
+            ):
+                continue
+            found = leading(data, low, high, top, tally)
+            level = top[min(facts, found) - 1]
+            add_up(top, found, n, case, summed, spared)
+        others, share = beside(a, facts, n, top, found, case, summed, spared)
+        doubt_k = doubt(n, a, k, others, share, case)
+        bare = min(bare, doubt(n, a, 0, others, share, case))
+        aided, own = min(aided, doubt_k), min(own, doubt_k * one_more if doubt_k > 0.0 else 0.0)
+    out[OWN], out[BARE], out[KIN_AIDED], out[AIDED], out[KIN] = own, bare, with_k, aided, alone
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def shapes(
+    indptr: Ints, indices: Codes, data: Ints, sizes: Ints, some: Ints, target: int, most: int
+) -> Ints:
+    """All that the closed forms read of some groups: n, a, `most` other counts."""
+    out = np.zeros((len(some), 2 + most), np.int64)
+    top, tally = np.empty(most + 1, np.int64), np.zeros(TALLIED, np.int64)
+    for row in range(len(some)):
+        low, high = indptr[some[row]], indptr[some[row] + 1]
+        out[row, 0] = sizes[some[row]]
+        for at in range(low, high):
+            if indices[at] == target:
+                out[row, 1] = data[at]
+        a, found, to = out[row, 1], leading(data, low, high, top, tally), 2
+        for place in range(found):
+            if top[place] == a:  # the target itself, or one as frequent
+                a = 0
+            elif to < 2 + most:
+                out[row, to] = top[place]
+                to += 1
+    return out

@@ -45,6 +45,11 @@ def reading_hints(rules: Policy, files: list[Path]) -> dict[str, str]:
     return dict(rules.reading)
 
 
+def stated(**options: Any) -> dict[str, Any]:
+    """The options that were given; the readers know best what to do without the others."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def read_judged(
     files: list[Path], rules: Policy, schema: Schema, reading: dict[str, Any], **how: Any
 ) -> Release:
@@ -52,7 +57,7 @@ def read_judged(
     from sfumato.release.read import read_release
 
     for name, hint in reading_hints(rules, files).items():
-        reading[name] = reading[name] or hint
+        reading[name] = reading.get(name) or hint
     return read_release(files[0] if len(files) == 1 else tuple(files), schema, **how, **reading)
 
 
@@ -60,8 +65,7 @@ def read_table(path: Path, rules: Policy, schema: Schema, **options: Any) -> Tab
     """The table a policy is about, read as the policy says unless an option says otherwise."""
     from sfumato.table.load import read
 
-    given = {name: value for name, value in options.items() if value is not None}
-    return read(path, schema, **{**rules.reading, **given})
+    return read(path, schema, **{**rules.reading, **stated(**options)})
 
 
 def read_population(path: Path, schema: Schema, reading: Mapping[str, Any]) -> Table:

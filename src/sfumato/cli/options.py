@@ -46,6 +46,18 @@ ReleaseFiles = Annotated[
         "files of a bucketized release."
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option("--engine", help="What counts the rows: duckdb (the default) or spark."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
+        "or k8s://URL. Every machine must see the file under the same path.",
+    ),
+]
 Memory = Annotated[
     str | None, typer.Option("--memory", help="Memory the engine may use, e.g. 2GB.")
 ]

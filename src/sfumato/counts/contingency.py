@@ -112,6 +112,21 @@ class Counts:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
         return replace(self.take(first), n=summed, weights=weights)
 
+    @property
+    def places(self) -> int:
+        """People, one who is in several groups counted in each."""
+        return int(self.n.sum())
+
+    def by_code(self, column: int) -> Ints:
+        """How many people have each value of a quasi-identifier."""
+        return _summed(self.codes[column], self.n, len(self.quasi[column]))
+
+    def by_value(self, attribute: int) -> Ints:
+        """How many people have each value of a sensitive attribute, or each set of values."""
+        described = self.sensitive[attribute]
+        size = len(described.domain if described.sets is None else described.sets)
+        return _summed(self.values[attribute], self.n, size)
+
     def attribute(self, name: str) -> int:
         """The position of a sensitive attribute."""
         names = [attribute.name for attribute in self.sensitive]
@@ -127,6 +142,10 @@ class Counts:
         the order of rows.
         """
         return rank_rows(self.codes, [len(domain) for domain in self.quasi])
+
+
+def _summed(codes: Codes, n: Ints, size: int) -> Ints:
+    return np.bincount(codes, weights=n, minlength=size).astype(np.int64)
 
 
 def rank_rows(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:

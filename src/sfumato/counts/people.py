@@ -81,7 +81,13 @@ def is_numeric(kind: pa.DataType) -> bool:
 def _number(source: Source, column: str) -> str:
     if source.is_untyped(column):
         # TRIM also keeps DuckDB from moving the cast into its CSV reader, where it would fail hard.
-        return f"TRY_CAST(TRIM({quote(column)}) AS DOUBLE)"
+        text = f"TRIM({quote(column)})"
+        # One engine reads 5d and 0x5p0 as numbers, another 5_0: nobody writes people so.
+        odd = (
+            f"LOWER(RIGHT({text}, 1)) IN ('d', 'f') "
+            f"OR LENGTH(TRANSLATE(LOWER({text}), 'x_', '')) < LENGTH({text})"
+        )
+        return f"CASE WHEN {odd} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
     return f"CAST({quote(column)} AS DOUBLE)"
 
 

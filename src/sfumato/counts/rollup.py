@@ -66,7 +66,11 @@ class Steps:
 
 @dataclass(frozen=True)
 class Rolled:
-    """The groups of one node. `finer` is what it was rolled up from, `of_finer` the mapping."""
+    """The groups of one node. `finer` is what it was rolled up from, `of_finer` the mapping.
+
+    `counts` are the tuples of the table that it all began with; where equal groups are told once,
+    `times` says how many each stands for.
+    """
 
     steps: Steps
     levels: tuple[int, ...]
@@ -75,9 +79,20 @@ class Rolled:
     finer: Rolled | None = None
     of_finer: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     base: tuple[Cells, ...] = ()
+    counts: Counts | None = None
+    times: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def people(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """How many people are in the chosen groups."""
+        sizes = self.sizes if self.times is None else self.sizes * self.times
+        return int(sizes[chosen].sum())
+
+    def number(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """How many groups are chosen."""
+        return int(np.count_nonzero(chosen) if self.times is None else self.times[chosen].sum())
 
     def up(self, column: int, level: int) -> Rolled:
         """Roll one column up to a coarser level."""
@@ -87,7 +102,7 @@ class Rolled:
         stride, size = self.steps.strides[column], self.steps.sizes[column]
         keys, sizes, number = _merge(self.keys, self.sizes, stride, size, mapping)
         levels = (*self.levels[:column], level, *self.levels[column + 1 :])
-        return Rolled(self.steps, levels, keys, sizes, self, number)
+        return Rolled(self.steps, levels, keys, sizes, self, number, counts=self.counts)
 
     def codes(self) -> Codes:
         """The label of each group, column by column."""
@@ -111,16 +126,12 @@ class Rolled:
             for cell in self.finer.cells
         )
 
-    def total(
-        self, figures: Sequence[npt.NDArray[np.float64]], kept: npt.NDArray[np.bool_]
-    ) -> float:
-        """Sum over kept people and columns of a figure per label."""
-        flat = np.concatenate(figures)
-        starts = np.array([0, *accumulate(map(len, figures))])
+    def margins(self, kept: npt.NDArray[np.bool_]) -> Ints:
+        """How many kept people have each label, column after column."""
         steps = self.steps
-        return float(
-            _total(self.keys, self.sizes, kept, steps.stride_of, steps.size_of, flat, starts)
-        )
+        labels = (len(one[at].regions) for one, at in zip(steps.levels, self.levels, strict=True))
+        starts = np.array([0, *accumulate(labels)])
+        return _margins(self.keys, self.sizes, kept, steps.stride_of, steps.size_of, starts)
 
     def of_base(self) -> Codes:
         """Which group each group of the original table has become part of."""
@@ -131,13 +142,17 @@ class Rolled:
 
 def finest(counts: Counts, levels: Sequence[Levels], cells: Sequence[Cells]) -> Rolled:
     """The node that generalizes nothing: the table's own groups."""
-    steps = Steps(levels)
+    return lowest(counts, Steps(levels), (0,) * len(levels), cells)
+
+
+def lowest(counts: Counts, steps: Steps, levels: tuple[int, ...], cells: Sequence[Cells]) -> Rolled:
+    """The node that a table's own groups are, whose codes are the labels of these levels."""
     group, first = counts.group_of
     keys = np.zeros(len(first), dtype=np.int64)
     for row, stride in zip(counts.codes[:, first], steps.strides, strict=True):
         keys += row.astype(np.int64) * stride
     sizes = np.bincount(group, weights=counts.n, minlength=len(first)).astype(np.int64)
-    return Rolled(steps, (0,) * len(steps.levels), keys, sizes, base=tuple(cells))
+    return Rolled(steps, levels, keys, sizes, base=tuple(cells), counts=counts)
 
 
 @nb.njit(cache=True)
@@ -219,22 +234,20 @@ def _merge_cells(
 
 
 @nb.njit(cache=True)
-def _total(
+def _margins(
     keys: Ints,
     people: Ints,
     kept: npt.NDArray[np.bool_],
     strides: Ints,
     sizes: Ints,
-    figures: npt.NDArray[np.float64],
     starts: Ints,
-) -> float:
-    summed = 0.0
+) -> Ints:
+    """Whole numbers, so that the sum does not depend on the order of groups."""
+    found = np.zeros(starts[-1], np.int64)
     for g in range(len(keys)):
         if not kept[g]:
             continue
-        of_one = 0.0
         for column in range(len(strides)):
             label = (keys[g] // strides[column]) % sizes[column]
-            of_one += figures[starts[column] + label]
-        summed += of_one * people[g]
-    return summed
+            found[starts[column] + label] += people[g]
+    return found

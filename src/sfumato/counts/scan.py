@@ -1,21 +1,21 @@
 """From an engine's rows to Counts, in one grouping query.
 
 Two ways, same result. *Raw*: group by the values as they stand and encode the compact result; the
-domains come out of the same scan. *Coded*: fetch each column's distinct values, join their codes
-inside the SELECT and group by one packed integer; needed when distinct tuples number in the
-millions (raw text keys take three times the memory) and when rows must first be gathered by
-person. The choice is by expected distinct tuples; no table of encoded rows is ever written.
+domains come out of the same scan. *Coded* (`holding.py`): fetch each column's distinct values, join
+their codes inside the SELECT and group by these; needed when distinct tuples number in the millions
+(raw text keys take three times the memory), when rows must first be gathered by person, and when
+the counts themselves may not fit in memory. The choice is by expected distinct tuples; no table of
+encoded rows is ever written.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from sfumato.counts.coded import count_coded
-from sfumato.counts.columns import Column, check_lists, encode, key_of, keys, measures
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.columns import check_lists, encode, key_of, keys, measures
+from sfumato.counts.contingency import Attribute, Counts
+from sfumato.counts.held import bytes_for, fits
+from sfumato.counts.holding import hold
 from sfumato.counts.people import check_people
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, quote, select
@@ -28,25 +28,29 @@ MANY_TUPLES = 1_000_000
 
 
 def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
-    """Count the people of a registered source by their QIs and sensitive values."""
+    """Count the people of a registered source by their QIs and sensitive values.
+
+    Counts that do not fit in memory stay with the engine (`Held`).
+    """
     check_people(engine, source, schema)
     check_lists(source, schema)
+    beyond = bytes_for(source.rows, len(keys(schema))) > engine.memory
+    large = beyond or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
-    if by_person or _many_tuples(engine, source, schema):
-        columns, table, spanning = count_coded(engine, source, schema)
+    if by_person or beyond or (large and _many_tuples(engine, source, schema)):
+        held = hold(engine, source, schema, large=large)
+        counts: Counts = held
+        if fits(held):
+            counts = held.within().compact()
+            engine.drop(held.name)
     else:
-        columns, table, spanning = _raw(engine, source, schema)
-    n = table.column("n").to_numpy().astype(np.int64, copy=False)
-    weights = table.column("w").to_numpy().astype(np.float64) if schema.weight else None
-    counts = _assemble(schema, columns, n, weights, spanning)
+        counts = _raw(engine, source, schema)
     if counts.people == 0:
         raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
     return counts
 
 
 def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
-    if source.rows < MANY_ROWS:
-        return False
     listed = ", ".join(quote(column) for column in keys(schema))
     estimate = engine.fetch(
         select([named(f"approx_count_distinct(hash({listed}))", "tuples")], source.name)
@@ -54,7 +58,7 @@ def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
     return int(estimate.column(0)[0].as_py()) > MANY_TUPLES
 
 
-def _raw(engine: Engine, source: Source, schema: Schema) -> tuple[dict[str, Column], pa.Table, int]:
+def _raw(engine: Engine, source: Source, schema: Schema) -> Counts:
     listed = [key_of(engine, source, schema, column) for column in keys(schema)]
     named_keys = [named(expression, f"k{place}") for place, expression in enumerate(listed)]
     table = engine.fetch(
@@ -64,19 +68,10 @@ def _raw(engine: Engine, source: Source, schema: Schema) -> tuple[dict[str, Colu
         name: encode(name, table.column(f"k{place}").combine_chunks(), source, schema)
         for place, name in enumerate(keys(schema))
     }
-    return columns, table, 0
 
-
-def _assemble(
-    schema: Schema,
-    columns: dict[str, Column],
-    n: Ints,
-    weights: npt.NDArray[np.float64] | None,
-    spanning: int,
-) -> Counts:
     def stack(names: tuple[str, ...]) -> Codes:
         rows = [columns[name].codes for name in names]
-        return np.vstack(rows) if rows else np.zeros((0, len(n)), dtype=np.int32)
+        return np.vstack(rows) if rows else np.zeros((0, table.num_rows), dtype=np.int32)
 
     quasi, sensitive = tuple(schema.quasi), tuple(schema.sensitive)
     repeated = schema.several == "multiset"
@@ -87,12 +82,11 @@ def _assemble(
         ),
         codes=stack(quasi),
         values=stack(sensitive),
-        n=n,
-        weights=weights,
+        n=table.column("n").to_numpy().astype(np.int64, copy=False),
+        weights=table.column("w").to_numpy().astype(np.float64) if schema.weight else None,
         protect=(columns[schema.protect].domain, columns[schema.protect].codes)
         if schema.protect
         else None,
-        spanning=spanning,
     )
     kept = counts.n > 0  # a pre-aggregated row of 0 people describes nobody
     if not kept.all():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -32,22 +34,56 @@ class Source:
 
 
 class Engine(Protocol):
-    """The one door through which SQL reaches rows."""
+    """The one door through which SQL reaches rows.
+
+    `memory` is how many bytes we ourselves may take for what we fetch from it; `embedded` says
+    whether it works in this process, so that rows made here cost no way to it and back.
+    """
+
+    memory: int
+    embedded: bool
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
         """Make a file, frame or relation available under a name; `needed` columns suffice."""
         ...
 
-    def materialize(self, name: str, select: str) -> None:
-        """Keep a query's result as a table."""
+    def materialize(self, name: str, select: str, *, large: bool = False) -> None:
+        """Keep a query's result as a table; a `large` one where it takes no memory."""
+        ...
+
+    def append(self, name: str, table: pa.Table) -> None:
+        """Add rows to a large table of that name, which begins with the first of them."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Forget a table that was kept."""
         ...
 
     def fetch(self, select: str) -> pa.Table:
         """Run a query and bring its (compact) result."""
         ...
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Within, the engine holds back, so that we may take `memory` bytes ourselves."""
+        ...
+
     def put(self, name: str, table: pa.Table) -> None:
         """Bring a small table to the engine."""
+        ...
+
+    def write(self, select: str, folder: Path) -> None:
+        """Write a query's rows as Parquet files into a folder that is there, in their order."""
+        ...
+
+    def repeated(self, relation: str, n: str) -> str:
+        """SQL of a FROM clause: every row of a relation as often as its column `n` says."""
+        ...
+
+    def label_of(self, table: str, code: str) -> str | None:
+        """SQL expression: what a small table (code 0, 1, ..., label) says of a code.
+
+        None where that takes a join, after which rows would have lost their order.
+        """
         ...
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:

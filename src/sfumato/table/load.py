@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.counts.contingency import Counts
+from sfumato.counts.held import Held
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
+from sfumato.engines.choose import open_engine
 from sfumato.errors import InputError, did_you_mean
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
@@ -30,6 +32,11 @@ class Table:
     def people(self) -> int:
         return self.counts.people
 
+    @property
+    def held(self) -> Held | None:
+        """The counts, if they did not fit in memory and are the engine's."""
+        return self.counts if isinstance(self.counts, Held) else None
+
     def __repr__(self) -> str:
         sensitive = ", ".join(self.schema.sensitive) or "none"
         return (
@@ -45,25 +52,33 @@ def read(
     *,
     facts: object = None,
     memory: str | None = None,
-    engine: str = "duckdb",
+    engine: str | None = None,
+    master: str | None = None,
     spill: str | Path | None = None,
     threads: int | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
 ) -> Table:
-    """Read a table: a path, anything with `__arrow_c_stream__`, pandas, or a DuckDB relation.
+    """Read a table: a path, anything with `__arrow_c_stream__`, pandas, a DuckDB or Spark frame.
 
     `facts` is a second table with the sensitive values of the people of the first, one row a value;
     the schema's person column names the people in both. People without a row there have no value.
     `memory` limits what the engine may use ("2GB"); beyond it, work spills to the folder `spill`.
     `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
+    `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
+    session, and all else by DuckDB. `master` is where a Spark session that we start is to run.
     """
-    if engine != "duckdb":
-        raise InputError(f"engine {engine!r} is not known; allowed: duckdb")
-    from sfumato.engines.duckdb import DuckDB
-
     refuse_noisy_part(source, facts)
-    door = DuckDB(memory=memory, spill=spill, threads=threads, delimiter=delimiter, decimal=decimal)
+    door = open_engine(
+        source,
+        engine,
+        master=master,
+        memory=memory,
+        spill=spill,
+        threads=threads,
+        delimiter=delimiter,
+        decimal=decimal,
+    )
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)
     if facts is not None:

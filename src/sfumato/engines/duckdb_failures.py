@@ -1,0 +1,40 @@
+"""DuckDB's failures in our words; its own may quote a row and are never passed on."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from sfumato.errors import InputError, ResourceError, SfumatoError
+
+_DISK = re.compile(r"No space left|[Cc]ould not write|File too large|[Dd]isk quota|Cannot write")
+
+
+def translated(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
+    """What to raise; `label` is what to call the file that a query read."""
+    text = str(error)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return ResourceError(
+            "out of memory: raise the memory limit, or give a spill folder with more free space"
+        )
+    if _DISK.search(text):
+        return ResourceError(
+            "the disk is full, or a file may not grow any more: free some space, or give a folder "
+            "with more of it (spill, or another place for the output)"
+        )
+    line = re.search(r"Line: (\d+)", text)
+    if line is not None:
+        fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+        why = f"has {fields[2]} fields, the header {fields[1]}" if fields else "cannot be split"
+        if "unterminated quote" in text:
+            why = "has a quotation mark that is never closed"
+        if "unicode" in text or "utf-8" in text:
+            why = "is not UTF-8 text"
+        return InputError(
+            f"{label}, line {line[1]} {why}; correct the line or quote fields that hold the "
+            "delimiter"
+        )
+    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+        return InputError(f"{label} cannot be read as the file its name says it is")
+    return SfumatoError(f"the engine refused a query ({type(error).__name__}): {sql}")

@@ -1,0 +1,37 @@
+"""Frames on their way to an engine: as Arrow tables, their columns checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import InputError, name_some
+
+
+def check_names(names: list[str], label: str) -> None:
+    """Refuse columns that cannot be told apart."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{label} names {name_some(twice)} more than once; rename the columns")
+
+
+def is_pandas(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
+
+
+def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
+    """A frame's columns without its index: labels of rows are nobody's attribute."""
+    names = [str(name) for name in frame.columns]
+    check_names(names, "the table")
+    wanted = [n for n in frame.columns if needed is None or str(n) in needed]
+    arrays = []
+    for name in wanted:
+        try:
+            arrays.append(pa.array(frame[name], from_pandas=True))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            kinds = sorted({type(value).__name__ for value in frame[name].dropna().head(10_000)})
+            raise InputError(
+                f"column {str(name)!r} mixes types ({', '.join(kinds)}); convert it to one type"
+            ) from None
+    return pa.table(arrays, names=[str(name) for name in wanted])

@@ -1,0 +1,159 @@
+"""The session that runs the SQL: the user's own, left as it is, or one that we start."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sfumato.engines.memory import check_spill
+from sfumato.engines.spark.failures import translated
+from sfumato.engines.spark.java import check_java
+from sfumato.errors import InputError, MissingExtra, ResourceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEAST_HEAP = 512 << 20  # Spark refuses to start with less
+_HERE = "127.0.0.1"
+
+
+def require_pyspark() -> None:
+    """Say how to install PySpark where it is missing."""
+    try:
+        import pyspark
+    except ImportError:
+        raise MissingExtra("Spark needs PySpark 4: pip install 'sfumato[spark]'") from None
+    if int(pyspark.__version__.split(".")[0]) < 4:
+        raise MissingExtra(
+            f"Spark needs PySpark 4, this is {pyspark.__version__}: pip install 'sfumato[spark]'"
+        )
+
+
+def open_session(master: str | None, memory: int, spill: Path | None) -> SparkSession:
+    """The session that runs in this process already, or a new one on `master`."""
+    require_pyspark()
+    if spill is not None:
+        check_spill(spill)
+    with translated("the session", "a session"):
+        running = _running()
+        if running is None:
+            return _start(master or "local[*]", memory, spill)
+    there = running.sparkContext.master
+    if master not in (None, there):
+        raise InputError(
+            f"this process runs a Spark session on {there} already, and can have only one; leave "
+            f"master {master!r} out, or stop that session"
+        )
+    return running
+
+
+def _running() -> SparkSession | None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        return None
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def _start(master: str, memory: int, spill: Path | None) -> SparkSession:
+    local = _check_master(master)
+    version = check_java()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    # Readable by nobody else: what spills is people's data.
+    home = tempfile.mkdtemp(prefix="sfumato-", dir=spill)
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    conf = SparkConf()
+    for name, value in _settings(master, local, memory, home).items():
+        conf.set(name, value)
+    # A gateway of our own making is quiet from its first line: Java warns before it can be told.
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    elsewhere = os.environ.pop("SPARK_LOCAL_DIRS", None)  # it would outrank the folder given
+    try:
+        gateway = launch_gateway(conf, quiet)  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+    except Exception as error:
+        raise ResourceError(
+            f"Spark did not start on {master} ({type(error).__name__}; Java {version}); see that "
+            "the master is there, and the memory"
+        ) from None
+    finally:
+        if elsewhere is not None:
+            os.environ["SPARK_LOCAL_DIRS"] = elsewhere
+    context.setLogLevel("ERROR")
+    session = SparkSession(context)
+    atexit.register(_stop, session)
+    return session
+
+
+def _stop(session: SparkSession) -> None:
+    with contextlib.suppress(Exception):
+        session.stop()
+
+
+def _settings(master: str, local: bool, memory: int, home: str) -> dict[str, str]:
+    heap = max(memory, LEAST_HEAP) >> 20
+    chosen = {
+        "spark.master": master,
+        "spark.app.name": "sfumato",
+        "spark.driver.memory": f"{heap}m",
+        "spark.driver.maxResultSize": f"{heap}m",
+        "spark.local.dir": home,
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Nothing is kept in a warehouse, and none is left lying about.
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": f"{home}/warehouse",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    if local or f"//{_HERE}" in master or "//localhost" in master:
+        chosen |= {"spark.driver.host": _HERE, "spark.driver.bindAddress": _HERE}
+    if local:
+        chosen["spark.sql.shuffle.partitions"] = str(2 * _cores(master))
+    return chosen
+
+
+def _cores(master: str) -> int:
+    told = re.match(r"local\[(\d+)", master)
+    return int(told[1]) if told else (1 if master == "local" else os.cpu_count() or 1)
+
+
+def _check_master(master: str) -> bool:
+    """Whether a master is this machine; one that nobody answers for is told at once."""
+    if re.fullmatch(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?", master):
+        return True
+    if not re.match(r"(spark|k8s|yarn)", master):
+        raise InputError(
+            f"master {master!r} is not known; allowed: local[2], local[*], spark://HOST:PORT, yarn "
+            "or k8s://URL"
+        )
+    places = re.findall(r"([^/,\s]+):(\d+)", master) if master.startswith("spark://") else []
+    if master.startswith("spark://") and not places:
+        raise InputError(f"master {master!r} has no port; write it like spark://host:7077")
+    # Spark itself would try for a minute.
+    if places and not any(_answers(host, int(port)) for host, port in places):
+        raise ResourceError(
+            f"no Spark master answers at {master}; start it, or correct the address"
+        )
+    return False
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=5):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,68 @@
+"""A small table as if it were larger than memory: its counts in an engine, a few tuples fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+import sfumato as sf
+from sfumato.counts.held import Held, bytes_for, fresh
+from sfumato.engines.base import Engine
+from sfumato.engines.duckdb import DuckDB
+from sfumato.release.release import Release
+from tests.oracles.mondrian_oracle import Group, everybody, lies_inside, regions_of
+
+
+def beyond(table: sf.Table, most: int = 3, engine: Engine | None = None) -> sf.Table:
+    """The same table, of which no more than `most` tuples may be in memory at a time."""
+    counts = table.counts
+    columns = {f"q{place}": pa.array(row) for place, row in enumerate(counts.codes)}
+    columns |= {f"s{place}": pa.array(row) for place, row in enumerate(counts.values)}
+    if counts.protect is not None:
+        columns["p"] = pa.array(counts.protect[1])
+    columns["n"] = pa.array(counts.n)
+    if counts.weights is not None:
+        columns["w"] = pa.array(counts.weights)
+    door: Any = engine or DuckDB(memory="200MB")
+    name = fresh("tuples")
+    door.append(name, pa.table(columns))
+    held = Held(
+        door,
+        name,
+        counts.quasi,
+        counts.sensitive,
+        labels=counts.protect[0] if counts.protect is not None else None,
+        weighted=counts.weights is not None,
+        spanning=counts.spanning,
+    )
+    # Half of what we may take is for a batch of tuples.
+    door.memory = 2 * most * bytes_for(1, len(held.columns))
+    return replace(table, counts=held, engine=door)
+
+
+def told(release: Release) -> Counter[Any]:
+    """What a release publishes and counts, group by group, whatever their order."""
+    return Counter(
+        (
+            tuple(sorted(release.regions.describe(group).items())),
+            int(release.groups.sizes[group]),
+            tuple(
+                (name, tuple(sorted(groups.counts_of(group).items())))
+                for name, groups in release.by_attribute.items()
+            ),
+        )
+        for group in range(len(release.groups))
+    )
+
+
+def placed(release: Release, table: sf.Table) -> list[Group]:
+    """Who is in which group, by what the groups publish: strict cells are disjoint."""
+    regions = [regions_of(release, group) for group in range(len(release.groups))]
+    groups: list[Group] = [[] for _ in regions]
+    for person in everybody(table):
+        (at,) = [g for g, cell in enumerate(regions) if lies_inside(table, person, cell)]
+        groups[at].append(person)
+    return groups

@@ -1,0 +1,168 @@
+"""Reading a table whose counts do not fit: the engine keeps them, and they are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.counts import held
+from sfumato.counts.contingency import Counts
+from sfumato.engines.duckdb import DuckDB
+from sfumato.errors import InputError, ResourceError
+
+
+@pytest.fixture
+def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every tuple took a gigabyte."""
+    monkeypatch.setattr(held, "COPIES", 10**9)
+
+
+def rows(seed: int) -> dict[str, Any]:
+    chance = Random(seed)
+    total = 300
+    return {
+        "who": [f"p{chance.randint(1, 120)}" for _ in range(total)],
+        "age": [chance.choice([20, 21, 35, None]) for _ in range(total)],
+        "job": [chance.choice(["nurse", "smith", "", "o'neil", 'a "b"']) for _ in range(total)],
+        "ill": [chance.choice(["flu", "gout", None]) for _ in range(total)],
+        "pay": [chance.choice([1.5, 2.0, -0.0]) for _ in range(total)],
+        "had": [
+            chance.choice([None, [], ["x"], ["y", "x"], ["x", None], ["x", "x"]])
+            for _ in range(total)
+        ],
+        "w": [chance.randint(1, 9) / 2 for _ in range(total)],
+        "c": [chance.randint(0, 3) for _ in range(total)],
+        "hide": [chance.choice(["flu", None]) for _ in range(total)],
+    }
+
+
+SCHEMAS = {
+    "plain": {"quasi": ["age", "job"], "sensitive": "ill"},
+    "nobody sensitive": {"quasi": ["age", "job"]},
+    "two": {"quasi": ["age"], "sensitive": ["ill", "pay"], "weight": "w"},
+    "counted": {"quasi": ["job", "age"], "sensitive": "ill", "count": "c", "protect": "hide"},
+    "lists": {"quasi": ["job"], "sensitive": ["had", "ill"]},
+    "multisets": {"quasi": ["job"], "sensitive": ["had"], "several": "multiset"},
+    "people": {"quasi": ["age"], "sensitive": ["ill", "had"], "person": "who", "weight": "w"},
+    "people, multisets": {
+        "quasi": ["age"],
+        "sensitive": "ill",
+        "person": "who",
+        "several": "multiset",
+    },
+}
+
+
+def same(one: Counts, other: Counts) -> None:
+    """Equal tuple by tuple, in the same order."""
+    assert one.quasi == other.quasi
+    assert [a.domain for a in one.sensitive] == [a.domain for a in other.sensitive]
+    for mine, theirs in zip(one.sensitive, other.sensitive, strict=True):
+        assert (mine.sets is None) == (theirs.sets is None)
+        if mine.sets is not None and theirs.sets is not None:
+            assert mine.sets.members.tolist() == theirs.sets.members.tolist()
+            assert mine.sets.offsets.tolist() == theirs.sets.offsets.tolist()
+        assert mine.case == theirs.case
+    assert one.codes.tolist() == other.codes.tolist()
+    assert one.values.tolist() == other.values.tolist()
+    assert one.n.tolist() == other.n.tolist()
+    assert one.spanning == other.spanning
+    if one.weights is not None:
+        assert one.weights == pytest.approx(other.weights)
+    if one.protect is not None:
+        assert other.protect is not None
+        assert one.protect[1].tolist() == other.protect[1].tolist()
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize("seed", range(3))
+def test_held_counts_are_those_of_memory(
+    kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = sf.Schema(**SCHEMAS[kind])  # type: ignore[arg-type]
+    table = pa.table(rows(seed))
+    expected = sf.read(table, schema)
+    assert expected.held is None
+    monkeypatch.setattr(held, "COPIES", 10**9)
+    found = sf.read(table, schema)
+    assert found.held is not None
+    assert found.people == expected.people
+    assert len(found.counts) == len(expected.counts)
+    same(found.held.within().compact(), expected.counts)
+    for place in range(len(schema.quasi)):
+        assert found.counts.by_code(place).tolist() == expected.counts.by_code(place).tolist()
+    for place in range(len(schema.sensitive)):
+        assert found.counts.by_value(place).tolist() == expected.counts.by_value(place).tolist()
+
+
+def test_a_text_file_too(tmp_path: Path, nothing_fits: None) -> None:
+    (tmp_path / "a.csv").write_text("age,ill\n20,flu\n20,\n30,gout\n20,flu\n")
+    table = sf.read(tmp_path / "a.csv", sf.Schema(quasi=["age"], sensitive="ill"), memory="1GB")
+    assert table.held is not None
+    assert table.people == 4
+    assert len(table.counts) == 3
+    assert "3 distinct tuples" in repr(table)
+
+
+def test_tuples_are_not_given_away_in_part(nothing_fits: None) -> None:
+    table = sf.read(pa.table(rows(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
+    for reached in ("codes", "values", "n", "protect", "group_of"):
+        with pytest.raises(ResourceError, match="distinct tuples of the table in memory"):
+            getattr(table.counts, reached)
+    assert table.counts.weights is None
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Anatomy(2), sf.Microaggregation(2)])
+def test_what_works_in_memory_only_says_so(anonymizer: Any, nothing_fits: None) -> None:
+    table = sf.read(pa.table({"age": [1, 2, 3, 4], "ill": list("abab")}), _SCHEMA)
+    with pytest.raises(ResourceError, match="in memory"):
+        sf.anonymize(table, sf.Policy([sf.KAnonymity(2)], anonymizer=anonymizer))
+
+
+_SCHEMA = sf.Schema(quasi=["age"], sensitive="ill")
+
+
+def test_a_limit_is_kept_by_spilling(tmp_path: Path) -> None:
+    """Two million tuples of 60 bytes do not fit in 60 MB, and are counted all the same."""
+    chance = np.random.default_rng(1)
+    total = 400_000
+    columns = {f"q{i}": chance.integers(0, 1000, total) for i in range(3)}
+    pq.write_table(pa.table({**columns, "ill": chance.integers(0, 4, total)}), tmp_path / "a.pq")
+    schema = sf.Schema(quasi=["q0", "q1", "q2"], sensitive="ill")
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    table = sf.read(tmp_path / "a.pq", schema, memory="60MB", spill=spill)
+    assert table.held is not None
+    assert table.people == total
+    assert list(spill.iterdir())  # what is kept lies there
+    assert all(path.stat().st_mode & 0o077 == 0 for path in spill.iterdir())
+    report = sf.audit(table, [sf.KAnonymity(2)])
+    assert report.summary.people == total
+    del table, report
+    import gc
+
+    gc.collect()
+    assert not list(spill.iterdir())  # and nothing stays
+
+
+def test_a_spill_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a folder"):
+        DuckDB(spill=tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is not a folder"):
+        DuckDB(spill=tmp_path / "file")
+    with pytest.raises(ResourceError, match="cannot be written to"):
+        DuckDB(spill=Path("/proc"))
+
+
+@pytest.mark.parametrize("memory", ["2", "2 gigabytes", "0MB", "-1GB", "GB"])
+def test_a_memory_limit_that_is_none(memory: str) -> None:
+    with pytest.raises(InputError, match="is not a size"):
+        DuckDB(memory=memory)

@@ -83,3 +83,22 @@ def test_help_has_an_example_for_every_command() -> None:
     for command in ("anonymize", "audit", "compare", "demo", "init"):
         assert command in listed
         assert f"sfumato {command}" in sfumato(command, "--help").stdout
+
+
+def test_a_log_does_not_tell_who_is_worst_off(tmp_path: Path) -> None:
+    """Continuous integration keeps what is printed, where many may read it."""
+    (tmp_path / "people.csv").write_text("age,town,ill\n37,Ulm,flu\n52,Bonn,gout\n52,Bonn,flu\n")
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nquasi = ["age", "town"]\nsensitive = "ill"\n'
+        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+    )
+    run = sfumato("audit", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml")
+    assert run.returncode == 1
+    assert "Worst group" in run.stdout
+    assert "Ulm" not in run.stdout
+    assert "37" not in run.stdout
+    page = tmp_path / "report.html"
+    run = sfumato(
+        "audit", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml", "--html", page
+    )
+    assert "Ulm" in page.read_text()

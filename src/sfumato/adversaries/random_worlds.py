@@ -53,8 +53,8 @@ class RandomWorlds:
             why = "nothing: there is no sensitive column" if len(self.groups) else "no group"
             return [Threat(NAME, knows, why, None, None, status="not_applicable")]
         strongest = self.strongest()
-        people = int(self.groups.sizes[strongest > LIKELY].sum())
-        certain = int(self.groups.sizes[strongest == 1].sum())
+        people = self.groups.people(strongest > LIKELY)
+        certain = self.groups.people(strongest == 1)
         name = self.groups.attribute or "the sensitive value"
         learns = f"{name}: more likely than not for {people:,} people, for sure for {certain:,}"
         return [Threat(NAME, knows, learns, people, float(strongest.max()))]

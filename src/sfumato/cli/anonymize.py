@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Facts, Memory, PolicyFile, Spill
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    EngineName,
+    Facts,
+    Master,
+    Memory,
+    PolicyFile,
+    Spill,
+)
 
 
 def anonymize(
@@ -22,6 +32,8 @@ def anonymize(
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
     json: AsJson = False,
     facts: Facts = None,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -48,6 +60,8 @@ def anonymize(
         rules,
         schema,
         facts=facts,
+        engine=engine,
+        master=master,
         memory=memory,
         spill=spill,
         delimiter=delimiter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,9 @@ from sfumato.cli.options import (
     AsJson,
     Decimal,
     Delimiter,
+    EngineName,
     GroupColumn,
+    Master,
     Memory,
     PolicyFile,
     ReleaseFiles,
@@ -65,6 +67,8 @@ def bayes(
         typer.Option(help="Also write every person's row to this private .parquet or .json file."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -80,7 +84,7 @@ def bayes(
     Example: sfumato attack bayes release --table patients.csv --policy policy.toml
     """
     from sfumato.adversaries.bayes.relative import observer_of, relative_threat
-    from sfumato.cli.inputs import load_rules, read_judged, read_table
+    from sfumato.cli.inputs import load_rules, read_judged, read_table, stated
     from sfumato.cli.show import check_written
     from sfumato.cli.written import check_private, write_private
     from sfumato.criteria.relative_threat import RelativeThreatBound
@@ -100,16 +104,12 @@ def bayes(
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
-    reading: dict[str, Any] = {
-        "memory": memory,
-        "spill": spill,
-        "delimiter": delimiter,
-        "decimal": decimal,
-    }
+    where = stated(engine=engine, master=master, memory=memory, spill=spill)
+    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
     judged = read_judged(release, rules, schema, reading, group=group, separator=separator)
     original = None
     if table is not None:
-        original = read_table(table, rules, schema, memory=memory, spill=spill)
+        original = read_table(table, rules, schema, **where)
     observer = observer_of(judged, original)
     for _, known in victims:
         observer.read(known)

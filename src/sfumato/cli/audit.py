@@ -11,9 +11,11 @@ from sfumato.cli.options import (
     AsJson,
     Decimal,
     Delimiter,
+    EngineName,
     Facts,
     FileScheme,
     GroupColumn,
+    Master,
     Matching,
     Memory,
     PolicyFile,
@@ -49,6 +51,8 @@ def audit(
         ),
     ] = False,
     facts: Facts = None,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -82,7 +86,7 @@ def audit(
 
     Example: sfumato audit patients.csv --policy policy.toml --html report.html
     """
-    from sfumato.cli.inputs import load_rules, read_judged, read_population
+    from sfumato.cli.inputs import load_rules, read_judged, read_population, stated
     from sfumato.cli.show import check_written, show_report
     from sfumato.workflow.audit import audit as run_audit
 
@@ -91,12 +95,8 @@ def audit(
     if earlier and original is None:
         raise InputError("--earlier needs --original: the people who are in all of the releases")
     rules, schema = load_rules(policy)
-    reading: dict[str, Any] = {
-        "memory": memory,
-        "spill": spill,
-        "delimiter": delimiter,
-        "decimal": decimal,
-    }
+    where = stated(engine=engine, master=master, memory=memory, spill=spill)
+    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
     how = {
         "group": group,
         "facts": facts,
@@ -106,7 +106,7 @@ def audit(
     }
     judged = read_judged(release, rules, schema, reading, **how)
     register = None if population is None else read_population(population, schema, reading)
-    attacks = _attacks(judged, original, earlier or [], rules, memory=memory, spill=spill)
+    attacks = _attacks(judged, original, earlier or [], rules, **where)
     found = run_audit(
         judged, rules, population=register, sampling_fraction=sampling, attacks=attacks
     )

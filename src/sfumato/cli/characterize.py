@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Memory, PolicyFile, Spill
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    EngineName,
+    Master,
+    Memory,
+    PolicyFile,
+    Spill,
+)
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -53,6 +62,8 @@ def characterize(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files.")] = False,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -62,15 +73,15 @@ def characterize(
 
     Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
     """
-    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.cli.inputs import load_rules, read_table, stated
     from sfumato.release.read import read_release
     from sfumato.report.characterize_files import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
 
     check_files(html, private, force=force)
     rules, schema = load_rules(policy)
-    reading: dict[str, Any] = {"memory": memory, "spill": spill}
-    text: dict[str, Any] = {"delimiter": delimiter, "decimal": decimal}
+    reading = stated(engine=engine, master=master, memory=memory, spill=spill)
+    text = stated(delimiter=delimiter, decimal=decimal)
     subject: Table | Release
     if data.is_dir():
         subject = read_release(data, schema, **reading)

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Decimal, Delimiter, Facts, Memory, PolicyFile, Spill
+from sfumato.cli.options import (
+    AsJson,
+    Decimal,
+    Delimiter,
+    EngineName,
+    Facts,
+    Master,
+    Memory,
+    PolicyFile,
+    Spill,
+)
 
 
 def compare(
@@ -37,6 +47,8 @@ def compare(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     facts: Facts = None,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -70,6 +82,8 @@ def compare(
         rules,
         schema,
         facts=facts,
+        engine=engine,
+        master=master,
         memory=memory,
         spill=spill,
         delimiter=delimiter,

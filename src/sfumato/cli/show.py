@@ -22,7 +22,9 @@ def show_report(report: Report, *, json: bool) -> None:
 
     from sfumato.report.text import render
 
-    Console().print(render(report))
+    console = Console()
+    # What is piped or logged may be read by others than the owner of the data.
+    console.print(render(report, private=console.is_terminal))
 
 
 def check_written(html: Path | None, written: list[Path], *, public: bool, json: bool) -> None:

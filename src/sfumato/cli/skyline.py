@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,8 +11,10 @@ from sfumato.cli.options import (
     AsJson,
     Decimal,
     Delimiter,
+    EngineName,
     Facts,
     GroupColumn,
+    Master,
     Matching,
     Memory,
     PolicyFile,
@@ -50,6 +52,8 @@ def skyline(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
     facts: Facts = None,
+    engine: EngineName = None,
+    master: Master = None,
     memory: Memory = None,
     spill: Spill = None,
     delimiter: Delimiter = None,
@@ -66,7 +70,7 @@ def skyline(
     """
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
-    from sfumato.cli.inputs import load_rules, read_judged
+    from sfumato.cli.inputs import load_rules, read_judged, stated
     from sfumato.errors import InputError
     from sfumato.report.html.page import check_free
     from sfumato.report.skyline import skyline_exhibit
@@ -84,12 +88,8 @@ def skyline(
             raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
         check_free(html, force=force)
     rules, schema = load_rules(policy)
-    reading: dict[str, Any] = {
-        "memory": memory,
-        "spill": spill,
-        "delimiter": delimiter,
-        "decimal": decimal,
-    }
+    where = stated(engine=engine, master=master, memory=memory, spill=spill)
+    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
     how = {"group": group, "facts": facts, "matching": matching, "separator": separator}
     judged = read_judged(release, rules, schema, reading, **how)
     found = skylines(judged, confidence, value, sensitive)

@@ -139,6 +139,11 @@ class Criterion(ABC):
             return "people have several values each; this criterion is defined for one"
         return ""
 
+    def unjudged(self, status: Status, why: str, groups: Groups | None = None) -> Verdict:
+        """The verdict where there is none to give: nothing measured, and why."""
+        attribute = None if groups is None else groups.attribute
+        return Verdict(self.name, status, None, self.required, attribute=attribute, note=why)
+
     @property
     @abstractmethod
     def required(self) -> str:
@@ -184,18 +189,10 @@ class GroupCriterion(Criterion):
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
-            return Verdict(
-                self.name,
-                "not_applicable",
-                None,
-                self.required,
-                attribute=groups.attribute,
-                note=reason,
-            )
+            return self.unjudged("not_applicable", reason, groups)
         measure, holds = self.judge(groups)
-        bad = int((~holds).sum())
-        people = int(groups.sizes[~holds].sum())
-        note = f"{bad:,} of {len(groups):,} groups, {people:,} people" if bad else ""
+        bad, people = groups.number(~holds), groups.people(~holds)
+        note = f"{bad:,} of {groups.number():,} groups, {people:,} people" if bad else ""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in measure.parts.items())
         # A criterion of several conditions may fail where this figure looks well.
         worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst

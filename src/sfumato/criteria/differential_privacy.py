@@ -72,7 +72,7 @@ class DifferentialPrivacy(ReleaseCriterion):
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
-            return Verdict(self.name, "not_applicable", None, self.required, note=reason)
+            return self.unjudged("not_applicable", reason)
         loss = self._promised(groups)
         holds = loss is not None and loss.epsilon <= self.epsilon and loss.delta <= self.delta
         measure = self.measure(groups)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sfumato.criteria.base import Criterion, Status, Verdict
+from sfumato.criteria.base import Criterion, ReleaseCriterion, Status, Verdict
 from sfumato.release.groups import Groups
 from sfumato.release.inside import with_inside
 from sfumato.release.joint import joint_groups
@@ -23,15 +23,23 @@ _ORDER: tuple[Status, ...] = (
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
     if release.scheme == "randomised" and not criterion.of_noise:
-        return Verdict(
-            criterion.name,
-            "not_applicable",
-            None,
-            criterion.required,
-            note="counts are noisy; the release carries its own guarantee",
+        return criterion.unjudged(
+            "not_applicable", "counts are noisy; the release carries its own guarantee"
+        )
+    if release.groups.times is not None and not by_counts(criterion):
+        return criterion.unjudged(
+            "cannot_judge",
+            "it needs every group's own description and people, and the table is larger than "
+            "memory; raise the memory limit",
         )
     about = groups_about(criterion, release)
     return worst_of([criterion.of_release(release, groups) for groups in about])
+
+
+def by_counts(criterion: Criterion) -> bool:
+    """Whether all a criterion reads of a group is what it counts, one attribute at a time."""
+    more = isinstance(criterion, ReleaseCriterion) and criterion.at_end and not criterion.of_noise
+    return not (more or criterion.joint or criterion.needs - {"protect"})
 
 
 def groups_about(criterion: Criterion, release: Release) -> list[Groups]:

@@ -109,7 +109,7 @@ class RelativeThreatBound(ReleaseCriterion):
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
-            return self._unjudged("not_applicable", groups, reason)
+            return self.unjudged("not_applicable", reason, groups)
         found = self._decided(groups, relative_threat(_told_apart(groups)))
         if found.status == "violated":
             return found
@@ -130,23 +130,20 @@ class RelativeThreatBound(ReleaseCriterion):
         if not reason and release.scheme not in ("generalized", "bucketized"):
             reason = f"a {release.scheme} release has no regions that contain its people's values"
         if reason:
-            return self._unjudged("not_applicable", groups, reason)
+            return self.unjudged("not_applicable", reason, groups)
         try:
             threat = relative_threat(release, sensitive=groups.attribute)
         except SfumatoError as error:
-            return self._unjudged("cannot_judge", groups, str(error))
+            return self.unjudged("cannot_judge", str(error), groups)
         return self.judge_threat(groups, threat)
 
     def judge_threat(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         """The verdict on what was found already."""
         if threat.people is None:
-            return self._unjudged("cannot_judge", groups, NO_TABLE)
+            return self.unjudged("cannot_judge", NO_TABLE, groups)
         if not threat.people.total:
-            return self._unjudged("cannot_judge", groups, "nobody of the table is in the release")
+            return self.unjudged("cannot_judge", "nobody of the table is in the release", groups)
         return self._decided(groups, threat)
-
-    def _unjudged(self, status: Status, groups: Groups, why: str) -> Verdict:
-        return Verdict(self.name, status, None, self.required, attribute=groups.attribute, note=why)
 
     def _decided(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         status, words = self._status(threat)

@@ -223,20 +223,11 @@ class SkylinePrivacy(ReleaseCriterion):
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
-            return Verdict(
-                self.name,
-                "not_applicable",
-                None,
-                self.required,
-                attribute=groups.attribute,
-                note=reason,
-            )
+            return self.unjudged("not_applicable", reason, groups)
         measure, asked, scaled, good = self._judge(groups)
         bad = measure.per_group >= self.strictest
-        people = int(groups.sizes[bad].sum())
-        told = (
-            [f"{int(bad.sum()):,} of {len(groups):,} groups, {people:,} people"] if people else []
-        )
+        people, number = groups.people(bad), groups.number(bad)
+        told = [f"{number:,} of {groups.number():,} groups, {people:,} people"] if people else []
         if len(scaled):
             worst = int(np.argmax(scaled))
             point = check_point(asked.points[worst].tolist())

@@ -12,16 +12,17 @@ from sfumato.release.members import Members
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, Scheme, standing_notes
-from sfumato.release.summing import group_counts
+from sfumato.release.summing import group_counts, spread
 
 
 def references(counts: Counts) -> dict[str, Floats]:
     """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
-    nobody = np.zeros(len(counts), dtype=np.int64)
-    return {
-        attribute.name: group_counts(counts, nobody, 1, place).reference
-        for place, attribute in enumerate(counts.sensitive)
-    }
+    found = {}
+    for place, attribute in enumerate(counts.sensitive):
+        having, width = counts.by_value(place), len(attribute.domain)
+        _, code, n = spread(attribute, np.arange(len(having)), np.arange(len(having)), having)
+        found[attribute.name] = np.bincount(code, n, minlength=width).astype(np.float64)
+    return found
 
 
 def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:

@@ -37,6 +37,17 @@ class Cells:
     ambiguous: tuple[str, ...] = ()  # labels of several hierarchy levels that differ in extent
     twice: tuple[str, str] | None = None  # two texts of one region, if there are such
 
+    @property
+    def hidden(self) -> list[int]:
+        """The texts that tell nothing, by their places."""
+        anything = [isinstance(part, Anything) for part in self.parts]
+        return [place for place, part in enumerate(self.code_of.tolist()) if anything[part]]
+
+
+def shown_parts(columns: Sequence[Cells], texts: Codes) -> Codes:
+    """The regions that tuples of texts show, column by column."""
+    return np.vstack([cells.code_of[row] for cells, row in zip(columns, texts, strict=True)])
+
 
 def read_cells(
     name: str, texts: Texts, schema: Schema, separator: str | None, *, untyped: bool = True

@@ -1,32 +1,33 @@
 """A release on disk: `public/` may be handed out, `private/` is the owner's evidence.
 
-public/: the data and a manifest of what was promised. private/: the report, the policy, the chance
-that was used, the distribution of the whole table. Both are written beside their place and renamed,
-so that a killed run leaves nothing or a whole release.
+public/: the data (one file, two for buckets, a folder of parts where an engine wrote several) and a
+manifest of what was promised. private/: the report, the policy, the chance that was used, the
+distribution of the whole table. Both are written beside their place and renamed, so that a killed
+run leaves nothing or a whole release.
 """
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
+import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
-from sfumato.errors import InputError, did_you_mean
-from sfumato.release.publish import tables_of
+from sfumato.errors import InputError, ResourceError, did_you_mean
+from sfumato.release.data_files import data_of, digest
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
 from sfumato.table.noisy_part import MANIFEST
 
 FORMATS = ("csv", "parquet")
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def write_folder(
@@ -48,35 +49,54 @@ def write_folder(
     target = Path(out)
     check_free(target, force=force)
     lists = _lists(release) if form == "csv" else {}
-    tables = tables_of(release, seed, lists)
-    target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.part-{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        public, private = partial / "public", partial / "private"
-        public.mkdir(parents=True)
-        private.mkdir(mode=0o700)
-        files = {}
-        for name, table in tables.items():
-            path = public / f"{name}.{form}"
-            write_table(table, path)
-            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-        promises = [] if report is None else report.promises()
-        manifest = _manifest(release, tables, files, promises, lists)
-        if policy is not None:
-            manifest["policy"] = policy.public()
-        _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
-        for name, content in _private(release).items():
-            _write(private / name, content)
-        if report is not None:
-            for ending in ("html", "json", "md"):
-                report.save(private / f"report.{ending}")
-        if policy is not None:
-            policy.save(private / "policy.toml")
-        replace_folder(partial, target)
-    finally:
+    with data_of(release, seed, lists) as data, _room_for(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(partial, ignore_errors=True)
+        try:
+            public, private = partial / "public", partial / "private"
+            public.mkdir(parents=True)
+            private.mkdir(mode=0o700)
+            data.write(public, form)
+            manifest = _manifest(release, data.columns, _files(public), _promises(report), lists)
+            if policy is not None:
+                manifest["policy"] = policy.public()
+            _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+            for name, content in _private(release).items():
+                _write(private / name, content)
+            if report is not None:
+                for ending in ("html", "json", "md"):
+                    report.save(private / f"report.{ending}")
+            if policy is not None:
+                policy.save(private / "policy.toml")
+            replace_folder(partial, target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
     return target
+
+
+@contextlib.contextmanager
+def _room_for(target: Path) -> Iterator[None]:
+    """A disk that is full is no accident of the program's."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise ResourceError(
+            f"there is no room for {target}: the disk is full, or a file may not grow any more; "
+            "free some space, or write elsewhere"
+        ) from None
+
+
+def _promises(report: Any) -> list[dict[str, Any]]:
+    return [] if report is None else report.promises()
+
+
+def _files(public: Path) -> dict[str, str]:
+    """The data files, however deep, and how to check them."""
+    found = sorted(path for path in public.rglob("*") if path.is_file())
+    return {path.relative_to(public).as_posix(): digest(path) for path in found}
 
 
 def check_form(form: str) -> None:
@@ -125,14 +145,6 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """One published table; neither format carries an index, an order or a program's name."""
-    if path.suffix == ".parquet":
-        pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
-        return
-    pa_csv.write_csv(table, path, pa_csv.WriteOptions(quoting_style="needed"))
-
-
 def _lists(release: Release) -> dict[str, str]:
     """The columns of which people have several values, and how a text file lists them.
 
@@ -151,7 +163,7 @@ def _write(path: Path, content: str) -> None:
 
 def _manifest(
     release: Release,
-    tables: Mapping[str, pa.Table],
+    columns: Sequence[pa.Field],
     files: Mapping[str, str],
     promises: list[dict[str, Any]],
     lists: Mapping[str, str],
@@ -175,8 +187,7 @@ def _manifest(
                 **({"several": several[field.name]} if field.name in several else {}),
                 **({"list": lists[field.name]} if field.name in lists else {}),
             }
-            for table in tables.values()
-            for field in table.schema
+            for field in columns
         ],
         "files": dict(files),
     }

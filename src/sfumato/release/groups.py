@@ -11,15 +11,16 @@ search.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.contingency import Case, Ints
 from sfumato.errors import InputError
+from sfumato.release.sparse import SparseCounts
 from sfumato.release.stated import check_groups, whole_numbers
 from sfumato.schema.domain import Domain
 
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
     from sfumato.release.regions import Regions
 
 Floats = npt.NDArray[np.float64]
-_BLOCK_CELLS = 1 << 22
 
 
-class Groups:
+class Groups(SparseCounts):
     """Sparse counts n(g, s) of B groups over m sensitive values.
 
     For criteria that need them: `regions`; `population`, the summed survey weights; `guarantee`
@@ -45,6 +45,7 @@ class Groups:
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
     linked: bool = False  # several values: each person's are published together
     inside: Inside | None = None  # who is in them, private
+    times: Ints | None = None  # how many groups each stands for, where equal ones are told once
 
     def __init__(
         self,
@@ -153,11 +154,9 @@ class Groups:
     @cached_property
     def reference(self) -> Floats:
         """The weights that "the whole table" stands for."""
-        sums = np.bincount(self.indices, weights=self.data, minlength=self.width)
+        data = self.data if self.times is None else self.data * self.times[self.row]
+        sums = np.bincount(self.indices, weights=data, minlength=self.width)
         return sums.astype(np.float64)
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
 
     def described(
         self,
@@ -201,41 +200,26 @@ class Groups:
         groups.regions = None if self.regions is None else self.regions.take(kept)
         groups.population = None if self.population is None else self.population[kept]
         groups.inside = None if self.inside is None else self.inside.take(kept)
+        groups.times = None if self.times is None else self.times[kept]
         if self.protected is not None:
             groups.protected = self.protected[0], self.protected[1][kept]
         return groups
+
+    def number(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
+        """How many groups there are, or how many of them are chosen."""
+        if self.times is None:
+            return len(self) if chosen is None else int(np.count_nonzero(chosen))
+        return int((self.times if chosen is None else self.times[chosen]).sum())
+
+    def people(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
+        """How many people are in the groups, or in those that are chosen."""
+        sizes = self.sizes if self.times is None else self.sizes * self.times
+        return int((sizes if chosen is None else sizes[chosen]).sum())
 
     @property
     def single_valued(self) -> bool:
         """Whether every individual has exactly one value."""
         return self.case == "single"
-
-    # -- reductions over the present values of each group -------------------------------------
-
-    @cached_property
-    def row(self) -> Ints:
-        """The group of each stored count."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.indptr))
-
-    @cached_property
-    def distinct(self) -> Ints:
-        return np.diff(self.indptr)
-
-    @cached_property
-    def largest(self) -> Ints:
-        """The count of each group's most frequent value."""
-        return self.max_of(self.data)
-
-    @cached_property
-    def descending(self) -> Ints:
-        """The stored counts, each group's from its most to its least frequent value."""
-        if len(self.data) == 0:
-            return self.data
-        step = int(self.data.max()) + 1
-        if len(self) * step >= 1 << 62:
-            return self.data[np.lexsort((-self.data, self.row))]
-        # One sort of plain integers (group, shortfall) beats a two-key sort by far.
-        return step - 1 - np.sort(self.row * step + (step - 1 - self.data)) % step
 
     @cached_property
     def share(self) -> Floats:
@@ -246,43 +230,6 @@ class Groups:
     def reference_share(self) -> Floats:
         total = self.reference.sum()
         return self.reference / total if total > 0 else self.reference
-
-    def sum_of(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Sum over each group of a number per stored count; 0 for a group without values."""
-        return self._reduce(np.add, stored, 0)
-
-    def max_of(self, stored: npt.NDArray[Any], empty: float = 0) -> npt.NDArray[Any]:
-        """Maximum over each group of a number per stored count."""
-        return self._reduce(np.maximum, stored, empty)
-
-    def _reduce(
-        self, operation: np.ufunc, stored: npt.NDArray[Any], empty: float
-    ) -> npt.NDArray[Any]:
-        if len(stored) == 0:
-            return np.full(len(self), empty, dtype=stored.dtype)
-        if self.distinct.all():
-            return operation.reduceat(stored, self.indptr[:-1])
-        filled = np.flatnonzero(self.distinct)
-        result = np.full(len(self), empty, dtype=stored.dtype)
-        result[filled] = operation.reduceat(stored, self.indptr[filled])
-        return result
-
-    # -- dense views ------------------------------------------------------------------------------
-
-    def dense(self, start: int = 0, stop: int | None = None) -> Ints:
-        """The counts of groups start..stop as a full matrix."""
-        stop = len(self) if stop is None else stop
-        block = np.zeros((stop - start, self.width), dtype=np.int64)
-        low, high = self.indptr[start], self.indptr[stop]
-        rows = np.repeat(np.arange(stop - start), np.diff(self.indptr[start : stop + 1]))
-        block[rows, self.indices[low:high]] = self.data[low:high]
-        return block
-
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of groups whose dense counts fit comfortably in memory."""
-        step = max(1, _BLOCK_CELLS // max(self.width, 1))
-        for start in range(0, len(self), step):
-            yield start, min(start + step, len(self))
 
     def counts_of(self, group: int) -> dict[str, int]:
         """The counts of one group by value."""
@@ -295,6 +242,6 @@ class Groups:
     def __repr__(self) -> str:
         smallest = int(self.sizes.min()) if len(self) else 0
         return (
-            f"{len(self):,} groups of {int(self.sizes.sum()):,} people, smallest {smallest}, "
+            f"{self.number():,} groups of {self.people():,} people, smallest {smallest}, "
             f"{self.width} values"
         )

@@ -17,15 +17,11 @@ from sfumato.errors import SchemaError
 from sfumato.table.load import Table
 
 
-def rows_of_people(
-    table: Table, tuples: Ints, shuffle: np.random.Generator
-) -> dict[str, pa.ChunkedArray]:
-    """For each kept column, the value of each person (given by the tuple she belongs to)."""
+def check_keep(table: Table) -> None:
+    """Refuse kept columns that have no single value for each person."""
     schema = table.schema
-    if not schema.keep:
-        return {}
     by_person = schema.person is not None and not table.source.one_each
-    if by_person or schema.count is not None:
+    if schema.keep and (by_person or schema.count is not None):
         raise SchemaError(
             "keep needs one row a person: with person or count there is no single value to "
             "publish; drop keep, or give the column a role"
@@ -36,6 +32,16 @@ def rows_of_people(
             f"keep: column {lists[0]!r} holds lists; only sensitive columns may hold several "
             "values, drop it from keep"
         )
+
+
+def rows_of_people(
+    table: Table, tuples: Ints, shuffle: np.random.Generator
+) -> dict[str, pa.ChunkedArray]:
+    """For each kept column, the value of each person (given by the tuple she belongs to)."""
+    schema = table.schema
+    if not schema.keep:
+        return {}
+    check_keep(table)
     listed = [named(quote(name), f"k{place}") for place, name in enumerate(keys(schema))]
     listed += [named(quote(name), f"x{place}") for place, name in enumerate(schema.keep)]
     rows = table.engine.fetch(select(listed, table.source.name))

@@ -1,8 +1,9 @@
 """What a release looks like when it is handed out: tables without any trace of their making.
 
 No identifiers, no row index, no column without a role, no original of a suppressed cell; rows in a
-seeded random order. A bucketized release is two tables: exact quasi-identifiers with a group id,
-and the sensitive values of each group, sorted. Group ids are numbers that say nothing.
+seeded random order, or sorted by what they show where the engine makes them (`by_engine.py`). A
+bucketized release is two tables: exact quasi-identifiers with a group id, and the sensitive values
+of each group, sorted. Group ids are numbers that say nothing.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Attribute, Ints, rank_rows
+from sfumato.counts.contingency import Ints, rank_rows
 from sfumato.errors import InputError, SchemaError
+from sfumato.release.by_engine import engine_rows
 from sfumato.release.members import Members
 from sfumato.release.noisy import COUNT, NoisyTable
-from sfumato.release.origin import Origin
+from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.originals import rows_of_people
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
-from sfumato.schema.listing import write_list
-from sfumato.schema.region import Region, ValueSet
+from sfumato.release.shown import described_order, shown_regions, shown_values
 
 GROUP_ID = "group_id"
 
@@ -39,6 +39,9 @@ def tables_of(
     origin = release.origin
     if origin is None or origin.search is None:
         raise InputError("only a release that anonymize made can be written; this one was read")
+    if isinstance(origin, HeldOrigin):
+        with engine_rows(release, lists) as rows:
+            return {"data": rows.fetch()}
     shuffle = np.random.default_rng(origin.seed if seed is None else seed)
     if isinstance(release.regions, Members):
         return _bucketized(release, release.regions, origin, shuffle)
@@ -52,9 +55,9 @@ def tables_of(
     for name, parts, codes in zip(
         release.regions.columns, release.regions.parts, release.regions.codes, strict=True
     ):
-        columns[name] = _published(parts).take(pa.array(codes[people.groups[order]]))
+        columns[name] = shown_regions(parts).take(pa.array(codes[people.groups[order]]))
     for place, attribute in enumerate(counts.sensitive):
-        cells = _cells(attribute, (lists or {}).get(attribute.name))
+        cells = shown_values(attribute, (lists or {}).get(attribute.name))
         columns[attribute.name] = cells.take(pa.array(shown[place][order]))
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
@@ -70,7 +73,7 @@ def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:
         shuffle = np.random.default_rng(noisy.seed if seed is None else seed)
         order = shuffle.permutation(np.repeat(order, noisy.counts))
     columns = {
-        axis.name: _published(axis.parts).take(pa.array(places[order]))
+        axis.name: shown_regions(axis.parts).take(pa.array(places[order]))
         for axis, places in zip(noisy.axes, cells, strict=True)
     }
     return pa.table({**columns, **counted})
@@ -95,17 +98,6 @@ def _ranks(kept: dict[str, pa.ChunkedArray]) -> list[Ints]:
     return ranks
 
 
-def described_order(regions: Regions) -> Ints:
-    """Each group's place when groups are sorted by their descriptions."""
-    keys = []
-    for parts, codes in zip(regions.parts, regions.codes, strict=True):
-        texts = [parts[place].text for place in range(len(parts))]
-        keys.append(np.argsort(np.argsort(texts, kind="stable"), kind="stable")[codes])
-    place = np.empty(len(regions), dtype=np.int64)
-    place[np.lexsort(keys)] = np.arange(len(regions))
-    return place
-
-
 class _People:
     """One entry per published person: her tuple and her group."""
 
@@ -117,43 +109,6 @@ def _people(origin: Origin) -> _People:
     kept = origin.groups >= 0
     n = origin.n[kept]
     return _People(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
-
-
-def _published(parts: Any) -> pa.Array:
-    """Each distinct region as a cell: values in their own type if nothing was generalized."""
-    regions: list[Region] = [parts[place] for place in range(len(parts))]
-    single = [region for region in regions if _is_value(region)]
-    if len(single) == len(regions):
-        return pa.array([next(iter(region.values)) for region in single])  # type: ignore[union-attr]
-    missing = ValueSet(frozenset({None}))
-    return pa.array([None if region == missing else region.text for region in regions], pa.string())
-
-
-def _is_value(region: Region) -> bool:
-    return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
-
-
-def _cells(attribute: Attribute, form: str | None) -> pa.Array:
-    """What is published of each value, or of each distinct set of values: a list, or a text.
-
-    Members stand in the order of the domain; the order of somebody's own list would tell of her.
-    """
-    values = pa.array(list(attribute.domain.values))
-    if attribute.sets is None:
-        return values
-    if pa.types.is_null(values.type):  # nobody has any value
-        values = values.cast(pa.string())
-    offsets = pa.array(attribute.sets.offsets, pa.int32())
-    listed = pa.ListArray.from_arrays(offsets, values.take(pa.array(attribute.sets.members)))
-    if form is None:
-        return listed
-    texts = [write_list(members, form) for members in listed.to_pylist()]
-    if None in texts:
-        raise InputError(
-            f"column {attribute.name!r}: some values cannot be told apart when they are written "
-            f"with {form!r} between them; use Parquet, or declare its lists as 'json'"
-        )
-    return pa.array(texts, pa.string())
 
 
 def _bucketized(

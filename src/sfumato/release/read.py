@@ -21,7 +21,8 @@ from sfumato.engines.base import Engine
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
-from sfumato.release.cells import Cells, Separator, read_cells, separators
+from sfumato.release.cells import Cells, Separator, read_cells, separators, shown_parts
+from sfumato.release.large import large_release
 from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
@@ -29,6 +30,7 @@ from sfumato.release.points import check_points, point_schema
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.reread import (
+    data_file,
     find_manifest,
     folder_schema,
     load_manifest,
@@ -38,7 +40,6 @@ from sfumato.release.reread import (
 )
 from sfumato.release.source import as_published, open_release
 from sfumato.release.wildcard import compatible, spread
-from sfumato.schema.region import Anything
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 from sfumato.table.noisy_part import refuse_noisy_part
@@ -150,8 +151,7 @@ def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matchin
     if manifest["scheme"] == "bucketized":
         release = read_buckets(engine, manifest, path.parent, published)
     else:
-        (name,) = manifest["files"]
-        file = path.parent / name
+        file = data_file(manifest, path.parent)
         if manifest["scheme"] == "randomised" and no_people(engine, file, published.count):
             release = nobody(published, file.name)
         else:
@@ -183,17 +183,42 @@ def _generalized(
     ]
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
-    codes = np.vstack(
-        [cells.code_of[row] for cells, row in zip(columns, counts.codes, strict=True)]
+    if table.held is not None:
+        release, everybody = large_release(
+            table, table.held, columns, wildcard=matching == "wildcard"
+        )
+        notes += ("whether groups overlap is not told; they are taken to overlap",)
+    else:
+        release, told = _in_memory(table, columns, matching)
+        notes += told
+        hidden = [
+            np.isin(row, cells.hidden) for row, cells in zip(counts.codes, columns, strict=True)
+        ]
+        everybody = int(counts.n[np.logical_and.reduce(hidden)].sum())
+    return replace(
+        release,
+        label=registered.label,
+        notes=(*release.notes, *notes, *_reading_notes(columns, everybody)),
+        origin=None,
+        counted=release.origin,
     )
+
+
+def _in_memory(
+    table: Table, columns: list[Cells], matching: Matching
+) -> tuple[Release, tuple[str, ...]]:
+    """The groups of equal descriptions, and what is to be noted of them."""
+    counts = table.counts
+    codes = shown_parts(columns, counts.codes)
     group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
     regions = Regions(
-        tuple(schema.quasi),
+        tuple(table.schema.quasi),
         tuple(cells.parts for cells in columns),
         np.ascontiguousarray(codes[:, first]),
     )
     origin = whole_tuples(table, group)
     shared = False
+    notes: tuple[str, ...] = ()
     if matching == "wildcard":
         pairs = compatible(regions)
         tuples, groups = spread(pairs, group)
@@ -204,20 +229,9 @@ def _generalized(
             f"overlap, so the {counts.people:,} people count in several of them each",
         )
     disjoint = False if shared else no_overlap(regions.parts, regions.codes)
-    release = build_release(origin, regions, disjoint=bool(disjoint))
     if disjoint is None:
         notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
-    return replace(
-        release,
-        label=registered.label,
-        notes=(
-            *release.notes,
-            *notes,
-            *_reading_notes(columns, regions, whole_tuples(table, group)),
-        ),
-        origin=None,
-        counted=release.origin,
-    )
+    return build_release(origin, regions, disjoint=bool(disjoint)), notes
 
 
 def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
@@ -231,21 +245,17 @@ def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
             )
 
 
-def _reading_notes(columns: list[Cells], regions: Regions, origin: Origin) -> list[str]:
+def _reading_notes(columns: list[Cells], everybody: int) -> list[str]:
+    """`everybody`: how many people are published with nothing told of them."""
     notes = ["people who were not published are not in the file and are not counted as suppressed"]
     labels = sorted({text for cells in columns for text in cells.ambiguous})
     if labels:
         notes.append(
             f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
         )
-    everybody = np.ones(len(regions), dtype=bool)
-    for parts, codes in zip(regions.parts, regions.codes, strict=True):
-        anything = np.fromiter((isinstance(part, Anything) for part in parts), bool, len(parts))
-        everybody &= anything[codes]
-    if everybody.any():
-        people = int(origin.n[everybody[origin.groups]].sum())
+    if everybody:
         notes.append(
-            f"{people:,} people are published with every quasi-identifier suppressed; they are a "
-            "group which everybody fits"
+            f"{everybody:,} people are published with every quasi-identifier suppressed; they are "
+            "a group which everybody fits"
         )
     return notes

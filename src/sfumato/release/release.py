@@ -79,7 +79,7 @@ class Release:
     @property
     def people(self) -> int:
         """People in published groups; one who is in several groups counts in each."""
-        return int(self.groups.sizes.sum())
+        return self.groups.people()
 
     def tables(self, seed: int | None = None) -> dict[str, pa.Table]:
         """What would be handed out: {"data": ...}, or {"quasi", "sensitive"} for buckets."""
@@ -116,9 +116,10 @@ class Release:
 
     def __repr__(self) -> str:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
+        number = self.groups.number()
         return (
             f"{self.scheme.capitalize()} release of {self.people:,} people in "
-            f"{len(self.groups):,} groups (smallest {smallest}), {self.suppressed:,} suppressed\n"
+            f"{number:,} groups (smallest {smallest}), {self.suppressed:,} suppressed\n"
             f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
             f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"
             + (f"; {self.guarantee}" if self.guarantee is not None else "")
@@ -132,6 +133,10 @@ class Release:
 
 def as_it_stands(table: Table) -> Release:
     """A table read as if it were published unchanged: one group per distinct QI tuple."""
+    if table.held is not None:
+        from sfumato.release.kinds import kinds_as_they_stand
+
+        return kinds_as_they_stand(table, table.held)
     counts = table.counts
     group, first = counts.group_of
     names: list[str | None] = [attribute.name for attribute in counts.sensitive]

@@ -7,7 +7,6 @@ says so.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,9 @@ import numpy as np
 
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, quote, select
-from sfumato.errors import InputError
+from sfumato.errors import InputError, name_some
 from sfumato.release.bucketized import read_pair
+from sfumato.release.data_files import digest
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.publish import GROUP_ID
@@ -69,8 +69,7 @@ def load_manifest(path: Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         files = manifest["files"]
         for name in files:
-            digest = hashlib.sha256((path.parent / name).read_bytes()).hexdigest()
-            if digest != files[name]:
+            if digest(path.parent / name) != files[name]:
                 raise InputError(
                     f"{name} is not the file its manifest was written for; restore it, or read "
                     "the file itself as a release of unknown origin"
@@ -80,6 +79,23 @@ def load_manifest(path: Path) -> dict[str, Any]:
     except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
         raise InputError(f"{path} is not a manifest of a release") from None
     return manifest
+
+
+def data_file(manifest: dict[str, Any], public: Path) -> Path:
+    """The data: one file, or the folder of its parts, which must hold them and nothing else."""
+    names = [Path(name) for name in manifest["files"]]
+    if len(names) == 1:
+        return public / names[0]
+    folders = {name.parent for name in names}
+    folder = public / next(iter(folders), public)
+    if len(folders) != 1 or folder == public:
+        raise InputError(f"{public / MANIFEST} lists no data that belongs together")
+    more = sorted({one.name for one in folder.iterdir()} - {name.name for name in names})
+    if more:
+        raise InputError(
+            f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it away"
+        )
+    return folder
 
 
 def read_buckets(engine: Engine, manifest: dict[str, Any], folder: Path, schema: Schema) -> Release:
@@ -166,5 +182,5 @@ def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
         domain=wider,
         case=groups.case,
     )
-    found.linked = groups.linked
+    found.linked, found.times = groups.linked, groups.times
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -62,7 +64,7 @@ def protected_by(
 
 
 def spread(
-    attribute: Attribute, codes: npt.NDArray[np.int32], group: Ints, n: Ints
+    attribute: Attribute, codes: npt.NDArray[np.integer[Any]], group: Ints, n: Ints
 ) -> tuple[Ints, Ints, Ints]:
     """(group, value, people) triples: a person with a set of values counts for each of them."""
     if attribute.sets is None:

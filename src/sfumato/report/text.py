@@ -42,8 +42,8 @@ def short(value: float | None) -> str:
     return number(None if value is None else round(value, 3))
 
 
-def render(report: Report) -> RenderableType:
-    """What the terminal shows."""
+def render(report: Report, *, private: bool = True) -> RenderableType:
+    """What the terminal shows; where others may read it (a log), not who is worst off."""
     summary = report.summary
     head = Text.from_markup(
         f"{_ANSWER[report.status]}\n{escape(summary.label)}: {summary.people:,} people in "
@@ -54,7 +54,7 @@ def render(report: Report) -> RenderableType:
     )
     parts: list[RenderableType] = [head, *_verdicts(report)]
     if any(finding.worst for finding in report.findings if not finding.verdict.holds):
-        parts.append(_worst(report))
+        parts.append(_worst(report, private=private))
     if report.linkage is not None:
         parts += linkage_parts(report.linkage)
     if report.columns:
@@ -105,7 +105,7 @@ def _verdicts(report: Report) -> list[RenderableType]:
     return [table, notes, Text()] if below else [table]
 
 
-def _worst(report: Report) -> Table:
+def _worst(report: Report, *, private: bool) -> Table:
     table = _table("Worst group by criterion (private)")
     table.add_column("criterion", overflow="fold")
     table.add_column("measured", justify="right")
@@ -115,7 +115,9 @@ def _worst(report: Report) -> Table:
         if finding.verdict.holds or not finding.worst:
             continue
         group = finding.worst[0]  # the JSON report has more of them
-        who = ", ".join(f"{column} {value}" for column, value in group.description.items())
+        who = "shown on a terminal only; --html and --report tell it"
+        if private:
+            who = ", ".join(f"{column} {value}" for column, value in group.description.items())
         table.add_row(
             finding.verdict.criterion, number(group.measured), f"{group.people:,}", escape(who)
         )

@@ -20,7 +20,7 @@ from sfumato.criteria.exact import fraction
 from sfumato.criteria.judge import groups_about, judge
 from sfumato.errors import SfumatoError
 from sfumato.policy.model import Policy
-from sfumato.release.origin import Origin
+from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice, Bound, Coarsening, How, Suppressing, Trouble
@@ -87,8 +87,15 @@ def trouble(release: Release, criteria: Sequence[Criterion]) -> tuple[Trouble, B
         failing.append(criterion.name)
         if isinstance(criterion, GroupCriterion):
             bad |= _violating(criterion, release)
-    own = release.groups.sizes if release.own is None else release.own
-    return Trouble(int(bad.sum()), int(own[bad].sum()), tuple(dict.fromkeys(failing))), bad
+    failed = tuple(dict.fromkeys(failing))
+    return Trouble(release.groups.number(bad), _people(release, bad), failed), bad
+
+
+def _people(release: Release, chosen: Bools | None = None) -> int:
+    """The people published with the chosen groups' own descriptions, or with any."""
+    if release.own is None:
+        return release.groups.people(chosen)
+    return int((release.own if chosen is None else release.own[chosen]).sum())
 
 
 def _violating(criterion: GroupCriterion, release: Release) -> Bools:
@@ -104,15 +111,15 @@ def _suppress(
     release: Release, criteria: Sequence[Criterion], bad: Bools, policy: Policy | None
 ) -> Suppressing:
     own = release.groups.sizes if release.own is None else release.own
-    everybody = int(own.sum()) + release.suppressed
-    people = int(own[bad].sum())
+    everybody = _people(release) + release.suppressed
+    people = _people(release, bad)
     allowed = None
     if policy is not None:
         allowed = max(math.floor(fraction(policy.suppression) * everybody) - release.suppressed, 0)
     left, _ = trouble(_without(release, bad), criteria)
     largest = sorted(np.flatnonzero(bad).tolist(), key=lambda g: (-int(own[g]), g))[:_LISTED]
     named = tuple((_described(release, group), int(own[group])) for group in largest)
-    return Suppressing(int(bad.sum()), people, everybody, allowed, left, named)
+    return Suppressing(release.groups.number(bad), people, everybody, allowed, left, named)
 
 
 def _described(release: Release, group: int) -> str:
@@ -125,7 +132,7 @@ def _without(release: Release, bad: Bools) -> Release:
     number = np.where(bad, -1, np.cumsum(~bad) - 1)
 
     def moved(origin: Origin | None) -> Origin | None:
-        if origin is None:
+        if origin is None or isinstance(origin, HeldOrigin):
             return None
         return replace(origin, groups=np.where(origin.groups < 0, -1, number[origin.groups]))
 
@@ -135,7 +142,7 @@ def _without(release: Release, bad: Bools) -> Release:
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],
         own=None if release.own is None else release.own[kept],
-        suppressed=release.suppressed + int(release.groups.sizes[bad].sum()),
+        suppressed=release.suppressed + release.groups.people(bad),
         origin=moved(release.origin),
         counted=moved(release.counted),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from secrets import randbits
 
 from sfumato.anonymizers.base import Task
@@ -58,19 +59,19 @@ def generalize(
         height = table.levels[name].height
         if not isinstance(level, int) or not 0 <= level < height:
             raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {level!r}")
+    from sfumato.anonymizers.held_nodes import judge_of
     from sfumato.anonymizers.lattice_search import release_of
-    from sfumato.anonymizers.nodes import Judge
 
     task = Task(table, tuple(require), suppression=suppression)
-    judge = Judge(task)
-    node = judge.judge_levels(chosen)
-    if not node.satisfied:
-        raise NoSafeRelease(
-            f"the node fails {node.why}: it would suppress {node.suppressed:,} of "
-            f"{judge.people:,} people, {judge.limit:,} allowed; choose a coarser node, allow more "
-            "suppression, or loosen the criterion"
-        )
-    return release_of(task, judge, chosen)
+    with closing(judge_of(task)) as judge:
+        node = judge.judge_levels(chosen)
+        if not node.satisfied:
+            raise NoSafeRelease(
+                f"the node fails {node.why}: it would suppress {node.suppressed:,} of "
+                f"{judge.people:,} people, {judge.limit:,} allowed; choose a coarser node, allow "
+                "more suppression, or loosen the criterion"
+            )
+        return release_of(task, judge, chosen)
 
 
 def _check_people(table: Table) -> None:

@@ -18,7 +18,7 @@ from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.criteria.composition import CompositionBound
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
-from sfumato.criteria.judge import groups_about, judge, worst_of
+from sfumato.criteria.judge import by_counts, groups_about, judge, worst_of
 from sfumato.criteria.k_map import KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.relative_threat import RelativeThreatBound
@@ -159,8 +159,8 @@ def _summary(release: Release) -> Summary:
     return Summary(
         label=release.label,
         scheme=release.scheme,
-        people=int(sizes.sum()),
-        groups=len(sizes),
+        people=release.people,
+        groups=release.groups.number(),
         smallest=int(sizes.min()) if len(sizes) else 0,
         suppressed=release.suppressed,
         quasi=tuple(release.schema.quasi),
@@ -194,6 +194,8 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
     ]
     found += linked.threats()
     listed = list(criteria)
+    if release.groups.times is not None:  # what groups count is all that is known of them
+        listed = [criterion for criterion in listed if by_counts(criterion)]
     for criterion in listed:
         if isinstance(criterion, EpsilonPrivacy):
             for name, groups in release.by_attribute.items():

@@ -42,5 +42,5 @@ def _shown(groups: Groups) -> Groups:
         case=groups.case,
     )
     found.values = tuple(groups.values[code] for code in present)
-    found.protected, found.linked = groups.protected, groups.linked
+    found.protected, found.linked, found.times = groups.protected, groups.linked, groups.times
     return found

@@ -156,7 +156,7 @@ class Observer:
         if reason:
             return [Threat(self.name, knows, reason, None, None, status="not_applicable")]
         found = leakage(groups, self.expectation(groups))
-        people = int(groups.sizes[found.ruled_out > 0].sum())
+        people = groups.people(found.ruled_out > 0)
         learns = (
             f"{groups.attribute or 'the sensitive value'}: distribution off by up to "
             f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "

@@ -156,10 +156,12 @@ def linkage(
     limits = _checked(thresholds)
     sizes = release.groups.sizes
     own = sizes if release.own is None else release.own
-    people = int(own.sum())
+    times = release.groups.times
+    people = int(own.sum()) if times is None else release.people
+    groups = release.groups.number()
     if release.scheme == "randomised":
         reason = "counts are noisy; the release carries its own guarantee"
-        return Linkage(people, len(sizes), limits, None, reason=reason)
+        return Linkage(people, groups, limits, None, reason=reason)
     if len(sizes) == 0:
         return Linkage(0, 0, limits, None, reason="there is no group")
     notes = []
@@ -174,13 +176,13 @@ def linkage(
         notes += [text for text in [candidates.note(name)] if text]
     estimates: tuple[Uniqueness, ...] = ()
     if sampling_fraction is not None:
-        estimates = population_uniqueness(Sizes.of(own), sampling_fraction)
+        estimates = population_uniqueness(Sizes.of(own, times), sampling_fraction)
     return Linkage(
         people,
-        len(sizes),
+        groups,
         limits,
-        _risk(own, sizes, limits),
-        None if candidates is None else _risk(own, candidates.people, limits),
+        _risk(own, sizes, limits, times),
+        None if candidates is None else _risk(own, candidates.people, limits, times),
         source,
         sampling_fraction,
         estimates,
@@ -202,8 +204,12 @@ def _candidates(
     return None, None, ""
 
 
-def _risk(own: Ints, candidates: Ints | Floats, thresholds: Sequence[float]) -> Risk:
-    """The risk 1 / candidates of each group's own people."""
+def _risk(
+    own: Ints, candidates: Ints | Floats, thresholds: Sequence[float], times: Ints | None
+) -> Risk:
+    """The risk 1 / candidates of each group's own people; `times`: of so many equal groups."""
+    exactly = candidates is own
+    own, number = (own, len(own)) if times is None else (own * times, int(times.sum()))
     people = int(own.sum())
     fewest = candidates.min()
 
@@ -211,7 +217,7 @@ def _risk(own: Ints, candidates: Ints | Floats, thresholds: Sequence[float]) -> 
         return int(own[chosen].sum()) / people
 
     per_group = 1 / candidates
-    mean = len(own) if candidates is own else float(own @ per_group)
+    mean = number if exactly else float(own @ per_group)
     return Risk(
         highest=float(1 / fewest),
         mean=mean / people,

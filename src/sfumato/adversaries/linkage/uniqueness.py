@@ -55,13 +55,17 @@ class Sizes:
     often: Floats
 
     @classmethod
-    def of(cls, sizes: npt.NDArray[np.int64]) -> Sizes:
+    def of(cls, sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64] | None = None) -> Sizes:
+        """`times`: how many groups each of the sizes stands for."""
         if len(sizes) and sizes.max() <= 4 * len(sizes):  # no need to sort
-            counted = np.bincount(sizes)
+            counted = np.bincount(sizes, weights=times)
             size = np.flatnonzero(counted)
             often = counted[size]
-        else:
+        elif times is None:
             size, often = np.unique(sizes, return_counts=True)
+        else:
+            size, place = np.unique(sizes, return_inverse=True)
+            often = np.bincount(place, weights=times)
         return cls(size.astype(np.float64), often.astype(np.float64))
 
     @property

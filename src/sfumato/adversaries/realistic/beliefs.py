@@ -173,8 +173,8 @@ class Beliefs:
         name = groups.attribute or "the sensitive value"
         if her.adversary_class == "IV":
             learns = f"{name}: no group keeps her belief within any bound"
-            return [Threat(her.name, knows, learns, int(groups.sizes.sum()), 1.0)]
-        moved = int(groups.sizes[self._epsilons > TWICE].sum())
+            return [Threat(her.name, knows, learns, groups.people(), 1.0)]
+        moved = groups.people(self._epsilons > TWICE)
         worst = self.worst_group
         binding = worst_shift(groups, worst, her.prior(groups).of(worst), "values", her.known)
         assert binding is not None  # somebody has some value

@@ -62,10 +62,10 @@ class Acquaintance:
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
         least = minima(groups, targets, points, case)
-        people = 0
+        likely = np.zeros(len(groups), dtype=bool)
         for block, found in certainties(groups, targets, points, case, least):
-            likely = found.max(axis=1, initial=0.0) > LIKELY
-            people += int(groups.sizes[block][likely].sum())
+            likely[block] = found.max(axis=1, initial=0.0) > LIKELY
+        people = groups.people(likely)
         sure = breach(least)
         worst = int(np.argmax(sure))
         column = groups.attribute or "the sensitive value"

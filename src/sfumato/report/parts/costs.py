@@ -18,8 +18,11 @@ def costs_of(report: Report) -> dict[str, float]:
     if evidence is None or evidence.release.origin is None or report.audience == "public":
         return {}
     asked = evidence.policy.utility if evidence.policy is not None else ALWAYS[0]
-    small = len(evidence.release.origin.counts) <= _MOST_TUPLES
+    table = evidence.release.origin.table
+    small = len(table.counts) <= _MOST_TUPLES
     names = dict.fromkeys((asked, *(ALWAYS if small else ())))
+    if table.held is not None:  # everybody's own values are not in memory to compare with
+        names = {name: None for name in names if not UTILITIES[name].reads_tuples}
     view = view_of(evidence.release)
     return {name: utility_named(name).cost(view) for name in names}
 

@@ -19,15 +19,16 @@ def section(report: Report) -> Section | None:
     evidence = report.evidence
     if evidence is None or evidence.release.scheme == "randomised":
         return None
-    sizes = evidence.release.groups.sizes
+    sizes, times = evidence.release.groups.sizes, evidence.release.groups.times
     if not len(sizes):
         return None
+    times = np.ones(len(sizes), dtype=np.int64) if times is None else times
     k = max((criterion.fewest_people for criterion in evidence.criteria), default=1)
     starts, labels = bins(sizes, k)
     place = np.searchsorted(starts, sizes, side="right") - 1
-    groups = np.bincount(place, minlength=len(starts))
-    people = np.bincount(place, weights=sizes, minlength=len(starts)).astype(np.int64)
-    everybody = int(sizes.sum())
+    groups = np.bincount(place, weights=times, minlength=len(starts)).astype(np.int64)
+    people = np.bincount(place, weights=sizes * times, minlength=len(starts)).astype(np.int64)
+    everybody = int(people.sum())
     told = [
         (
             label,
@@ -43,7 +44,7 @@ def section(report: Report) -> Section | None:
         "Group sizes",
         "A person can be told apart from everybody but the people of the same group.",
         (sheet,),
-        (_figure(report, sheet, sizes, k, [int(start) for start in starts[groups > 0]]),),
+        (_figure(report, sheet, sizes, times, k, [int(start) for start in starts[groups > 0]]),),
     )
 
 
@@ -69,16 +70,19 @@ def bins(sizes: Ints, k: int) -> tuple[Ints, list[str]]:
     return np.array(starts, dtype=np.int64), labels
 
 
-def _figure(report: Report, sheet: Sheet, sizes: Ints, k: int, starts: list[int]) -> Figure:
+def _figure(
+    report: Report, sheet: Sheet, sizes: Ints, times: Ints, k: int, starts: list[int]
+) -> Figure:
     def bars(name: str, *, below: bool) -> Series:
         rows = [row for row, start in zip(sheet.rows, starts, strict=True) if (start < k) is below]
         people = [row[2] if isinstance(row[2], int) else None for row in rows]
         return Series(name, [str(row[0]) for row in rows], people)
 
-    order = np.sort(sizes)[::-1]
-    half = int(order[np.searchsorted(np.cumsum(order), sizes.sum() / 2)])
+    order = np.argsort(sizes)[::-1]
+    people = np.cumsum((sizes * times)[order])
+    half = int(sizes[order[np.searchsorted(people, people[-1] / 2)]])
     smallest, largest, middle = (
-        shown(few(report, size)) for size in (int(order[-1]), int(order[0]), half)
+        shown(few(report, size)) for size in (int(sizes.min()), int(sizes.max()), half)
     )
     alt = (
         f"Groups have {smallest} to {largest} people; half of the people are in groups of "
@@ -87,7 +91,7 @@ def _figure(report: Report, sheet: Sheet, sizes: Ints, k: int, starts: list[int]
     series = [bars("people in large enough groups", below=False)]
     if any(start < k for start in starts):
         series.append(bars(f"people in groups of fewer than {k}", below=True))
-        short = int(sizes[sizes < k].sum())
+        short = int((sizes * times)[sizes < k].sum())
         alt += f" {shown(few(report, short))} people are in groups of fewer than {k}."
     return Figure(
         "People by the size of their group",

@@ -1,0 +1,53 @@
+"""A table larger than memory, read as if it were published unchanged: equal groups told once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.counts.classes import equal_groups
+from sfumato.counts.held import Held
+from sfumato.release.build import references
+from sfumato.release.groups import Groups
+from sfumato.release.regions import Regions, Singletons
+from sfumato.release.release import Release, standing_notes
+from sfumato.release.summing import group_counts
+from sfumato.table.load import Table
+
+
+def kinds_as_they_stand(table: Table, held: Held) -> Release:
+    """One group of each kind stands for all of its kind (`Groups.times`).
+
+    Descriptions are those of the one group; nothing can be told of regions, members or weights of
+    the others, and what needs these is not judged.
+    """
+    found = equal_groups(held)
+    known = references(held)
+    total = len(found.times)
+    made: dict[str, Groups] = {}
+    for place, attribute in enumerate(held.sensitive):
+        made[attribute.name] = group_counts(
+            found.counts, found.of, total, place, known[attribute.name]
+        )
+    if not made:
+        made[""] = group_counts(found.counts, found.of, total, None)
+    for groups in made.values():
+        groups.times = found.times
+    first = np.zeros(total, dtype=np.int64)
+    first[found.of] = np.arange(len(found.of))
+    regions = Regions(
+        columns=tuple(domain.name for domain in held.quasi),
+        parts=tuple(Singletons(domain) for domain in held.quasi),
+        codes=np.ascontiguousarray(found.counts.codes[:, first]),
+    )
+    notes = [
+        "the table is larger than memory: groups that count the same are told once, by one of them"
+    ]
+    if held.weighted:
+        notes.append("survey weights are not read from a table larger than memory")
+    return Release(
+        table.schema,
+        made,
+        regions,
+        label=table.source.label,
+        notes=(*standing_notes(table), *notes),
+    )

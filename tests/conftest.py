@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,3 +33,33 @@ def data_folder() -> Path:
     folder = Path(given) if given else ROOT.parent / "shared" / "data"
     require("data", (folder / "adult" / "adult.csv").exists(), "set SFUMATO_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """Java, which Spark runs on."""
+    found = os.environ.get("JAVA_HOME") or shutil.which("java")
+    require("java", found is not None, "install Java 17, or let JAVA_HOME name its folder")
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> Iterator[Any]:
+    """A Spark session such as a user brings; one for all tests, which are all in one group."""
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.log.level", "ERROR")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        # Tiny tables: compiling each query would take longer than running it.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()

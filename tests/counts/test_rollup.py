@@ -164,23 +164,20 @@ def test_the_way_up_does_not_matter(case: Case, data) -> None:
 
 
 @given(case=cases, data=st.data())
-def test_totals_are_sums_over_the_kept_people(case: Case, data) -> None:
+def test_margins_count_the_kept_people_by_label(case: Case, data) -> None:
     node = case.base
     for column, top in enumerate(case.top):
         node = node.up(column, data.draw(st.integers(0, top)))
     chance = np.random.default_rng(data.draw(st.integers(0, 99)))
-    figures = [
-        chance.random(len(one[level].regions))
-        for one, level in zip(case.levels, node.levels, strict=True)
-    ]
     kept = chance.random(len(node)) < 0.7
-    expected = sum(
-        float(figure[label]) * size
-        for labels, size, here in zip(node.codes().T, node.sizes, kept, strict=True)
-        if here
-        for figure, label in zip(figures, labels, strict=True)
-    )
-    assert node.total(figures, kept) == pytest.approx(expected)
+    expected: Counter[tuple[int, int]] = Counter()
+    for labels, size in zip(node.codes().T[kept].tolist(), node.sizes[kept], strict=True):
+        expected.update({(column, label): int(size) for column, label in enumerate(labels)})
+    labels = [len(one[at].regions) for one, at in zip(case.levels, node.levels, strict=True)]
+    found = np.split(node.margins(kept), np.cumsum(labels)[:-1])
+    assert [len(one) for one in found] == labels
+    told = {(c, label): int(n) for c, one in enumerate(found) for label, n in enumerate(one) if n}
+    assert told == dict(expected)
 
 
 def test_many_groups_with_keys_beyond_32_bits() -> None:

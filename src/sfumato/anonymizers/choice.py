@@ -34,29 +34,51 @@ class Choice:
         self.safety, self.columns = safety, columns
         self._order, self._strict = order, strict
 
-    def choose(self, batch: Nodes) -> tuple[Codes, Codes, Codes, Codes]:
-        """For every node the first allowed split in its order of columns, if there is one."""
+    # -- where a node's rows are: each node is one run of a batch's rows -------------------------
+
+    def runs(self, nodes: Ints, which: Codes) -> Ints:
+        """The run that shows one column of each node."""
+        return nodes
+
+    def every_run(self, nodes: Ints) -> Ints:
+        """All runs of some nodes."""
+        return nodes
+
+    def owner(self, runs: Ints) -> Ints:
+        """The node each run is of."""
+        return runs
+
+    def extents(self, batch: Nodes) -> tuple[Codes, Codes, Codes]:
+        """By node and column: the codes (labels) a node spans, and the level it is at."""
         columns, rows = self.columns, batch.rows
         tops = np.where(columns.nested > 0, batch.low, 0).astype(np.int32)
         low, high = splits.extents(
             rows.codes, batch.starts, batch.stops, columns.nested, columns.labels, columns.at, tops
         )
+        return low, high, tops
+
+    # -- the choice ------------------------------------------------------------------------------
+
+    def choose(self, batch: Nodes) -> tuple[Codes, Codes, Codes, Codes]:
+        """For every node the first allowed split in its order of columns, if there is one."""
+        columns, rows = self.columns, batch.rows
+        low, high, tops = self.extents(batch)
+        total = len(low)
         ranking = self._ranking(batch, low, high, tops)
-        column = np.zeros(len(batch), dtype=np.int32)
-        cut = np.full(len(batch), splits.NONE, dtype=np.int32)
+        column = np.zeros(total, dtype=np.int32)
+        cut = np.full(total, splits.NONE, dtype=np.int32)
         part = np.zeros(len(rows.n), dtype=np.int32)
-        parts = np.ones(len(batch), dtype=np.int32)
-        people = np.add.reduceat(rows.n, batch.starts)
-        undecided = np.flatnonzero(people >= max(2, 2 * self.safety.least))
-        tried = np.full((len(batch), len(columns)), splits.NONE, dtype=np.int32)
+        parts = np.ones(total, dtype=np.int32)
+        undecided = np.flatnonzero(self._people(batch, total) >= max(2, 2 * self.safety.least))
+        tried = np.full((total, len(columns)), splits.NONE, dtype=np.int32)
 
         def accept(split: Split) -> Bools:
             nonlocal undecided
             allowed = self.safety.allowed(batch, split)
-            taken = split.nodes[allowed]
+            taken = self.owner(split.nodes[allowed])
             column[taken], cut[taken] = split.column[allowed], split.cut[allowed]
             parts[taken] = split.parts[allowed]
-            inside = rows_of(batch, taken)
+            inside = rows_of(batch, split.nodes[allowed])
             part[inside] = split.part[inside]
             undecided = undecided[~np.isin(undecided, taken, assume_unique=True)]
             return allowed
@@ -75,13 +97,18 @@ class Choice:
             self._try_all_cuts(batch, undecided, ranking, tried, accept)
         return column, cut, part, parts
 
+    def _people(self, batch: Nodes, total: int) -> Ints:
+        nodes = np.arange(total)
+        people: Ints = np.add.reduceat(batch.rows.n, batch.starts)
+        return people[self.runs(nodes, np.zeros(total, dtype=np.int32))]
+
     def _cuts(self, batch: Nodes, nodes: Ints, which: Codes, low: Codes, high: Codes) -> Codes:
         """The median cut of ordered columns, the parting level of nested ones; -1: none."""
         least, most = low[nodes, which], high[nodes, which]
         where = least.copy()
         ordered = self.columns.nested[which] == 0
         if ordered.any():
-            chosen = nodes[ordered]
+            chosen = self.runs(nodes, which)[ordered]
             where[ordered] = splits.medians(
                 batch.rows.codes,
                 batch.rows.n,
@@ -95,6 +122,7 @@ class Choice:
 
     def _candidate(self, batch: Nodes, nodes: Ints, which: Codes, where: Codes) -> Split:
         columns, rows = self.columns, batch.rows
+        nodes = self.runs(nodes, which)
         starts, stops = batch.starts[nodes], batch.stops[nodes]
         part, parts = splits.assign(
             rows.codes, starts, stops, which, where, columns.nested, columns.labels, columns.at
@@ -116,18 +144,21 @@ class Choice:
         accept: Callable[[Split], Bools],
     ) -> None:
         """Every cut that is no median, column by column in order, nearest to half first."""
-        at, which, where, away = cuts.all_cuts(
+        runs = self.every_run(nodes)
+        run, which, where, away = cuts.all_cuts(
             batch.rows.codes,
             batch.rows.n,
-            batch.starts[nodes],
-            batch.stops[nodes],
+            batch.starts[runs],
+            batch.stops[runs],
             self.columns.nested,
             self.safety.least,
-            tried[nodes],
+            tried[self.owner(runs)],
         )
-        hopeful = self.safety.hopeful(batch, nodes[at], which, where)
-        at, which, where, away = at[hopeful], which[hopeful], where[hopeful], away[hopeful]
-        rank = np.argsort(ranking, axis=1)[nodes[at], which]
+        hopeful = self.safety.hopeful(batch, runs[run], which, where)
+        run, which, where, away = run[hopeful], which[hopeful], where[hopeful], away[hopeful]
+        of = self.owner(runs[run])
+        at = np.searchsorted(nodes, of)
+        rank = np.argsort(ranking, axis=1)[of, which]
         order = np.lexsort((where, away, rank, at))
         at, which, where = at[order], which[order], where[order]
         begin = np.searchsorted(at, np.arange(len(nodes) + 1))
@@ -143,8 +174,8 @@ class Choice:
     def _ranking(self, batch: Nodes, low: Codes, high: Codes, tops: Codes) -> Ints:
         """Per node, the columns in the order in which they are tried."""
         widths = self._widths(low, high, tops)
-        people = np.add.reduceat(batch.rows.n, batch.starts)
         if callable(self._order):
+            people = self._people(batch, len(low))
             priority = np.asarray(self._order(widths, people), dtype=np.float64)
             if priority.shape != widths.shape:
                 raise PolicyError(
@@ -186,17 +217,17 @@ class Choice:
 
     def _gains(self, batch: Nodes, low: Codes, high: Codes) -> Floats:
         gains = np.full(low.shape, -1.0)
-        nodes = np.arange(len(batch))
+        nodes = np.arange(len(low))
         rows = batch.rows
         for column in range(len(self.columns)):
-            which = np.full(len(batch), column, dtype=np.int32)
+            which = np.full(len(nodes), column, dtype=np.int32)
             where = self._cuts(batch, nodes, which, low, high)
             split = self._candidate(batch, nodes, which, where)
             gains[:, column] = cuts.entropy_gain(
                 split.part,
                 split.parts,
-                batch.starts,
-                batch.stops,
+                batch.starts[split.nodes],
+                batch.stops[split.nodes],
                 rows.n,
                 rows.target,
                 rows.target_width,

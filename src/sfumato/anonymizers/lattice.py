@@ -5,6 +5,7 @@ The search itself, and what it may skip, is in lattice_search.py; it is loaded w
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,11 +27,11 @@ class Lattice(Anonymizer):
             raise PolicyError(f"lattice: budget = {self.budget!r} must be a whole number above 0")
 
     def run(self, task: Task) -> Release:
+        from sfumato.anonymizers.held_nodes import judge_of
         from sfumato.anonymizers.lattice_search import nothing_safe, release_of, search_lattice
-        from sfumato.anonymizers.nodes import Judge
 
-        judge = Judge(task)
-        found = search_lattice(judge, self.budget)
-        if found.best is None:
-            raise nothing_safe(task, judge, found)
-        return release_of(task, judge, found.best.levels, found)
+        with closing(judge_of(task)) as judge:
+            found = search_lattice(judge, self.budget)
+            if found.best is None:
+                raise nothing_safe(task, judge, found)
+            return release_of(task, judge, found.best.levels, found)

@@ -15,14 +15,20 @@ of a node are rolled up from a table that is already coarse in the columns befor
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 
 from sfumato.anonymizers.base import Task, check_release, no_safe_release
+from sfumato.anonymizers.held_nodes import HeldJudge
+from sfumato.anonymizers.held_release import held_release
+from sfumato.anonymizers.held_search import Descent, HeldSearch
+from sfumato.anonymizers.node_groups import node_regions
 from sfumato.anonymizers.nodes import Judge, Node, roll_to
+from sfumato.anonymizers.walk import Walk, best_of
+from sfumato.counts.node_tables import Passes
 from sfumato.counts.rollup import Rolled
 from sfumato.errors import NoSafeRelease
 from sfumato.progress import Ticker
@@ -31,7 +37,6 @@ from sfumato.release.origin import whole_tuples
 from sfumato.release.release import Release
 
 Levels = tuple[int, ...]
-ROUNDING = 1e-12  # costs are sums of floats; ties must not be lost to it
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class Found:
     minimal: tuple[Levels, ...]
     exact: bool
     judge: Judge = field(repr=False, compare=False)
+    passes: Passes | None = None  # over a table larger than memory, while it was searched
 
     def measured(self, levels: Levels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
@@ -58,104 +64,23 @@ class Found:
 def search_lattice(judge: Judge, budget: int) -> Found:
     """Judge the lattice without making a release."""
     exact = prod(judge.heights) <= budget
-    unjudged: list[Levels] = []
     if exact:
-        nodes, unjudged = _exactly(judge)
+        walk = Walk(judge)
+        if isinstance(judge, HeldJudge):
+            HeldSearch(walk, judge).run()
+        else:
+            walk.over(judge.base)
+            walk.settle(judge.judge_levels)
+        nodes, best = walk.nodes, walk.best
     else:
-        nodes = list(_best_first(judge, budget))
-    best = _best(nodes)
-    for levels in sorted(unjudged, key=judge.least_cost):
-        if best is not None and judge.least_cost(levels) > best.cost + ROUNDING:
-            break
-        nodes.append(judge.judge_levels(levels))
-        best = _best(nodes)
+        one_by_one = Descent(judge).judge if isinstance(judge, HeldJudge) else judge.judge_levels
+        nodes = list(_best_first(judge, budget, one_by_one))
+        best = best_of(nodes)
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
-    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact, judge)
-
-
-def _best(nodes: list[Node]) -> Node | None:
-    safe = [node for node in nodes if node.satisfied and not np.isnan(node.cost)]
-    return min(safe, key=_preference, default=None)
-
-
-def _preference(node: Node) -> tuple[float, int, int, Levels]:
-    """The cheapest; of equals the one with fewer people suppressed, then the finer one."""
-    return node.cost, node.suppressed, sum(node.levels), node.levels
-
-
-class _Lazy:
-    """A table rolled up one column further, when somebody asks for it."""
-
-    __slots__ = ("_column", "_finer", "_level", "_rolled")
-
-    def __init__(
-        self, finer: _Lazy | None, column: int, level: int, rolled: Rolled | None = None
-    ) -> None:
-        self._finer, self._column, self._level, self._rolled = finer, column, level, rolled
-
-    def get(self) -> Rolled:
-        if self._rolled is None:
-            assert self._finer is not None
-            self._rolled = self._finer.get().up(self._column, self._level)
-        return self._rolled
-
-
-def _exactly(judge: Judge) -> tuple[list[Node], list[Levels]]:
-    """Judge what cannot be inferred; the nodes judged, and those known to be safe unjudged.
-
-    A failure that is inherited marks all finer nodes, safety that is inherited all coarser ones.
-    Where both are, levels are tried middle first, as in a bisection; else coarse ones first.
-    """
-    # Columns of many values first: the tables of all later ones are then small. Until a node is
-    # judged its levels stand in this order.
-    sequence = sorted(range(len(judge.heights)), key=lambda c: -len(judge.levels[c].domain))
-    place = [sequence.index(column) for column in range(len(sequence))]
-    heights = tuple(judge.heights[column] for column in sequence)
-    doomed = np.zeros(heights, dtype=bool)
-    safe = np.zeros(heights, dtype=bool)
-    judged: dict[Levels, Node] = {}
-    order = [_middle_first(h) if judge.bisects else list(range(h))[::-1] for h in heights]
-
-    def visit(table: _Lazy, prefix: Levels) -> None:
-        depth = len(prefix)
-        rest = heights[depth + 1 :]
-        coarsest, finest = tuple(height - 1 for height in rest), (0,) * len(rest)
-        for level in order[depth]:
-            chosen = (*prefix, level)
-            if doomed[chosen + coarsest] or safe[chosen + finest]:
-                ticker.add(prod(rest))  # the whole subtree is known
-                continue
-            rolled = _Lazy(table, sequence[depth], level)
-            if rest:
-                visit(rolled, chosen)
-                continue
-            node = judged[chosen] = judge.judge(rolled.get())
-            if node.outcome == "fails below too":
-                doomed[tuple(slice(0, one + 1) for one in chosen)] = True
-            elif node.safe_above and judge.bounded:
-                safe[tuple(slice(one, None) for one in chosen)] = True
-            ticker.add(1)
-
-    with Ticker("judging nodes", prod(heights)) as ticker:
-        visit(_Lazy(None, 0, 0, judge.base), ())
-    for chosen in judged:
-        safe[chosen] = False
-    unjudged = [tuple(int(found[at]) for at in place) for found in np.argwhere(safe)]
-    return list(judged.values()), unjudged
-
-
-def _middle_first(height: int) -> list[int]:
-    """Levels in the order of a bisection: 5 levels as 2, 3, 4, 0, 1."""
-    ranges, order = [(0, height)], []
-    while ranges:
-        low, high = ranges.pop(0)
-        if low < high:
-            middle = (low + high) // 2
-            order.append(middle)
-            ranges += [(middle + 1, high), (low, middle)]
-    return order
+    passes = replace(judge.tables.passes) if isinstance(judge, HeldJudge) else None
+    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes)
 
 
 def judge_all(judge: Judge) -> list[Node]:
@@ -174,11 +99,11 @@ def judge_all(judge: Judge) -> list[Node]:
     return nodes
 
 
-def _best_first(judge: Judge, budget: int) -> Iterator[Node]:
+def _best_first(judge: Judge, budget: int, judge_one: Callable[[Levels], Node]) -> Iterator[Node]:
     """From the top, always refine the cheapest safe node; judge at most `budget` nodes."""
     top = tuple(height - 1 for height in judge.heights)
     seen = {top}
-    first = judge.judge_levels(top)
+    first = judge_one(top)
     yield first
     queue = [(first.cost if first.satisfied else float("inf"), top)]
     judged = 1
@@ -190,7 +115,7 @@ def _best_first(judge: Judge, budget: int) -> Iterator[Node]:
                 if level == 0 or finer in seen or judged >= budget:
                     continue
                 seen.add(finer)
-                node = judge.judge_levels(finer)
+                node = judge_one(finer)
                 judged += 1
                 ticker.add(1)
                 yield node
@@ -219,33 +144,35 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
 
 def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
-    node = roll_to(judge.base, levels)
-    bad, _, _ = judge.bad_groups(node)
     search = {
         "anonymizer": "lattice",
         "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
         "found": found,
     }
+    if isinstance(judge, HeldJudge):
+        return check_release(held_release(judge, levels, search), task)
+    node = roll_to(judge.base, levels)
+    bad, _, _ = judge.bad_groups(node)
     origin = whole_tuples(
         task.table, judge.group_of_tuple(node, ~bad), seed=task.seed, search=search
     )
-    return check_release(build_release(origin, judge.regions(node, ~bad), disjoint=True), task)
+    return check_release(build_release(origin, node_regions(node, ~bad), disjoint=True), task)
 
 
 def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
     """Name the criterion that stands in the way at the coarsest node, and how near one came."""
-    top = roll_to(judge.base, tuple(height - 1 for height in judge.heights))
-    for criterion in task.require:
-        for attribute in task.about(criterion):
-            groups = judge.groups(top, attribute if criterion.reads_values else None)
-            verdict = criterion.verdict(groups)
-            if not verdict.holds:
-                return no_safe_release(
-                    criterion,
-                    verdict.measured,
-                    verdict.note,
-                    "loosen that bound, or allow more suppression",
-                )
+    with judge.node(tuple(height - 1 for height in judge.heights)) as top:
+        for criterion in task.require:
+            for attribute in task.about(criterion):
+                groups = judge.groups(top, attribute if criterion.reads_values else None)
+                verdict = criterion.verdict(groups)
+                if not verdict.holds:
+                    return no_safe_release(
+                        criterion,
+                        verdict.measured,
+                        verdict.note,
+                        "loosen that bound, or allow more suppression",
+                    )
     if any(node.satisfied for node in found.nodes):
         return NoSafeRelease(
             f"there are safe releases, but utility {task.utility.name!r} gives none of them a "

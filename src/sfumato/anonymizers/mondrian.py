@@ -12,17 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, ResourceError
 from sfumato.release.build import build_release
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.cells import Columns
+    from sfumato.anonymizers.rows import Nodes, Split
+    from sfumato.anonymizers.safety import Describe, Safety
+    from sfumato.counts.held import Held
 
 Floats = npt.NDArray[np.float64]
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
@@ -60,35 +67,21 @@ class Mondrian(Anonymizer):
     def run(self, task: Task) -> Release:
         from sfumato.anonymizers.cells import Columns, describe
         from sfumato.anonymizers.choice import Choice
-        from sfumato.anonymizers.narrowing import everybody, narrowed
+        from sfumato.anonymizers.narrowing import everybody
         from sfumato.anonymizers.partition import Partition
-        from sfumato.anonymizers.rows import Nodes, Rows, Split
+        from sfumato.anonymizers.rows import Rows
         from sfumato.anonymizers.safety import Safety
 
+        if task.table.held is not None:
+            return self._beyond(task, task.table.held)
         table = task.table
         levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
         columns = Columns.of(table.schema, levels)
         rows = Rows.of(table.counts, self.target, whole=self.strict)
 
-        def published(batch: Nodes, split: Split) -> Regions:
-            low, high = narrowed(
-                columns,
-                batch,
-                split.nodes,
-                split.column,
-                split.cut,
-                split.parts,
-                split.order,
-                split.begins,
-                strict=self.strict,
-            )
-            codes = batch.rows.codes
-            return describe(self.regions, columns, codes, split.order, split.begins, low, high)
-
-        safety = Safety(task, rows, published)
+        safety = Safety(task, table.counts, rows, self._published(columns))
         root = everybody(columns, rows)
-        for criterion, measured, note in safety.unsafe_root(root):
-            raise no_safe_release(criterion, measured, note)
+        check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
         partition = Partition(choice, root, strict=self.strict)
         partition.split_all()
@@ -106,3 +99,62 @@ class Mondrian(Anonymizer):
         # Strict cells are disjoint by construction, and tight regions lie inside them.
         disjoint = True if self.strict and self.regions != "hierarchy" else None
         return check_release(build_release(origin, described, disjoint=disjoint), task)
+
+    def _published(self, columns: Columns) -> Describe:
+        """What the parts of candidate splits would publish."""
+        from sfumato.anonymizers.cells import describe
+        from sfumato.anonymizers.narrowing import narrowed
+
+        def published(batch: Nodes, split: Split) -> Regions:
+            low, high = narrowed(
+                columns,
+                batch,
+                split.nodes,
+                split.column,
+                split.cut,
+                split.parts,
+                split.order,
+                split.begins,
+                strict=self.strict,
+            )
+            codes = batch.rows.codes
+            return describe(self.regions, columns, codes, split.order, split.begins, low, high)
+
+        return published
+
+    def _beyond(self, task: Task, held: Held) -> Release:
+        """The same on a table larger than memory."""
+        from sfumato.anonymizers.beyond import Beyond
+        from sfumato.anonymizers.cells import Columns, describe
+        from sfumato.anonymizers.harvest import Harvest
+
+        self._refuse_beyond(task)
+        levels = tuple(task.table.levels[domain.name] for domain in held.quasi)
+        columns = Columns.of(task.table.schema, levels)
+        search = Beyond(task, held, columns, self._published(columns), self.order, self.target)
+        check_root(search.safety, search.everybody)
+        search.split_large()
+        harvest = Harvest(task, held)
+        search.finish(harvest, partial(describe, self.regions, columns))
+        with held.engine.aside():
+            return check_release(harvest.release({"anonymizer": self.name}), task)
+
+    def _refuse_beyond(self, task: Task) -> None:
+        """What cannot be told from histograms."""
+        needs = frozenset().union(*(criterion.needs for criterion in task.searched))
+        for wrong, what in (
+            (not self.strict, "strict = false"),
+            (self.regions == "hierarchy", "regions = 'hierarchy'"),
+            (self.regions != "cell" and "regions" in needs, "a criterion of what groups publish"),
+        ):
+            if wrong:
+                raise ResourceError(
+                    f"mondrian: {what} works on tables that fit in memory; raise the memory limit, "
+                    "or publish cells in strict mode"
+                )
+
+
+def check_root(safety: Safety, root: Nodes) -> None:
+    """An unsafe group of everybody ends the search before it begins."""
+    for criterion, measured, note in safety.unsafe_root(root):
+        raise no_safe_release(criterion, measured, note)

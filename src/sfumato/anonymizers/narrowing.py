@@ -11,13 +11,19 @@ from sfumato.counts.contingency import Ints
 from sfumato.schema.domain import Codes
 
 
-def everybody(columns: Columns, rows: Rows) -> Nodes:
-    """The one node a search begins with."""
+def outermost(columns: Columns) -> tuple[Codes, Codes]:
+    """The cell that holds everybody."""
     low = np.zeros((1, len(columns)), dtype=np.int32)
     high = np.array([[len(one.domain) - 1 for one in columns.levels]], dtype=np.int32)
     for column, one in enumerate(columns.levels):
         if columns.nested[column]:
             low[0, column], high[0, column] = one.height - 1, 0
+    return low, high
+
+
+def everybody(columns: Columns, rows: Rows) -> Nodes:
+    """The one node a search begins with."""
+    low, high = outermost(columns)
     total = len(rows.n)
     place = np.arange(total, dtype=np.int64)
     return Nodes(rows, place, np.array([0]), np.array([total]), low, high)

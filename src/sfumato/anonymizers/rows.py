@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -34,23 +35,10 @@ class Rows:
         if not whole:
             tuples = np.repeat(tuples, counts.n)
             n = np.ones(len(tuples), dtype=np.int64)
+        kind, place, width = target_of(counts, target)
         values = np.zeros(len(counts), dtype=np.int32)
-        width = 1
-        if target is not None:
-            names = [domain.name for domain in counts.quasi]
-            sensitive = [attribute.name for attribute in counts.sensitive]
-            if target in names:
-                values = counts.codes[names.index(target)]
-                width = len(counts.quasi[names.index(target)])
-            elif target in sensitive:
-                attribute = counts.sensitive[sensitive.index(target)]
-                values = counts.values[sensitive.index(target)]
-                width = len(attribute.domain if attribute.sets is None else attribute.sets)
-            else:
-                raise PolicyError(
-                    f"mondrian: target {target!r} is neither quasi nor sensitive; allowed: "
-                    f"{', '.join([*names, *sensitive])}"
-                )
+        if kind is not None:
+            values = counts.codes[place] if kind == "q" else counts.values[place]
         return cls(
             tuples,
             np.ascontiguousarray(counts.codes.T[tuples]),
@@ -71,6 +59,24 @@ class Rows:
             self.target[order] if self.target_width > 1 else self.target[:0],
             self.target_width,
         )
+
+
+def target_of(counts: Counts, target: str | None) -> tuple[Literal["q", "s"] | None, int, int]:
+    """Whether the target column is a quasi-identifier or sensitive, which, of how many codes."""
+    names = [domain.name for domain in counts.quasi]
+    sensitive = [attribute.name for attribute in counts.sensitive]
+    if target is None:
+        return None, 0, 1
+    if target in names:
+        return "q", names.index(target), len(counts.quasi[names.index(target)])
+    if target in sensitive:
+        attribute = counts.sensitive[sensitive.index(target)]
+        width = len(attribute.domain if attribute.sets is None else attribute.sets)
+        return "s", sensitive.index(target), width
+    raise PolicyError(
+        f"mondrian: target {target!r} is neither quasi nor sensitive; allowed: "
+        f"{', '.join([*names, *sensitive])}"
+    )
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from sfumato.anonymizers import cuts, splits
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.rows import Nodes, Rows, Split, rows_of
-from sfumato.counts.contingency import Ints
+from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion
 from sfumato.criteria.candidates import Candidates
 from sfumato.release.build import references
@@ -37,14 +38,21 @@ class Judged:
 
 
 class Safety:
-    """Judges candidate splits by the criteria of one task; `rows` are those of everybody."""
+    """Judges candidate splits by the criteria of one task; `rows` are tuples of `counts`."""
 
-    def __init__(self, task: Task, rows: Rows, describe: Describe) -> None:
-        self.task, self._tuples, self._describe = task, rows.tuples, describe
+    def __init__(self, task: Task, counts: Counts, rows: Rows, describe: Describe) -> None:
+        self.task, self._describe = task, describe
+        self._counts, self._tuples = counts, rows.tuples
         self._references = references(task.table.counts)
         self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._in_turn: list[Judged] = []
         self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
+
+    def over(self, counts: Counts, rows: Rows) -> Safety:
+        """The same judge over other tuples of the table; what was accepted so far stays so."""
+        other = copy.copy(self)
+        other._counts, other._tuples = counts, rows.tuples
+        return other
 
     @property
     def in_turn(self) -> bool:
@@ -65,7 +73,7 @@ class Safety:
 
     def _values(self, attribute: int) -> tuple[Ints, Codes, int]:
         """What the compiled code must know of an attribute: its sets, if any, and its width."""
-        described = self.task.table.counts.sensitive[attribute]
+        described = self._counts.sensitive[attribute]
         width = len(described.domain)
         if described.sets is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), width
@@ -74,7 +82,7 @@ class Safety:
     def _made(
         self, attribute: int, indptr: Ints, indices: Codes, data: Ints, people: Ints
     ) -> Groups:
-        described = self.task.table.counts.sensitive[attribute]
+        described = self._counts.sensitive[attribute]
         groups = Groups.from_sparse(
             indptr,
             indices,
@@ -91,7 +99,7 @@ class Safety:
     def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""
         groups = self._groups(batch, split.order, split.begins, split.people, attribute)
-        counts = self.task.table.counts
+        counts = self._counts
         if "protect" in self._needs and counts.protect is not None:
             group, total, tuples = self._members(batch, split)
             named = counts.protect[0], counts.protect[1][tuples]

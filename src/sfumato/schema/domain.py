@@ -132,7 +132,7 @@ def _plain(name: str, raw: pa.Array) -> pa.Array:
         except pa.ArrowInvalid:  # numbers beyond 64 signed bits are codes, not quantities
             return raw.cast(pa.string())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        floats = raw.cast(pa.float64())
+        floats = pc.add(raw.cast(pa.float64()), 0.0)  # -0.0 is 0.0
         return pc.if_else(pc.is_nan(floats), None, floats)  # NaN is how frames spell NULL
     if pa.types.is_timestamp(kind):
         stamps = raw.cast(pa.timestamp("us"))

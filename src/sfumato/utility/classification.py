@@ -80,6 +80,7 @@ class Classification(Utility):
     name: ClassVar[str] = "classification"
     about: ClassVar[str] = "accuracy a decision tree loses by learning from the release"
     seeded: ClassVar[bool] = True
+    reads_tuples: ClassVar[bool] = True
 
     target: str | None = None
     test: float = 0.3

@@ -56,6 +56,7 @@ class Divergence(Utility):
         "bits per person by which the distribution a reader would reconstruct is off (KL)"
     )
     monotone: ClassVar[bool] = True
+    reads_tuples: ClassVar[bool] = True
 
     _cells: Remembered[Cells] = field(
         default_factory=Remembered, init=False, repr=False, compare=False

@@ -20,8 +20,7 @@ class Discernibility(Utility):
     monotone: ClassVar[bool] = True
 
     def cost(self, view: View) -> float:
-        squares = view.over_people(view.weights)
-        return squares + float(view.suppressed) * view.people
+        return view.squares + float(view.suppressed) * view.people
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,6 @@ class AverageGroupSize(Utility):
     monotone: ClassVar[bool] = True
 
     def cost(self, view: View) -> float:
-        if len(view.sizes) == 0:
+        if view.number == 0:
             return float(view.people)
-        return float(view.people - view.suppressed) / len(view.sizes)
+        return float(view.people - view.suppressed) / view.number

@@ -38,10 +38,10 @@ class Loss(Utility):
 
     def by_level(self, counts: Counts, covers: list[list[Coverage]]) -> list[Floats] | None:
         """Mean widening of everybody: suppressing somebody costs 1, never less than widening."""
-        people, columns = int(counts.n.sum()), len(covers)
+        people, columns = counts.places, len(covers)
         found = []
-        for codes, levels in zip(counts.codes, covers, strict=True):
-            having = np.bincount(codes, weights=counts.n, minlength=len(levels[0].domain))
+        for column, levels in enumerate(covers):
+            having = counts.by_code(column)
             costs = []
             for cover in levels:
                 widened = np.zeros(len(having))

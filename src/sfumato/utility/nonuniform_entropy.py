@@ -19,7 +19,6 @@ import numpy as np
 
 from sfumato.counts.contingency import Counts
 from sfumato.release.groups import Floats
-from sfumato.release.members import Members
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import View, dot
 
@@ -45,32 +44,39 @@ class NonUniformEntropy(Utility):
         if view.people == 0 or not view.covering:
             return float("nan")
         columns = self._columns.of(view.counts, make=lambda: _people_by_value(view.counts))
-        return sum(_bits(view, place, people) for place, people in enumerate(columns)) / max(
-            len(columns) * view.people, 1
-        )
+        bits = _hidden_bits(view, columns) if view.exact else _bits(view, columns)
+        return sum(bits) / max(len(columns) * view.people, 1)
 
 
 def _people_by_value(counts: Counts) -> list[Floats]:
-    return [
-        np.bincount(codes, weights=counts.n, minlength=len(domain)).astype(np.float64)
-        for codes, domain in zip(counts.codes, counts.quasi, strict=True)
-    ]
+    return [counts.by_code(column).astype(np.float64) for column in range(len(counts.quasi))]
 
 
-def _bits(view: View, column: int, people: Floats) -> float:
-    """Summed over people: log2(people the region covers) - log2(people with the value)."""
-    hidden = view.suppressed * log2(view.people)
-    if isinstance(view.regions, Members):
-        # Published exactly; only the suppressed are guessed.
-        gone = view.pieces.groups < 0
-        codes = view.counts.codes[column, view.pieces.tuples[gone]]
-        return max(
-            0.0, hidden - dot(np.log2(people[codes]), view.pieces.n[gone].astype(np.float64))
-        )
+def _bits(view: View, columns: list[Floats]) -> list[float]:
+    """By column, summed over people: log2(people the region covers) - log2(people with the value).
+
+    A suppressed person's region covers everybody.
+    """
     # A region nobody's value lies in is shown by no group.
-    covered = np.log2(np.maximum(view.coverage(column).totals(people), 1.0))
-    present = people[people > 0]
-    seen = view.over_people(covered.take(view.regions.codes[column]))
-    known = dot(np.log2(present), present)
-    bits = seen + hidden - known
-    return bits if bits > _ROUNDING * known else 0.0
+    covered = [
+        np.log2(np.maximum(view.coverage(place).totals(people), 1.0))
+        for place, people in enumerate(columns)
+    ]
+    found = []
+    for seen, people in zip(view.totals(covered), columns, strict=True):
+        present = people[people > 0]
+        known = dot(np.log2(present), present)
+        bits = seen + view.suppressed * log2(view.people) - known
+        found.append(bits if bits > _ROUNDING * known else 0.0)
+    return found
+
+
+def _hidden_bits(view: View, columns: list[Floats]) -> list[float]:
+    """The same where quasi-identifiers are published exactly: only the suppressed are guessed."""
+    gone = view.pieces.groups < 0
+    tuples, n = view.pieces.tuples[gone], view.pieces.n[gone].astype(np.float64)
+    hidden = view.suppressed * log2(view.people)
+    return [
+        max(0.0, hidden - dot(np.log2(people[view.counts.codes[place, tuples]]), n))
+        for place, people in enumerate(columns)
+    ]

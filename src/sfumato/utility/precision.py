@@ -18,7 +18,6 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.release.groups import Floats
-from sfumato.release.members import Members
 from sfumato.release.regions import Singletons
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Region
@@ -67,13 +66,10 @@ class Precision(Utility):
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering:
             return float("nan")
-        if isinstance(view.regions, Members):
+        if view.exact:
             return view.suppressed / view.people
         ladders = self._ladders.of(*view.levels, make=lambda: [Ladder(one) for one in view.levels])
-        raised = 0.0
-        for ladder, parts, codes in zip(
-            ladders, view.regions.parts, view.regions.codes, strict=True
-        ):
-            raised += view.over_people(ladder.heights(parts).take(codes))
-        columns = max(len(view.regions.columns), 1)
-        return raised / columns / view.people + view.suppressed / view.people
+        raised = view.total(
+            [ladder.heights(parts) for ladder, parts in zip(ladders, view.parts, strict=True)]
+        )
+        return raised / max(len(ladders), 1) / view.people + view.suppressed / view.people

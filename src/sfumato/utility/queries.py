@@ -62,6 +62,7 @@ class QueryError(Utility):
         "mean relative error of random count queries answered from the release, each at most 1"
     )
     seeded: ClassVar[bool] = True
+    reads_tuples: ClassVar[bool] = True
 
     queries: int = 200
     columns: int = 2

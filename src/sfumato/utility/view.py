@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.counts.contingency import Counts, Ints
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ResourceError
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats
 from sfumato.release.members import Members
@@ -17,6 +17,7 @@ from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Codes
 from sfumato.schema.hierarchy import Levels
+from sfumato.schema.region import Region
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,27 @@ class Tally:
         return np.where(keys[place] == wanted, self.n[place], 0)
 
 
+@dataclass(frozen=True)
+class Sums:
+    """All that is known of groups which are too many for memory: sums over the published ones.
+
+    `margins`: people by the region they are shown with, column after column; `parts`: the regions.
+    """
+
+    number: int
+    people: int
+    squares: float
+    margins: Ints
+    parts: Sequence[Sequence[Region]]
+
+
 class View:
     """A release for measuring. Whatever is costly is made when first asked for.
 
     `disjoint`: no combination of QI values fits two groups. `covering`: everybody's values lie in
     the regions of her group; false where a release publishes centroids or noise, to which measures
-    of widening do not apply.
+    of widening do not apply. Sums are made of whole people, so that they do not depend on the
+    order of groups.
     """
 
     def __init__(
@@ -62,10 +78,10 @@ class View:
         counts: Counts,
         levels: tuple[Levels, ...],
         regions: Regions | Members | Callable[[], Regions],
-        sizes: Ints,
+        sizes: Ints | Sums,
         pieces: Callable[[], Pieces],
         coverage: Callable[[int], Coverage] | None = None,
-        total: Callable[[list[Floats]], float] | None = None,
+        margins: Callable[[], Ints] | None = None,
         *,
         disjoint: bool = False,
         covering: bool = True,
@@ -73,15 +89,48 @@ class View:
         self.counts = counts
         self.levels = levels
         self._regions = regions
-        self.sizes = sizes
-        self.people = int(counts.n.sum())
-        self.suppressed = self.people - int(sizes.sum())
+        self._sizes = sizes
+        self.people = counts.places
+        published = sizes.people if isinstance(sizes, Sums) else int(sizes.sum())
+        self.suppressed = self.people - published
         self.disjoint = disjoint
         self.covering = covering
         self._pieces = pieces
         self._coverage = coverage
-        self._total = total
+        self._margins = margins
         self._covered: dict[int, Coverage] = {}
+
+    @property
+    def sizes(self) -> Ints:
+        """The people of each group."""
+        if isinstance(self._sizes, Sums):
+            raise ResourceError(
+                f"this needs all {self._sizes.number:,} groups of a release in memory; raise the "
+                "memory limit, or name another utility"
+            )
+        return self._sizes
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return self._sizes.number if isinstance(self._sizes, Sums) else len(self._sizes)
+
+    @property
+    def squares(self) -> float:
+        """The sum over groups of their squared sizes."""
+        if isinstance(self._sizes, Sums):
+            return self._sizes.squares
+        return dot(self.weights, self.weights)
+
+    @property
+    def parts(self) -> Sequence[Sequence[Region]]:
+        """Of each column, the distinct regions that groups may show."""
+        return self._sizes.parts if isinstance(self._sizes, Sums) else self._shown().parts
+
+    def _shown(self) -> Regions:
+        if isinstance(self.regions, Members):
+            raise InputError("a bucketized release publishes exact values, not regions")
+        return self.regions
 
     @cached_property
     def regions(self) -> Regions | Members:
@@ -96,30 +145,37 @@ class View:
         """The sizes of the groups as floats, for sums over people."""
         return self.sizes.astype(np.float64)
 
-    def over_people(self, per_group: Floats) -> float:
-        """The sum over published people of a number per group."""
-        return dot(per_group, self.weights)
-
     def coverage(self, column: int) -> Coverage:
         """Which domain values each distinct region of a QI column stands for."""
         if self._coverage is not None:
             return self._coverage(column)
-        if isinstance(self.regions, Members):
-            raise InputError("a bucketized release publishes exact values, not regions")
         if column not in self._covered:
-            self._covered[column] = cover(self.counts.quasi[column], self.regions.parts[column])
+            self._covered[column] = cover(self.counts.quasi[column], self._shown().parts[column])
         return self._covered[column]
+
+    @cached_property
+    def margins(self) -> Ints:
+        """How many published people each region is shown of, column after column."""
+        if isinstance(self._sizes, Sums):
+            return self._sizes.margins
+        if self._margins is not None:
+            return self._margins()
+        regions = self._shown()
+        people = [
+            np.bincount(codes, self.sizes, minlength=len(parts))
+            for parts, codes in zip(regions.parts, regions.codes, strict=True)
+        ]
+        return np.concatenate(people).astype(np.int64)
 
     def total(self, figures: list[Floats]) -> float:
         """Sum over published people and QI columns of a figure per distinct region."""
-        if self._total is not None:
-            return self._total(figures)
-        if isinstance(self.regions, Members):
-            raise InputError("a bucketized release publishes exact values, not regions")
-        return sum(
-            self.over_people(figure.take(codes))
-            for figure, codes in zip(figures, self.regions.codes, strict=True)
-        )
+        return _weighed(np.concatenate(figures), self.margins)
+
+    def totals(self, figures: list[Floats]) -> list[float]:
+        """The same, each column's alone."""
+        ends = np.cumsum([len(one) for one in figures])
+        people = np.split(self.margins, ends[:-1])
+        return [_weighed(one, shown) for one, shown in zip(figures, people, strict=True)]
 
     @property
     def exact(self) -> bool:
@@ -142,6 +198,14 @@ class View:
 def dot(one: Floats, other: Floats) -> float:
     """The inner product without BLAS, whose threads cost more than they give on such lengths."""
     return float(np.einsum("i,i->", one, other))
+
+
+def _weighed(figures: Floats, people: Ints) -> float:
+    found = dot(figures, people.astype(np.float64))
+    if np.isnan(found):  # a region that nobody is shown with may have no figure
+        shown = np.flatnonzero(people)
+        found = dot(figures[shown], people[shown].astype(np.float64))
+    return found
 
 
 def first_values(counts: Counts) -> Codes:

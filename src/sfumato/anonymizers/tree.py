@@ -1,0 +1,79 @@
+"""The upper part of a Mondrian partition, as a tree that SQL can walk.
+
+A tuple's leaf follows from its codes alone, so no row is ever moved or marked: the tree becomes an
+SQL expression, and a leaf a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.schema.domain import Codes
+
+
+@dataclass
+class Node:
+    """A node: its cell, how many tuples it has and, once split, the codes of each branch.
+
+    `done`: no split of it is allowed; it is a group of the release.
+    """
+
+    low: Codes
+    high: Codes
+    tuples: int
+    condition: tuple[str, ...] = ()
+    column: int = -1
+    branches: list[Node] = field(default_factory=list)
+    done: bool = False
+
+    def grow(
+        self, column: int, cut: int | None, part: Codes, code: Codes, made: list[Node]
+    ) -> None:
+        """Split: rows with these codes of a column fell into those parts."""
+        self.column, self.branches = column, made
+        for number, branch in enumerate(made):
+            if cut is not None:
+                text = f"q{column} {'<=' if number == 0 else '>'} {cut}"
+            else:
+                text = _among(f"q{column}", np.unique(code[part == number]).tolist())
+            branch.condition = (*self.condition, text)
+
+    def leaves(self) -> Iterator[Node]:
+        """The leaves in the order of the tree, which is the order of acceptance."""
+        if not self.branches:
+            yield self
+        for branch in self.branches:
+            yield from branch.leaves()
+
+    @property
+    def where(self) -> str:
+        """SQL: whether a tuple is in this node."""
+        return " AND ".join(self.condition) or "1 = 1"
+
+    def expression(self, number: dict[int, int]) -> str:
+        """SQL: the number of a tuple's leaf, by `id` of the leaf; NULL of those not numbered."""
+        if not self.branches:
+            return str(number.get(id(self), "NULL"))
+        texts = [branch.expression(number) for branch in self.branches]
+        if set(texts) == {"NULL"}:
+            return "NULL"
+        cases = [
+            f"WHEN {branch.condition[-1]} THEN {text}"
+            for branch, text in zip(self.branches, texts, strict=True)
+            if text != "NULL"
+        ]
+        return f"CASE {' '.join(cases)} END"
+
+
+def _among(column: str, codes: list[int]) -> str:
+    """SQL: whether a code is one of these, runs of codes told as ranges."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return "(" + " OR ".join(f"{column} BETWEEN {low} AND {high}" for low, high in runs) + ")"

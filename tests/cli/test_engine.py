@@ -1,0 +1,55 @@
+"""`--engine` and `--master`: the same answers from Spark, and one line for what cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv as pa_csv
+import pytest
+
+from sfumato.datasets.census import census, census_policy
+from tests.cli.test_bad_input import DATA, POLICY, sfumato
+from tests.engines.test_spark_session import fake_java
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_audits_like_duckdb(
+    java: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pa_csv.write_csv(census(2000, seed=3), "census.csv")
+    Path("policy.toml").write_text(census_policy())
+    order = ["audit", "census.csv", "--policy", "policy.toml", "--json"]
+    expected = sfumato(*order)
+    found = sfumato(*order, "--engine", "spark", "--master", "local[2]", "--memory", "700MB")
+    assert found.stderr == expected.stderr == ""
+    assert found.returncode == expected.returncode
+    assert json.loads(found.stdout) == json.loads(expected.stdout)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["census.csv", "policy.toml"]
+
+
+@pytest.mark.parametrize("command", ["anonymize", "audit", "characterize", "compare", "skyline"])
+def test_what_cannot_be(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text(DATA)
+    Path("policy.toml").write_text(POLICY)
+    fake_java(tmp_path / "old", 'openjdk version "11.0.2" 2019-01-15')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    more = {
+        "anonymize": ["--out", "out"],
+        "compare": ["--sweep", "k=2,3"],
+        "skyline": ["--value", "flu", "--confidence", "0.5"],
+    }
+    order = [command, "rows.csv", "--policy", "policy.toml", *more.get(command, [])]
+    before = sorted(tmp_path.rglob("*"))
+    for options, why in (
+        (["--master", "local[2]"], "master 'local[2]' is Spark's; choose the engine spark with it"),
+        (["--engine", "sparc"], "engine 'sparc' is not known; did you mean 'spark'?"),
+        (["--engine", "spark"], "Spark needs Java 17 or newer; "),
+    ):
+        run = sfumato(*order, *options)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert why in run.stderr.replace("\n", " ")
+        assert len(run.stderr.strip().splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,0 +1,31 @@
+"""The engines that the contract holds for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sfumato.engines.base import Engine
+from sfumato.engines.duckdb import DuckDB
+
+
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+def made(request: pytest.FixtureRequest) -> Callable[..., Engine]:
+    """How to make an engine, one kind after the other."""
+    if request.param == "duckdb":
+        return DuckDB
+    from sfumato.engines.spark import Spark
+
+    session = request.getfixturevalue("spark")
+
+    def open_spark(**options: Any) -> Spark:
+        return Spark(session=session, **options)
+
+    return open_spark
+
+
+@pytest.fixture
+def engine(made: Callable[..., Engine]) -> Engine:
+    return made()

@@ -1,0 +1,163 @@
+"""Who counts does not matter: Spark finds the same people as DuckDB, tuple for tuple."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.counts import scan as scanning
+from sfumato.datasets.census import census, census_schema
+from sfumato.errors import InputError
+from tests.engines.random_tables import random_table, told
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
+PLAIN += ["price", "flag", "empty"]
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "every type": {"quasi": PLAIN, "sensitive": "set"},
+    "lists": {"quasi": ["flag"], "sensitive": ["tags", "codes", "days"]},
+    "lists, repeated": {
+        "quasi": ["day"],
+        "sensitive": ["codes", "tags"],
+        "several": "multiset",
+        "protect": "set",
+    },
+    "person": {"quasi": ["flag"], "sensitive": ["text", "number"], "person": "who", "weight": "w"},
+    "person, repeated": {
+        "quasi": ["single", "flag"],
+        "sensitive": ["word", "tags"],
+        "person": "who",
+        "several": "multiset",
+    },
+    "count and weight": {
+        "quasi": ["word", "time"],
+        "sensitive": ["price", "zoned"],
+        "count": "n",
+        "weight": "w",
+        "protect": "set",
+        "keep": ["whole"],
+        "identifiers": ["who"],
+    },
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_same_people(spark: Any, name: str, seed: int) -> None:
+    table, schema = random_table(seed), sf.Schema(**SCHEMAS[name])
+    assert told(sf.read(table, schema, engine="spark")) == told(sf.read(table, schema))
+
+
+@pytest.mark.parametrize("name", ["every type", "lists", "person"])
+def test_same_people_in_a_frame(
+    spark: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From Parquet, by codes joined to the rows, and in a session that takes SQL otherwise."""
+    monkeypatch.setattr(scanning, "MANY_ROWS", 0)
+    monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
+    table = random_table(3)
+    table = table.set_column(11, "empty", pa.nulls(len(table), pa.string()))  # Parquet wants a type
+    pq.write_table(table, tmp_path / "people.parquet")
+    schema = sf.Schema(**SCHEMAS[name])
+    settings = {
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.parser.escapedStringLiterals": "true",
+        "spark.sql.session.timeZone": "America/New_York",
+        "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    }
+    before = {setting: spark.conf.get(setting) for setting in settings}
+    for setting, value in settings.items():
+        spark.conf.set(setting, value)
+    try:
+        frame = spark.read.parquet(str(tmp_path / "people.parquet"))
+        found = told(sf.read(frame, schema))
+    finally:
+        for setting, value in before.items():
+            spark.conf.set(setting, value)
+    assert found == told(sf.read(tmp_path / "people.parquet", schema))
+
+
+@pytest.mark.parametrize("name", ["count and weight", "person"])
+def test_same_people_in_a_text_file(spark: Any, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    table = random_table(4)
+    flat = [n for n in table.schema.names if not pa.types.is_list(table.schema.field(n).type)]
+    texts = table.select([n for n in flat if n != "empty"])
+    words = texts.column("text").to_pylist()  # a line break of the one kind that Spark keeps
+    kept = [None if word in ("\n", None) else word for word in words]
+    texts = texts.set_column(0, "text", pa.array([*kept[:-1], "two\nlines"]))
+    pa_csv.write_csv(texts.set_column(1, "word", texts.column("word").cast(pa.string())), file)
+    columns = [*SCHEMAS[name]["quasi"], *SCHEMAS[name]["sensitive"]]
+    schema = sf.Schema(**SCHEMAS[name], domains=dict.fromkeys(columns, "categorical"))
+    assert told(sf.read(file, schema, engine="spark")) == told(sf.read(file, schema))
+
+
+@pytest.mark.parametrize("several", ["set", "multiset"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
+def test_same_people_with_facts(
+    spark: Any, several: Any, kind: pa.DataType, tmp_path: Path
+) -> None:
+    people = pa.table({"who": pa.array(range(12)).cast(kind), "q": list("xxyyzzxxyyzz")})
+    facts = pa.table(
+        {
+            "who": pa.array([n % 7 for n in range(30)], pa.int64()),
+            "s": ["a", "b", None, "b", "a"] * 6,
+            "t": [0.5, None, float("nan"), -0.0, 0.0] * 6,
+        }
+    )
+    schema = sf.Schema(quasi=["q"], sensitive=["s", "t"], person="who", several=several)
+    expected = told(sf.read(people, schema, facts=facts))
+    assert told(sf.read(people, schema, facts=facts, engine="spark")) == expected
+    file = tmp_path / "facts.csv"
+    pa_csv.write_csv(facts.select(["who", "s"]), file)
+    untyped = sf.Schema(quasi=["q"], sensitive=["s"], person="who", several=several)
+    expected = told(sf.read(people, untyped, facts=file))
+    assert told(sf.read(people, untyped, facts=file, engine="spark")) == expected
+
+
+BAD = {
+    "count": pa.array([1.5] * 3),
+    "below": pa.array([-1] * 3),
+    "word": pa.array(["many"] * 3),
+    "missing": pa.array([None] * 3, pa.int64()),
+    "suffix": pa.array(["1d", "2", "3"]),
+    "hex": pa.array(["0x1p3", "2", "3"]),
+    "grouped": pa.array(["1_000", "2", "3"]),
+    "endless": pa.array(["inf", "2", "3"]),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_same_refusals(spark: Any, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    pa_csv.write_csv(pa.table({"q": ["x", "y", "z"], "n": BAD[kind]}), file)
+    schema = sf.Schema(quasi=["q"], count="n")
+    with pytest.raises(InputError) as expected:
+        sf.read(file, schema)
+    with pytest.raises(InputError) as found:
+        sf.read(file, schema, engine="spark")
+    assert str(found.value) == str(expected.value)
+
+
+def test_same_releases(spark: Any) -> None:
+    """What is made of equal counts is equal, group for group."""
+    people = census(4000, seed=5)
+    rules = sf.Policy(
+        require=[sf.KAnonymity(10), sf.DistinctDiversity(3)], anonymizer=sf.Mondrian()
+    )
+    frame = spark.createDataFrame(people)
+    mine, theirs = (
+        sf.anonymize(sf.read(source, census_schema()), rules, seed=1) for source in (people, frame)
+    )
+    assert len(mine.groups) > 20
+    assert sorted(map(str, theirs.to_arrow().to_pylist())) == sorted(
+        map(str, mine.to_arrow().to_pylist())
+    )

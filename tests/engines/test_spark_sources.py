@@ -1,0 +1,166 @@
+"""What Spark reads, it reads whole and as it is written, or not at all."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sfumato as sf
+from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.spark import Spark
+from sfumato.errors import InputError, SfumatoError
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SAME = {
+    "quotes": 'p,q\n"a ""b"" c","x,y"\n"""",""\n5" pipe,\n',
+    "spaces": 'p,q\n a ,"x" \nNULL, \n',
+    "line breaks": 'p,q\r\n"two\nlines",b\r\nc,"d"\r\n',
+    "backslashes": 'p,q\n\\,"\\"\n\\n,#c\n',
+    "blank lines": "p,q\n\na,b\n\n",
+    "no end": "p,q\na,b",
+    "nobody": "p,q\n",
+    "one column": 'p\na\n"b"\n',
+}
+REFUSED = {
+    "a field too many": "p,q\na,b\na,b,c\n",
+    "a field too few": "p,q\na,b\na\n",
+    "never closed": 'p,q\na,"b\nc,d\ne,f\n',
+    "never closed at the end": 'p,q\na,b\nc,"d',
+    "closed twice": 'p,q\na,"b" c"\n',
+    "spaces alone": "p,q\na,b\n  \n",
+}
+SPARK_ONLY = {
+    "a space before a quote": 'p,q\na, "b"\n',
+    "a blank line in one column": "p\na\n\nb\n",
+    "returns in a field": 'p,q\r\n"a\r\nb",c\r\n',
+    "nothing between tabs": "p\tq\na\tb\n\t\n",
+}
+
+
+def read(engine: Any, file: Path) -> list[str]:
+    source = engine.register(file)
+    assert source.untyped
+    assert set(source.types.values()) == {pa.string()}
+    found = engine.fetch(f"SELECT * FROM {source.name}").to_pydict()
+    return sorted(map(repr, zip(*found.values(), strict=True)))
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_text_files_are_read_as_duckdb_reads_them(spark: Any, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(SAME[name].encode())
+    assert read(Spark(session=spark), file) == read(DuckDB(), file)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_lines_are_told_as_duckdb_tells_them(spark: Any, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(REFUSED[name].encode())
+    with pytest.raises(InputError, match=r"people\.csv"):
+        read(DuckDB(), file)
+    with pytest.raises(InputError, match=r"people\.csv.* line"):
+        read(Spark(session=spark), file)
+
+
+@pytest.mark.parametrize("name", SPARK_ONLY)
+def test_what_spark_would_misread_is_refused(spark: Any, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_bytes(SPARK_ONLY[name].encode())
+    with pytest.raises(InputError, match=r"people\.csv"):
+        read(Spark(session=spark), file)
+
+
+def test_bytes_that_are_no_text(spark: Any, tmp_path: Path) -> None:
+    lines = [b"p,q"] + [b"a,b"] * 300  # beyond what is looked at before an engine opens the file
+    for odd, why in ((b"M\xfcller,b", "not UTF-8"), (b"\0a,b", "not a text file")):
+        file = tmp_path / "people.csv"
+        file.write_bytes(b"\n".join([*lines, odd, b""]))
+        with pytest.raises(InputError, match=why):
+            read(Spark(session=spark), file)
+
+
+def test_zipped_text(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv.gz"
+    file.write_bytes(gzip.compress("\ufeffp;q\nä;1\n".encode()))
+    assert read(Spark(session=spark), file) == [repr(("ä", "1"))]
+
+
+def test_every_field_is_looked_at(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("q,s,x\na,b,c\na,b,c,d\n")
+    with pytest.raises(InputError, match=r"people\.csv, line 3 has 4 fields, the header 3"):
+        sf.read(file, sf.Schema(quasi=["q"], sensitive="s"), engine="spark")
+
+
+def test_a_folder_of_parts(spark: Any, tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    for year in (2019, 2020):
+        (parts / f"year={year}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1, 2]}), parts / f"year={year}" / "x.parquet")
+    engine = Spark(session=spark)
+    source = engine.register(parts)
+    assert (source.rows, list(source.types)) == (4, ["a", "year"])
+    (parts / "more").mkdir()
+    with pytest.raises(InputError, match="the folder more, which Spark would pass over"):
+        engine.register(parts)
+    (parts / "more").rmdir()
+    (parts / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="holds a release"):
+        engine.register(parts)
+
+
+def test_frames_that_cannot_be_read(spark: Any, tmp_path: Path) -> None:
+    engine = Spark(session=spark)
+    both = pa.table({"Age": [1], "age": [2], "${HOME}": [3]})
+    assert engine.register(both, ("age",)).rows == 1
+    hidden = tmp_path / "_people.csv"
+    hidden.write_text("a,b\n1,2\n")
+    fine = pa.table({"t": pa.array([1], pa.timestamp("ns"))})
+    stream = spark.readStream.format("rate").load()
+    for source, why in (
+        (both.select(["Age", "age"]), "does not tell 'Age', 'age' apart"),
+        (both.select(["${HOME}"]), "would replace part"),
+        (hidden, "passes over files of such names"),
+        (fine, "cannot keep apart"),
+        (pa.table({"d": pa.array([1], pa.decimal256(50, 0))}), "38 digits"),
+        (stream, "has no end"),
+        (tmp_path, "without Parquet"),
+    ):
+        with pytest.raises(InputError, match=why):
+            engine.register(source)
+
+
+def test_columns_that_spark_holds_for_one(spark: Any, tmp_path: Path) -> None:
+    """A frame may have both; only the needed one is looked at."""
+    pq.write_table(pa.table({"a": [dt.date(2020, 1, 1)], "A": ["x"]}), tmp_path / "x.parquet")
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        frame = spark.read.parquet(str(tmp_path / "x.parquet"))
+        assert Spark(session=spark).register(frame, ("A",)).types == {"A": pa.string()}
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+
+
+def test_a_collation_makes_nobody_alike(spark: Any) -> None:
+    frame = spark.sql("SELECT v COLLATE UTF8_LCASE AS v FROM VALUES ('a'), ('A') AS t(v)")
+    assert frame.groupBy("v").count().count() == 1
+    table = sf.read(frame, sf.Schema(quasi=["v"]))
+    assert len(table.counts) == 2
+
+
+def test_what_is_gone_is_told(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"a": [1]}), file)
+    engine = Spark(session=spark)
+    source = engine.register(file)
+    file.unlink()
+    with pytest.raises(SfumatoError, match=r"people\.parquet") as told:
+        engine.fetch(f"SELECT a FROM {source.name}")
+    assert "\n" not in str(told.value)

@@ -27,7 +27,7 @@ def held_release(judge: HeldJudge, levels: Levels, search: dict[str, Any]) -> Re
     with judge.engine.aside():
         for node in judge.parts(table):
             bad, _, _ = judge.bad_groups(node, thoroughly=True)
-            suppressed = node.people(bad)
+            suppressed += node.people(bad)
             if bad.all():
                 continue
             assert node.counts is not None

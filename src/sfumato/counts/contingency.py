@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +148,7 @@ def _summed(codes: Codes, n: Ints, size: int) -> Ints:
     return np.bincount(codes, weights=n, minlength=size).astype(np.int64)
 
 
-def rank_rows(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:
+def rank_rows(codes: npt.NDArray[np.integer[Any]], sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """Number the distinct columns of `codes` in lexicographic order.
 
     Returns each column's number and the position of one column for each number.

@@ -10,7 +10,7 @@ which are each person's own, make the engine read the original rows again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,6 @@ import pyarrow as pa
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, quote, select
 from sfumato.errors import InputError, ResourceError
-from sfumato.release.groups import Groups
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.originals import check_keep
 from sfumato.release.regions import Regions
@@ -43,7 +42,7 @@ _LEAST = 256 << 20  # bytes that an engine should have to write with
 class EngineRows:
     """The published rows: the query that makes them, their columns, how many there must be.
 
-    `width` is the bytes of a row, about; `own` those that the release itself takes here.
+    `width` is the bytes of a row, about.
     """
 
     engine: Engine
@@ -51,12 +50,10 @@ class EngineRows:
     schema: pa.Schema
     people: int
     width: int
-    own: int
 
     def beside(self) -> contextlib.AbstractContextManager[None]:
-        """Within, the engine leaves room for a large release, if enough remains to write with."""
-        left = self.engine.memory // 3
-        if self.own > left >= _LEAST:
+        """Within, the engine leaves room for the release, if enough remains to write with."""
+        if self.engine.memory // 3 >= _LEAST:
             return self.engine.aside()
         return contextlib.nullcontext()
 
@@ -122,16 +119,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
             schema=pa.schema([*fields, *kept]),
             people=release.people,
             width=width,
-            own=_bytes_of(regions, release.by_attribute.values()),
         )
-
-
-def _bytes_of(regions: Regions, attributes: Iterable[Groups]) -> int:
-    total = regions.codes.nbytes
-    for groups in attributes:
-        arrays = (groups.indptr, groups.indices, groups.data, groups.sizes)
-        total += sum(array.nbytes for array in arrays)
-    return total
 
 
 def _kept_types(table: Table) -> list[pa.Field]:

@@ -13,7 +13,7 @@ from math import comb, inf, prod
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, NEAR, OWN, Case, factors
-from sfumato.counts.contingency import Ints
+from sfumato.counts.contingency import Ints, rank_rows
 from sfumato.release.groups import Floats, Groups
 
 Odds = Fraction | float  # a fraction, or infinity
@@ -99,8 +99,16 @@ def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats)
             made = shapes(
                 groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most
             )
-            kept[factor].append(np.unique(made, axis=0))
-    return {factor: np.unique(np.concatenate(kept[factor]), axis=0) for factor in range(5)}
+            kept[factor].append(_distinct(made))
+    return {factor: _distinct(np.concatenate(kept[factor])) for factor in range(5)}
+
+
+def _distinct(shapes: Ints) -> Ints:
+    """Every shape once; millions of groups may attain a minimum."""
+    if not len(shapes):
+        return shapes
+    _, first = rank_rows(shapes.T, [int(column.max()) + 1 for column in shapes.T])
+    return shapes[first]
 
 
 def _bits(shape: Ints, m: int, case: Case) -> float:

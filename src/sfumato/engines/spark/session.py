@@ -135,13 +135,13 @@ def _check_master(master: str) -> bool:
     """Whether a master is this machine; one that nobody answers for is told at once."""
     if re.fullmatch(r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?", master):
         return True
-    if not re.match(r"(spark|k8s|yarn)", master):
+    if not re.match(r"spark:|k8s://|yarn$", master):
         raise InputError(
             f"master {master!r} is not known; allowed: local[2], local[*], spark://HOST:PORT, yarn "
             "or k8s://URL"
         )
     places = re.findall(r"([^/,\s]+):(\d+)", master) if master.startswith("spark://") else []
-    if master.startswith("spark://") and not places:
+    if master.startswith("spark:") and not places:
         raise InputError(f"master {master!r} has no port; write it like spark://host:7077")
     # Spark itself would try for a minute.
     if places and not any(_answers(host, int(port)) for host, port in places):

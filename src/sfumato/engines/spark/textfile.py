@@ -52,8 +52,9 @@ def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFram
         .csv(uri)
     )
     if found["doubtful"]:
+        expected = read_by_duckdb(file)  # first: it names the line that is wrong
         ours = frame.selectExpr(*_figures(columns)).toArrow()
-        if list(ours.to_pylist()[0].values()) != read_by_duckdb(file):
+        if list(ours.to_pylist()[0].values()) != expected:
             raise InputError(
                 f"{file.path.name} has quotation marks, spaces or line breaks that Spark reads "
                 f"differently{_FIX}"

@@ -47,29 +47,27 @@ def equal_groups(held: Held) -> Classes:
     engine, key = held.engine, group_key(held)
     joins, summed, brought = _fingerprint(held)
     grouped = (
-        f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed} FROM {held.name}{joins} "
-        f"GROUP BY {key}"
+        f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed}, COUNT(*) AS m "
+        f"FROM {held.name}{joins} GROUP BY {key}"
     )
     name = fresh("classes")
     sums = ", ".join(["n", *_SUMS])
-    engine.materialize(
-        name,
-        f"SELECT MIN(k) AS k, CAST(COUNT(*) AS BIGINT) AS t FROM ({grouped}) AS groups "
-        f"GROUP BY {sums}",
-    )
+    kinds = "MIN(k) AS k, CAST(COUNT(*) AS BIGINT) AS t, CAST(MAX(m) AS BIGINT) AS m"
     try:
-        found = engine.fetch(f"SELECT k, t FROM {name}")
-        if bytes_for(found.num_rows, len(held.columns)) > engine.memory:
+        engine.materialize(name, f"SELECT {kinds} FROM ({grouped}) AS groups GROUP BY {sums}")
+        size = engine.fetch(f"SELECT CAST(SUM(m) AS BIGINT) AS m, COUNT(*) AS k FROM {name}")
+        tuples, number = size.column("m")[0].as_py() or 0, size.column("k")[0].as_py()
+        if bytes_for(tuples, len(held.columns)) > engine.memory:
             raise TooManyKinds(
-                f"the table has {found.num_rows:,} different groups, too many for the memory "
+                f"the table has {number:,} different groups, too many for the memory "
                 "limit; raise it, or judge a part of the columns"
             )
-        found = found.sort_by("k")
+        found = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
         numbered = fresh("kinds")
         engine.put(numbered, found.select(["k"]).append_column("kind", _up_to(found.num_rows)))
         brought.append(numbered)
         listed = ", ".join(f"{held.name}.{column}" for column in held.columns)
-        tuples = engine.fetch(
+        told = engine.fetch(
             f"SELECT kind, {listed}, n{', w' if held.weighted else ''} FROM {held.name} "
             f"JOIN {numbered} ON {key} = {numbered}.k"
         )
@@ -77,8 +75,8 @@ def equal_groups(held: Held) -> Classes:
         for one in (name, *brought):
             engine.drop(one)
     return Classes(
-        held.made_of(tuples),
-        tuples.column("kind").to_numpy().astype(np.int64),
+        held.made_of(told),
+        told.column("kind").to_numpy().astype(np.int64),
         found.column("t").to_numpy().astype(np.int64),
     )
 

@@ -66,6 +66,11 @@ def compare(
     measures = choose_utilities(policy, utilities, seed)
     check_risk(risk)
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
+    if table.held is not None and utilities is None:
+        left_out = [measure.name for measure in measures if measure.reads_tuples]
+        measures = tuple(measure for measure in measures if not measure.reads_tuples)
+        if left_out:
+            notes[f"not measured on a table larger than memory: {', '.join(left_out)}"] = None
     with Ticker("comparing releases", len(planned.points)) as ticker:
         for point in planned.points:
             try:

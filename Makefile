@@ -30,7 +30,7 @@ demo: install  ## A synthetic census, judged: the whole journey in one command.
 	$(BIN)/sfumato demo --out demo --force
 
 test: install  ## Run the tests.
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: install  ## Lint, types, import directions, module sizes.
 	$(BIN)/ruff check .

@@ -17,6 +17,21 @@ settings.register_profile("sfumato", deadline=None, derandomize=True, max_exampl
 settings.load_profile("sfumato")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests with Spark in their names all go to one worker: each would start a session otherwise.
+
+    Marking them xdist_group is of no use with pytest 9.2 (pytest-xdist issue 1386).
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSession(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid else nodeid
+
+    return OneSession(config, log)
+
+
 def require(what: str, present: bool, hint: str) -> None:
     """Skip a test for want of something, unless SFUMATO_REQUIRE says that it must be there."""
     if present:
@@ -44,7 +59,7 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java: None) -> Iterator[Any]:
-    """A Spark session such as a user brings; one for all tests, which are all in one group."""
+    """A Spark session such as a user brings; one for all tests, if `spark` is in their names."""
     from pyspark.sql import SparkSession
 
     session = (

@@ -321,7 +321,7 @@ def check_release(
     return held
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=seeds,
     require=KINDS["merge closed"] | KINDS["not closed"],
@@ -350,8 +350,9 @@ def test_a_release_with_kept_columns_weights_and_wishes() -> None:
         {
             "age": AGES,
             "sex": SEXES,
-            "ill": [*["flu", "gout", "cold"] * 3, "flu", "gout"],
-            "wish": [*["much", "little"] * 5, "much"],
+            "ill": [*["flu", "gout"] * 5, "flu"],
+            # The first and the ninth person differ in nothing else.
+            "wish": [*["much"] * 5, *["little"] * 6],
             "w": [float(2**place) for place in range(11)],
             "note": [str(place) for place in range(11)],
         }

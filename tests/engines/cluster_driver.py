@@ -1,6 +1,7 @@
-"""What a user's program does on a cluster, run as a process of its own; one worker may be killed.
+"""What a user's program does on a cluster, run as a process of its own; it loses a worker.
 
-Arguments: the master, the table, the folder for the release, and the worker to kill in mid-run.
+Arguments: the master, two tables, the folder for the release of the first, and the worker to kill
+while the second is read.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ SCHEMA = sf.Schema(quasi=QUASI, sensitive="disease")
 POLICY = sf.Policy(require=[sf.KAnonymity(10), sf.DistinctDiversity(3)], anonymizer=sf.Mondrian())
 
 
-def main(master: str, table: str, out: str, *doomed: str) -> None:
+def main(master: str, first: str, second: str, out: str, worker: str) -> None:
+    whole = _run(master, first, Path(out))
     killed: list[dict[str, int]] = []
-    if doomed:
-        watch = threading.Thread(target=_kill_in_mid_run, args=(doomed[0], killed), daemon=True)
-        watch.start()
+    threading.Thread(target=_kill_in_mid_run, args=(int(worker), killed), daemon=True).start()
+    print(json.dumps({"whole": whole, "broken": _run(master, second), "killed": killed}))
+
+
+def _run(master: str, table: str, out: Path | None = None) -> dict[str, Any]:
     read = sf.read(table, SCHEMA, engine="spark", master=master, memory="600MB")
     release = sf.anonymize(read, POLICY, seed=1)
-    if not doomed:
-        release.save(Path(out), form="parquet")
+    if out is not None:
+        release.save(out, form="parquet")
     context: Any = read.engine._session.sparkContext  # type: ignore[attr-defined]
     executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1
-    told = {"people": read.people, "groups": digest(release)}
-    print(json.dumps({**told, "executors": executors, "killed": killed}))
+    return {"people": read.people, "groups": digest(release), "executors": executors}
 
 
 def digest(release: sf.Release) -> str:
@@ -45,20 +48,17 @@ def digest(release: sf.Release) -> str:
     return f"{len(told)} {hashlib.sha256(repr(told).encode()).hexdigest()}"
 
 
-def _kill_in_mid_run(worker: str, killed: list[dict[str, int]]) -> None:
+def _kill_in_mid_run(worker: int, killed: list[dict[str, int]]) -> None:
     """Once some tasks of a stage are done and others are not: no worker, no executor any more."""
     from pyspark import SparkContext
 
+    tracker = SparkContext.getOrCreate().statusTracker()
     while not killed:
         time.sleep(0.01)
-        context = SparkContext._active_spark_context
-        if getattr(context, "_jsc", None) is None:  # not there, or not quite
-            continue
-        tracker = context.statusTracker()
         for stage in tracker.getActiveStageIds():
             told = tracker.getStageInfo(stage)
             if told is not None and told.numTasks > 8 and 2 <= told.numCompletedTasks < 8:
-                for process in [int(worker), *children(int(worker))]:
+                for process in [worker, *children(worker)]:
                     os.kill(process, signal.SIGKILL)
                 killed.append({"done": told.numCompletedTasks, "of": told.numTasks})
                 return

@@ -11,7 +11,7 @@ from sfumato.engines.base import Engine
 from sfumato.engines.duckdb import DuckDB
 
 
-@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+@pytest.fixture(params=["duckdb", "spark"])
 def made(request: pytest.FixtureRequest) -> Callable[..., Engine]:
     """How to make an engine, one kind after the other."""
     if request.param == "duckdb":

@@ -25,10 +25,10 @@ import sfumato as sf
 from tests.conftest import ROOT
 from tests.engines.cluster_driver import POLICY, SCHEMA, children, digest
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc"),
-]
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="processes are found in /proc"
+)
+SOME, MANY = 100_000, 1_000_000
 
 
 @dataclass
@@ -93,7 +93,7 @@ def wait_for(log: Path, text: str) -> None:
         time.sleep(0.1)
 
 
-def people(folder: Path, rows: int) -> Path:
+def people(file: Path, rows: int) -> Path:
     chance = np.random.default_rng(7)
 
     def some(values: list[Any], skew: float) -> pa.Array:
@@ -108,7 +108,6 @@ def people(folder: Path, rows: int) -> Path:
             "disease": some([f"d{n}" for n in range(9)], 2),
         }
     )
-    file = folder / "people.parquet"
     pq.write_table(table, file, row_group_size=rows // 16)
     return file
 
@@ -119,17 +118,30 @@ def by_duckdb(file: Path) -> sf.Release:
     return release
 
 
-def run(cluster: Cluster, file: Path, out: Path, *doomed: int) -> dict[str, Any]:
+@dataclass
+class Run:
+    """What the program told, the tables that it read and the release that it wrote."""
+
+    told: dict[str, Any]
+    tables: list[Path]
+    out: Path
+    worker: subprocess.Popen[bytes]
+
+
+@pytest.fixture(scope="module")
+def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("run")
+    tables = [people(folder / f"{rows}.parquet", rows) for rows in (SOME, MANY)]
     # Many small tasks, so that there is a mid-run to speak of.
     sizes = {
-        "spark.sql.files.maxPartitionBytes": file.stat().st_size // 16,
+        "spark.sql.files.maxPartitionBytes": tables[1].stat().st_size // 16,
         "spark.sql.files.openCostInBytes": 0,
         "spark.sql.shuffle.partitions": 4,
     }
     small = " ".join(f"--conf {name}={size}" for name, size in sizes.items())
-    driver = Path(__file__).with_name("cluster_driver.py")
+    driver, worker = Path(__file__).with_name("cluster_driver.py"), cluster.workers[0]
     told = subprocess.run(
-        [sys.executable, driver, cluster.master, file, out, *map(str, doomed)],
+        [sys.executable, driver, cluster.master, *tables, folder / "out", str(worker.pid)],
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -142,7 +154,7 @@ def run(cluster: Cluster, file: Path, out: Path, *doomed: int) -> dict[str, Any]
     )
     assert told.returncode == 0, told.stderr
     assert told.stderr == ""
-    return dict(json.loads(told.stdout))
+    return Run(json.loads(told.stdout), tables, folder / "out", worker)
 
 
 def rows_in(out: Path) -> list[Any]:
@@ -153,22 +165,16 @@ def rows_in(out: Path) -> list[Any]:
     return sorted(rows, key=repr)
 
 
-def test_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
-    file = people(tmp_path, 100_000)
-    told = run(cluster, file, tmp_path / "spark")
-    assert (told["people"], told["executors"], told["killed"]) == (100_000, 2, [])
-    release = by_duckdb(file)
-    assert told["groups"] == digest(release)
-    release.save(tmp_path / "duckdb", form="parquet")
-    assert rows_in(tmp_path / "spark") == rows_in(tmp_path / "duckdb")
+def test_spark_on_a_cluster(run: Run, tmp_path: Path) -> None:
+    release = by_duckdb(run.tables[0])
+    assert run.told["whole"] == {"people": SOME, "groups": digest(release), "executors": 2}
+    release.save(tmp_path / "out", form="parquet")
+    assert rows_in(run.out) == rows_in(tmp_path / "out")
 
 
-def test_a_worker_is_killed_in_mid_run(cluster: Cluster, tmp_path: Path) -> None:
-    file = people(tmp_path, 1_000_000)
-    worker = cluster.workers[0]
-    told = run(cluster, file, tmp_path / "none", worker.pid)
-    assert worker.wait(timeout=10) == -signal.SIGKILL
-    (killed,) = told["killed"]
+def test_spark_loses_a_worker_in_mid_run(run: Run) -> None:
+    (killed,) = run.told["killed"]
     assert killed["done"] < killed["of"]
-    assert (told["people"], told["executors"]) == (1_000_000, 1)
-    assert told["groups"] == digest(by_duckdb(file))
+    assert run.worker.wait(timeout=10) == -signal.SIGKILL
+    release = by_duckdb(run.tables[1])
+    assert run.told["broken"] == {"people": MANY, "groups": digest(release), "executors": 1}

@@ -211,8 +211,8 @@ def test_write(engine: Engine, tmp_path: Path) -> None:
 
 def test_write_copies_in_order(engine: Engine, tmp_path: Path) -> None:
     numbers = list(range(3000))
-    engine.put("some", pa.table({"a": numbers[::-1], "n": [place % 3 for place in numbers[::-1]]}))
-    ordered = "(SELECT a AS x, n FROM some ORDER BY some.a) AS ordered"
+    engine.put("few", pa.table({"a": numbers[::-1], "n": [place % 3 for place in numbers[::-1]]}))
+    ordered = "(SELECT a AS x, n FROM few ORDER BY few.a) AS ordered"
     engine.write(f"SELECT x FROM {engine.repeated(ordered, 'n')}", tmp_path)
     found = pa.concat_tables([pq.read_table(file) for file in sorted(tmp_path.iterdir())])
     assert found.column("x").to_pylist() == [a for a in numbers for _ in range(a % 3)]

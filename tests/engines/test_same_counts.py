@@ -16,8 +16,6 @@ from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError
 from tests.engines.random_tables import random_table, told
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
 PLAIN += ["price", "flag", "empty"]
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -50,13 +48,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_same_people(spark: Any, name: str, seed: int) -> None:
+def test_spark_finds_the_same_people(spark: Any, name: str, seed: int) -> None:
     table, schema = random_table(seed), sf.Schema(**SCHEMAS[name])
     assert told(sf.read(table, schema, engine="spark")) == told(sf.read(table, schema))
 
 
 @pytest.mark.parametrize("name", ["every type", "lists", "person"])
-def test_same_people_in_a_frame(
+def test_spark_finds_the_same_people_in_a_frame(
     spark: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From Parquet, by codes joined to the rows, and in a session that takes SQL otherwise."""
@@ -86,7 +84,7 @@ def test_same_people_in_a_frame(
 
 
 @pytest.mark.parametrize("name", ["count and weight", "person"])
-def test_same_people_in_a_text_file(spark: Any, name: str, tmp_path: Path) -> None:
+def test_spark_finds_the_same_people_in_a_text_file(spark: Any, name: str, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     table = random_table(4)
     flat = [n for n in table.schema.names if not pa.types.is_list(table.schema.field(n).type)]
@@ -102,7 +100,7 @@ def test_same_people_in_a_text_file(spark: Any, name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("several", ["set", "multiset"])
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
-def test_same_people_with_facts(
+def test_spark_finds_the_same_people_with_facts(
     spark: Any, several: Any, kind: pa.DataType, tmp_path: Path
 ) -> None:
     people = pa.table({"who": pa.array(range(12)).cast(kind), "q": list("xxyyzzxxyyzz")})
@@ -136,7 +134,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_same_refusals(spark: Any, kind: str, tmp_path: Path) -> None:
+def test_spark_refuses_the_same(spark: Any, kind: str, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     pa_csv.write_csv(pa.table({"q": ["x", "y", "z"], "n": BAD[kind]}), file)
     schema = sf.Schema(quasi=["q"], count="n")
@@ -147,7 +145,7 @@ def test_same_refusals(spark: Any, kind: str, tmp_path: Path) -> None:
     assert str(found.value) == str(expected.value)
 
 
-def test_same_releases(spark: Any) -> None:
+def test_spark_makes_the_same_release(spark: Any) -> None:
     """What is made of equal counts is equal, group for group."""
     people = census(4000, seed=5)
     rules = sf.Policy(

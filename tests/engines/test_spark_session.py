@@ -127,7 +127,6 @@ def test_engines_are_chosen() -> None:
             open_engine(TABLE, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_frame_brings_its_session(spark: Any, tmp_path: Path) -> None:
     frame = spark.createDataFrame(TABLE)
     for options in ({"master": "local[2]"}, {"spill": tmp_path}):
@@ -137,7 +136,6 @@ def test_a_frame_brings_its_session(spark: Any, tmp_path: Path) -> None:
         sf.read(TABLE, SCHEMA, engine="spark", master="local[7]")
 
 
-@pytest.mark.xdist_group("spark")
 def test_the_users_session_is_left_as_it_is(spark: Any) -> None:
     frame = spark.createDataFrame(TABLE).cache()
     frame.createOrReplaceTempView("people")  # a name of ours, too
@@ -148,6 +146,7 @@ def test_the_users_session_is_left_as_it_is(spark: Any) -> None:
         return dict(spark.conf.getAll), sorted(views), persisted().size()
 
     frame.count()
+    gc.collect()  # what other tests have left
     before = state()
     table = sf.read(frame, sf.Schema(quasi=["q"], sensitive="s"))
     people = sf.read(frame, sf.Schema(quasi=["s"], person="q"))
@@ -169,7 +168,6 @@ def test_the_users_session_is_left_as_it_is(spark: Any) -> None:
     frame.unpersist()
 
 
-@pytest.mark.xdist_group("spark")
 def test_an_ended_session_is_told(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Spark(session=spark)
     engine.put("one", TABLE)
@@ -183,7 +181,6 @@ def test_an_ended_session_is_told(spark: Any, monkeypatch: pytest.MonkeyPatch) -
     assert "secret" not in str(told.value)
 
 
-@pytest.mark.xdist_group("spark")
 def test_nothing_is_logged_of_what_rows_hold(
     spark: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,7 +206,6 @@ print(read.people, again.people, conf.get("spark.driver.memory"), conf.get("spar
 """
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_session_of_ours_is_quiet_and_leaves_nothing(java: None, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "spill").mkdir()

@@ -16,8 +16,6 @@ from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.spark import Spark
 from sfumato.errors import InputError, SfumatoError
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 SAME = {
     "quotes": 'p,q\n"a ""b"" c","x,y"\n"""",""\n5" pipe,\n',
     "spaces": 'p,q\n a ,"x" \nNULL, \n',

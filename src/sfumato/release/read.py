@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.counts.contingency import rank_rows
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine
+from sfumato.engines.choose import open_engine
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
@@ -59,6 +60,8 @@ def read_release(
     separator: Separator = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    engine: str | None = None,
+    master: str | None = None,
     memory: str | None = None,
     spill: str | Path | None = None,
 ) -> Release:
@@ -87,11 +90,17 @@ def read_release(
     summed up. An adversary who knows that a cell was suppressed *because* its person stood out
     may do better than these sizes say: the exact reading is the careful one.
     """
-    from sfumato.engines.duckdb import DuckDB
-
     if matching not in ("exact", "wildcard"):
         raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
-    engine = DuckDB(memory=memory, spill=spill, delimiter=delimiter, decimal=decimal)
+    door = open_engine(
+        path,
+        engine,
+        master=master,
+        memory=memory,
+        spill=spill,
+        delimiter=delimiter,
+        decimal=decimal,
+    )
     manifest = find_manifest(path)
     _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
@@ -100,7 +109,7 @@ def read_release(
             "their sensitive values themselves, leave it out"
         )
     if manifest is not None:
-        return _folder(engine, manifest, schema, matching)
+        return _folder(door, manifest, schema, matching)
     refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
@@ -115,7 +124,7 @@ def read_release(
                 "a bucketized release lists exact values; matching='wildcard' and separator are "
                 "for generalized files, leave them out"
             )
-        return read_pair(engine, path[0], path[1], schema, group)
+        return read_pair(door, path[0], path[1], schema, group)
     if group is not None:
         raise InputError(
             f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
@@ -123,7 +132,7 @@ def read_release(
         )
     if scheme == "microaggregated":
         schema = point_schema(schema)
-    release = _generalized(engine, path, schema, matching, separators(separator, schema), facts)
+    release = _generalized(door, path, schema, matching, separators(separator, schema), facts)
     if scheme == "microaggregated":
         assert isinstance(release.regions, Regions)
         check_points(release.regions)

@@ -58,6 +58,9 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(BIN)/python benchmarks/composition.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/leakage.py
 	$(BIN)/python benchmarks/report_page.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/scale_lattice.py
+	$(BIN)/python benchmarks/scale_spark.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

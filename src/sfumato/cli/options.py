@@ -59,7 +59,8 @@ Master = Annotated[
     ),
 ]
 Memory = Annotated[
-    str | None, typer.Option("--memory", help="Memory the engine may use, e.g. 2GB.")
+    str | None,
+    typer.Option("--memory", help="Memory that may be taken, e.g. 2GB; the rest spills."),
 ]
 Spill = Annotated[
     Path | None, typer.Option("--spill", help="Folder for what does not fit in memory.")

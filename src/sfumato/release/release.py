@@ -98,7 +98,8 @@ class Release:
         """Write public/ and private/ to a new folder.
 
         `report` and `policy` go to private/, what they promise into the public manifest. `how`:
-        form="csv" or "parquet", force=True to replace a folder, seed for the order of rows.
+        form="csv" or "parquet", force=True to replace a folder, seed for the order of rows. What an
+        engine writes (tables larger than memory, Spark) is sorted by what is published instead.
         """
         from sfumato.release.folder import write_folder
 

@@ -63,7 +63,7 @@ def read(
 
     `facts` is a second table with the sensitive values of the people of the first, one row a value;
     the schema's person column names the people in both. People without a row there have no value.
-    `memory` limits what the engine may use ("2GB"); beyond it, work spills to the folder `spill`.
+    `memory` limits what may be taken ("2GB"); beyond it, work spills to the folder `spill`.
     `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
     `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
     session, and all else by DuckDB. `master` is where a Spark session that we start is to run.

@@ -166,3 +166,12 @@ def test_a_spill_folder_that_is_none(tmp_path: Path) -> None:
 def test_a_memory_limit_that_is_none(memory: str) -> None:
     with pytest.raises(InputError, match="is not a size"):
         DuckDB(memory=memory)
+
+
+def test_what_spills_is_readable_by_nobody_else(tmp_path: Path) -> None:
+    """Also where the engine spills before anything large is kept."""
+    engine = DuckDB(memory="60MB", spill=tmp_path)
+    engine.materialize("rows", "SELECT range AS a, hash(range) AS b FROM range(12000000)")
+    (folder,) = tmp_path.iterdir()
+    assert list(folder.iterdir())  # it has spilled
+    assert folder.stat().st_mode & 0o077 == 0

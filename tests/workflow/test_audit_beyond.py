@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.counts.classes import equal_groups
 from sfumato.counts.held import Held
 from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
+from sfumato.release.release import as_it_stands
 from tests.anonymizers.test_mondrian import CRITERIA, TABLES, small_table
 from tests.oracles.beyond import beyond
 
@@ -43,6 +45,7 @@ def compare(table: sf.Table, require: Any) -> None:
     assert found.threats == expected.threats
     assert found.summary == expected.summary
     assert found.holds == expected.holds
+    assert found.columns == ()  # which cannot be told from one group of each kind
     one, other = found.linkage, expected.linkage
     assert one is not None
     assert other is not None
@@ -127,7 +130,7 @@ def test_kinds_are_few_and_too_many_are_refused() -> None:
     varied = [age for age in range(60) for _ in range(age + 1)]
     rows = {"age": varied, "ill": ["a"] * len(varied)}
     many = beyond(sf.read(pa.table(rows), sf.Schema(quasi=["age"], sensitive="ill")), 5)
-    with pytest.raises(ResourceError, match="60 different groups"):
+    with pytest.raises(ResourceError, match="60 different groups of 60 tuples"):
         sf.audit(many, [sf.KAnonymity(2)])
 
 
@@ -150,3 +153,47 @@ def test_a_report_is_written(tmp_path: Any) -> None:
 def test_nor_is_what_reads_more_than_counts(criterion: Any) -> None:
     report = sf.audit(beyond(people(4), 10_000), [criterion])
     assert report.findings[0].verdict.status == "cannot_judge"
+
+
+def test_nobody_takes_one_group_of_a_kind_for_all() -> None:
+    """Attacks and ledgers read every group's description; of these there is one of each kind."""
+    table = people(5)
+    large = as_it_stands(beyond(table, 10_000))
+    whole = as_it_stands(table)
+    targets = pa.table({"age": [20], "job": ["nurse"]})
+    with pytest.raises(ResourceError, match="description of every group"):
+        sf.intersection_attack([large, whole], targets, sensitive="ill")
+    with pytest.raises(ResourceError, match="description of every group"):
+        sf.characterize(large)
+    with pytest.raises(ResourceError):
+        sf.relative_threat(large)
+    register = sf.read(targets, sf.Schema(quasi=["age", "job"]))
+    report = sf.audit(beyond(table, 10_000), [sf.KAnonymity(2)], population=register)
+    assert report.linkage is not None
+    assert report.linkage.journalist is None
+    assert "larger than memory" in report.linkage.reason
+    assert "describe" not in repr(large.regions)
+
+
+def test_a_ledger_refuses_what_it_cannot_keep_whole(tmp_path: Any) -> None:
+    release = as_it_stands(beyond(people(6), 10_000))
+    with pytest.raises(ResourceError):
+        sf.Ledger(tmp_path / "ledger.db").add(release, "first")
+
+
+def test_an_outside_release_counts_everybody() -> None:
+    """A prior from a file larger than memory is that of all its people."""
+    rows = {"age": list(range(60)), "ill": ["x"] * 50 + ["y"] * 7 + ["z"] * 3}
+    table = sf.read(pa.table(rows), sf.Schema(quasi=["age"], sensitive="ill"))
+    large = as_it_stands(beyond(table, 10_000))
+    assert counts_in(large, "ill") == {"x": 50, "y": 7, "z": 3}
+    assert counts_in(beyond(table, 10_000), "ill") == {"x": 50, "y": 7, "z": 3}
+
+
+def test_advice_is_not_worked_out_from_examples(tmp_path: Any) -> None:
+    rows = {"a": [1, 2, 3, 4, 4], "b": [1, 1, 2, 1, 1], "ill": list("xxxxy")}
+    table = sf.read(pa.table(rows), sf.Schema(quasi=["a", "b"], sensitive="ill"))
+    sf.audit(beyond(table, 10_000), [sf.KAnonymity(2)]).save(tmp_path / "report.md")
+    told = (tmp_path / "report.md").read_text()
+    assert "then the policy holds" not in told
+    assert "larger than memory" in told

@@ -84,8 +84,9 @@ class HeldJudge(Judge):
                 "give coarser hierarchies"
             )
         found = self.tables.kinds(table)
-        rolled = self.rolled(found.counts, table.levels)
-        _, first = found.counts.group_of
+        counts = replace(found.counts, codes=found.codes[:, found.of])
+        rolled = self.rolled(counts, table.levels)
+        _, first = counts.group_of
         return replace(rolled, times=found.times[found.of[first]])
 
     def judge_levels(self, levels: Levels) -> Node:

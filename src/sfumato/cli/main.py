@@ -69,9 +69,17 @@ def _interrupted(*_: object) -> None:
     sys.exit(INTERRUPTED)
 
 
+def _ended(number: int, _: object) -> None:
+    """Told to end: leave as after Ctrl-C, so that nothing of anybody's data stays behind."""
+    sys.exit(128 + number)
+
+
 def run() -> None:
     """The program's entry: our errors in one line, nobody's data in a traceback."""
     signal.signal(signal.SIGINT, _interrupted)
+    for name in ("SIGTERM", "SIGHUP"):  # not every system has both
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _ended)
     try:
         app()
     except SfumatoError as error:

@@ -19,11 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.contingency import Counts, Ints
-from sfumato.counts.held import Held, bytes_for, fresh
+from sfumato.counts.held import Held, fresh
 from sfumato.engines.sql import named
 from sfumato.errors import ResourceError
+from sfumato.schema.domain import Codes
 
 _SUMS = ("a", "b", "c")
+_TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of its own
 _MOST_PEOPLE = 1 << 32  # times a number below 2**31: the sums fit a BIGINT
 _WIDE = 1 << 62  # keys that a BIGINT holds
 _WIDEST = 10**37  # keys that a DECIMAL(38) holds
@@ -35,9 +37,14 @@ class TooManyKinds(ResourceError):
 
 @dataclass(frozen=True)
 class Classes:
-    """One group of each kind: its tuples, which kind each is of, and how often the kind occurs."""
+    """One group of each kind, and how often the kind occurs.
+
+    `counts` are the people of these groups by all but quasi-identifiers, `of` the kind of each;
+    `codes` the quasi-identifiers of each group.
+    """
 
     counts: Counts
+    codes: Codes
     of: Ints
     times: Ints
 
@@ -57,25 +64,27 @@ def equal_groups(held: Held) -> Classes:
         engine.materialize(name, f"SELECT {kinds} FROM ({grouped}) AS groups GROUP BY {sums}")
         size = engine.fetch(f"SELECT CAST(SUM(m) AS BIGINT) AS m, COUNT(*) AS k FROM {name}")
         tuples, number = size.column("m")[0].as_py() or 0, size.column("k")[0].as_py()
-        if bytes_for(tuples, len(held.columns)) > engine.memory:
+        if tuples * _TUPLE + number * (8 * len(held.quasi) + _GROUP) > engine.memory:
             raise TooManyKinds(
-                f"the table has {number:,} different groups, too many for the memory "
-                "limit; raise it, or judge a part of the columns"
+                f"the table has {number:,} different groups of {tuples:,} tuples, too many for the "
+                "memory limit; raise it, or judge a part of the columns"
             )
         found = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
         numbered = fresh("kinds")
         engine.put(numbered, found.select(["k"]).append_column("kind", _up_to(found.num_rows)))
         brought.append(numbered)
-        listed = ", ".join(f"{held.name}.{column}" for column in held.columns)
-        told = engine.fetch(
-            f"SELECT kind, {listed}, n{', w' if held.weighted else ''} FROM {held.name} "
-            f"JOIN {numbered} ON {key} = {numbered}.k"
-        )
+        joined = f"{held.name} JOIN {numbered} ON {key} = {numbered}.k"
+        listed = ", ".join(["kind", *held.shown, "n", *(["w"] if held.weighted else [])])
+        told = engine.fetch(f"SELECT {listed} FROM {joined}")
+        least = ", ".join(f"MIN({q}) AS {q}" for q in held.columns[: len(held.quasi)])
+        shown = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by("kind")
     finally:
         for one in (name, *brought):
             engine.drop(one)
+    codes = [shown.column(q).to_numpy() for q in held.columns[: len(held.quasi)]]
     return Classes(
         held.made_of(told),
+        np.array(codes, dtype=np.int32).reshape(len(codes), shown.num_rows),
         told.column("kind").to_numpy().astype(np.int64),
         found.column("t").to_numpy().astype(np.int64),
     )

@@ -20,11 +20,14 @@ from sfumato.schema.roles import Schema
 
 def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held:
     """Count the people of a source and leave the counts with the engine."""
-    columns, joins, where = join_codes(engine, source, schema, large=large)
+    brought: list[str] = []  # tables that are not needed once people are counted
+    columns, joins, where = join_codes(engine, source, schema, brought, large=large)
     spanning = 0
     summed = measures(source, schema)
     if schema.person is not None and not source.one_each:
-        joins, where, spanning = _by_person(engine, source, schema, joins, columns, where, large)
+        joins, where, spanning = _by_person(
+            engine, source, schema, joins, columns, where, brought, large=large
+        )
         summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
         summed += [named("SUM(w)", "w")] if schema.weight is not None else []
     called = {name: f"q{place}" for place, name in enumerate(schema.quasi)}
@@ -40,6 +43,8 @@ def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held
     name = fresh("tuples")
     # A pre-aggregated row of 0 people describes nobody.
     engine.materialize(name, f"SELECT * FROM ({tuples}) AS counted WHERE n > 0", large=large)
+    for table in brought:
+        engine.drop(table)
     repeated = schema.several == "multiset"
     return Held(
         engine,
@@ -56,15 +61,22 @@ def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held
 
 
 def join_codes(
-    engine: Engine, source: Source, schema: Schema, *, large: bool, kept: bool = False
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    brought: list[str],
+    *,
+    large: bool,
+    kept: bool = False,
 ) -> tuple[dict[str, Column], str, dict[str, str]]:
     """The key columns' domains, SQL of the rows with their codes, and where each code is.
 
-    `kept`: the rows have the kept columns too.
+    `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
     """
     relation, where = source.name, dict.fromkeys(keys(schema), "")
     if source.untyped:  # parse a text file once, not once a column
         relation = fresh("parsed")
+        brought.append(relation)
         left_out = ("identifiers",) if kept else ("identifiers", "keep")
         needed = [name for role, name in schema.roles() if role not in left_out]
         parsed = select([quote(name) for name in needed], source.name)
@@ -75,15 +87,21 @@ def join_codes(
         key = key_of(engine, source, schema, name, relation)
         raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
         columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema)
-        joins, where[name] = _joined(engine, joins, key, raw, columns[name])
+        joins, where[name] = _joined(engine, joins, key, raw, columns[name], brought)
     return columns, joins, where
 
 
 def _joined(
-    engine: Engine, joins: str, key: str, raw: pa.ChunkedArray, column: Column
+    engine: Engine,
+    joins: str,
+    key: str,
+    raw: pa.ChunkedArray,
+    column: Column,
+    brought: list[str],
 ) -> tuple[str, str]:
     """SQL of the rows with one more column's codes, and where the code is."""
     table = fresh("codes")
+    brought.append(table)
     codes = pa.array(column.codes, pa.int32())
     # Names that no column of the rows they are joined to will have.
     engine.put(table, pa.table({"sfumato_value": raw, "sfumato_code": codes}))
@@ -98,6 +116,8 @@ def _by_person(
     joins: str,
     columns: dict[str, Column],
     where: dict[str, str],
+    brought: list[str],
+    *,
     large: bool,
 ) -> tuple[str, dict[str, str], int]:
     """Gather each person's rows with equal QIs first: one person, a set of values.
@@ -114,6 +134,7 @@ def _by_person(
     if schema.weight is not None:
         inner.append(named(weight_of(source, schema.weight, "MAX"), "w"))
     people = fresh("people")
+    brought.append(people)
     grouped = select(inner, joins, group=[person, *plain.values()])
     engine.materialize(people, grouped, large=large)
     total = engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS spanning FROM {people}")
@@ -124,5 +145,5 @@ def _by_person(
         raw = engine.fetch(select([named(key, "v")], people, group=[key])).column(0)
         lists = raw.combine_chunks()
         columns[name] = gather(columns[name], lists, repeated=repeated)
-        gathered, found[name] = _joined(engine, gathered, key, raw, columns[name])
+        gathered, found[name] = _joined(engine, gathered, key, raw, columns[name], brought)
     return gathered, found, int(total.column(0)[0].as_py())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 import weakref
@@ -15,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.duckdb_sources import Connected
-from sfumato.engines.memory import check_spill, in_bytes, machine_memory
+from sfumato.engines.memory import check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.sql import literal, quote
 
 _LISTED = 1 << 16  # labels in a list that is looked into row by row; beyond, a join is faster
@@ -41,8 +40,7 @@ class DuckDB(Connected):
         home = Path(spill) if spill is not None else Path(tempfile.gettempdir())
         if spill is not None:
             check_spill(home)
-        # Readable by nobody else: what spills is people's data. Made when first needed.
-        self._spill = home / f"sfumato-{os.getpid()}-{id(self):x}"
+        self._spill = own_folder(home)
         self._attached = False
         self._kept: set[str] = set()
         self._brought: dict[str, pa.Table] = {}
@@ -69,7 +67,6 @@ class DuckDB(Connected):
             return
         if not self._attached:
             # A database file keeps tables compressed and out of memory.
-            self._spill.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._run(f"ATTACH {literal(str(self._spill / 'kept.duckdb'))} AS kept")
             self._attached = True
         self._kept.add(name)

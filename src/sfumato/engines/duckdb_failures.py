@@ -35,6 +35,11 @@ def translated(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
             f"{label}, line {line[1]} {why}; correct the line or quote fields that hold the "
             "delimiter"
         )
+    if isinstance(error, duckdb.IOException) and not re.search(r"\bsource_\d+\b|read_", sql):
+        return ResourceError(
+            "a file of what spilled, or of the output, could not be written or read back; look at "
+            "the disk, or give another spill folder"
+        )
     if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
         return InputError(f"{label} cannot be read as the file its name says it is")
     return SfumatoError(f"the engine refused a query ({type(error).__name__}): {sql}")

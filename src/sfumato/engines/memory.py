@@ -50,3 +50,13 @@ def check_spill(folder: Path) -> None:
             trial.write(b"sfumato")
     except OSError:
         raise ResourceError(f"spill: {folder} cannot be written to; give another folder") from None
+
+
+def own_folder(home: Path) -> Path:
+    """A new folder that nobody else can read: what spills is people's data."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"sfumato-{os.getpid()}-", dir=home))
+    except OSError:
+        raise ResourceError(
+            f"{home} cannot be written to; give a spill folder for what does not fit in memory"
+        ) from None

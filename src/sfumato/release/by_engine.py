@@ -106,7 +106,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         labels += [shown_values(one, (lists or {}).get(one.name)) for one in table.counts.sensitive]
         kept = _kept_types(table)
         if kept:
-            people = people_with_kept(table, placed_of(origin, scratch))
+            people = people_with_kept(table, placed_of(origin, scratch), scratch)
         else:
             people = cells_of(origin, scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)

@@ -154,9 +154,12 @@ class Groups(SparseCounts):
     @cached_property
     def reference(self) -> Floats:
         """The weights that "the whole table" stands for."""
+        return self.by_value()
+
+    def by_value(self) -> Floats:
+        """How often each value occurs in these groups, or in those they stand for."""
         data = self.data if self.times is None else self.data * self.times[self.row]
-        sums = np.bincount(self.indices, weights=data, minlength=self.width)
-        return sums.astype(np.float64)
+        return np.bincount(self.indices, weights=data, minlength=self.width).astype(np.float64)
 
     def described(
         self,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sfumato.counts.classes import equal_groups
 from sfumato.counts.held import Held
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions, Singletons
+from sfumato.release.regions import Examples, Regions, Singletons
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.summing import group_counts
 from sfumato.table.load import Table
@@ -32,12 +30,10 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         made[""] = group_counts(found.counts, found.of, total, None)
     for groups in made.values():
         groups.times = found.times
-    first = np.zeros(total, dtype=np.int64)
-    first[found.of] = np.arange(len(found.of))
     regions = Regions(
         columns=tuple(domain.name for domain in held.quasi),
         parts=tuple(Singletons(domain) for domain in held.quasi),
-        codes=np.ascontiguousarray(found.counts.codes[:, first]),
+        codes=found.codes,
     )
     notes = [
         "the table is larger than memory: groups that count the same are told once, by one of them"
@@ -47,7 +43,7 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
     return Release(
         table.schema,
         made,
-        regions,
+        Examples(regions),
         label=table.source.label,
         notes=(*standing_notes(table), *notes),
     )

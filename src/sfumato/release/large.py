@@ -10,7 +10,7 @@ from dataclasses import replace
 from sfumato.counts.held import Held
 from sfumato.errors import ResourceError
 from sfumato.release.cells import Cells, shown_parts
-from sfumato.release.regions import Regions
+from sfumato.release.regions import Examples, Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.table.load import Table
 
@@ -27,16 +27,16 @@ def large_release(
             "groups together, which is done in memory; raise the memory limit"
         )
     release = as_it_stands(table)
-    assert isinstance(release.regions, Regions)
+    assert isinstance(release.regions, Examples)
     regions = Regions(
         release.regions.columns,
         tuple(cells.parts for cells in columns),
-        shown_parts(columns, release.regions.codes),
+        shown_parts(columns, release.regions.told.codes),
     )
     hidden = [
         f"q{place} IN ({', '.join(map(str, cells.hidden)) or 'NULL'})"
         for place, cells in enumerate(columns)
     ]
     # Whether groups overlap is asked of all of them; here is one of each kind.
-    told = replace(release, regions=regions, disjoint=False)
-    return told, held.within(" AND ".join(hidden)).places
+    told = replace(release, regions=Examples(regions), disjoint=False)
+    return told, held.totals(" AND ".join(hidden)).places

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
 from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.errors import ResourceError
 from sfumato.release.overlap import no_overlap
 from sfumato.schema.domain import Codes, Domain
 from sfumato.schema.region import Region, Value, ValueSet
@@ -70,3 +72,43 @@ class Regions:
     def disjoint(self) -> bool:
         """Whether no combination of QI values fits two groups; no where that took too long."""
         return bool(no_overlap(self.parts, self.codes))
+
+
+class Examples(Regions):
+    """The regions of groups of which each stands for many that count the same.
+
+    They can be told one by one. Whoever would reason from all regions of a release must not take
+    these for them, and gets an error.
+    """
+
+    def __init__(self, told: Regions) -> None:
+        object.__setattr__(self, "told", told)
+        object.__setattr__(self, "columns", told.columns)
+
+    told: Regions
+
+    def __len__(self) -> int:
+        return len(self.told)
+
+    def describe(self, group: int) -> dict[str, str]:
+        return self.told.describe(group)
+
+    def take(self, groups: Ints) -> Examples:
+        return Examples(self.told.take(groups))
+
+    def __repr__(self) -> str:
+        return f"Examples({', '.join(self.columns)})"
+
+    def _refuse(self) -> NoReturn:
+        raise ResourceError(
+            "this needs the description of every group, and the file is larger than memory; raise "
+            "the memory limit"
+        )
+
+    @property
+    def parts(self) -> tuple[Sequence[Region], ...]:
+        self._refuse()
+
+    @property
+    def codes(self) -> Codes:
+        self._refuse()

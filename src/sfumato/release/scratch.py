@@ -31,20 +31,20 @@ class Scratch:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self._names: list[str] = []
+        self.names: list[str] = []
 
     def __enter__(self) -> Scratch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name in self._names:
+        for name in self.names:
             # What went wrong before is what there is to tell.
             with contextlib.suppress(SfumatoError):
                 self.engine.drop(name)
 
     def _name(self, what: str) -> str:
-        self._names.append(fresh(what))
-        return self._names[-1]
+        self.names.append(fresh(what))
+        return self.names[-1]
 
     def append(self, what: str, blocks: Iterator[pa.Table]) -> str:
         """A large table, brought block by block."""
@@ -124,10 +124,12 @@ def placed_of(origin: Origin, scratch: Scratch) -> str:
     return scratch.append("placed", blocks())
 
 
-def people_with_kept(table: Table, placed: str) -> str:
+def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
     """SQL: one row a person, with her group, sensitive codes and kept values."""
     schema = table.schema
-    _, joins, where = join_codes(table.engine, table.source, schema, large=True, kept=True)
+    _, joins, where = join_codes(
+        table.engine, table.source, schema, scratch.names, large=True, kept=True
+    )
     keys = [f"q{place}" for place in range(len(schema.quasi))]
     keys += [f"s{place}" for place in range(len(schema.sensitive))]
     listed = [named(where[name], key) for name, key in zip(schema.judged, keys, strict=True)]

@@ -153,6 +153,8 @@ def _cannot_coarsen(release: Release) -> str:
     source = release.origin or release.counted
     if not isinstance(release.regions, Regions):
         return "the release publishes exact quasi-identifiers"
+    if release.groups.times is not None:
+        return "the file is larger than memory"
     if release.own is not None or not release.disjoint:
         return "its groups overlap"
     if release.scheme != "generalized":

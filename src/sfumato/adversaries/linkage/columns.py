@@ -31,11 +31,12 @@ class Column:
 def weakest_columns(release: Release) -> tuple[Column, ...]:
     """Every quasi-identifier, the weakest first; empty where this cannot be told.
 
-    Not for buckets, which publish exact tuples, nor where groups overlap or counts are noisy, nor
-    for one column.
+    Not for buckets, which publish exact tuples, nor where groups overlap, counts are noisy or one
+    group stands for many, nor for one column.
     """
     regions, sizes = release.regions, release.groups.sizes
     exact = release.own is None and release.scheme != "randomised"
+    exact = exact and release.groups.times is None
     told = isinstance(regions, Regions) and exact
     if not told or len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
         return ()

@@ -196,6 +196,8 @@ def _candidates(
 ) -> tuple[Candidates | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
+        if release.groups.times is not None:
+            return None, None, "the file is larger than memory; raise the memory limit"
         if not isinstance(release.regions, Regions):
             return None, None, "a population table is matched with published regions only"
         return Candidates.of(count_behind(release.regions, population), own), "table", ""

@@ -179,16 +179,14 @@ def counts_in(outside: Release | Table, attribute: str | None) -> dict[str, int]
         place = outside.counts.sensitive[_place(outside, attribute)]
         if place.sets is not None:
             raise PolicyError(f"{NAME}: people of the outside table have several values each")
-        codes = outside.counts.values[_place(outside, attribute)]
-        n = np.bincount(codes, weights=outside.counts.n, minlength=len(place.domain))
-        return dict(zip(place.domain.labels, n.astype(np.int64).tolist(), strict=True))
+        n = outside.counts.by_value(_place(outside, attribute))
+        return dict(zip(place.domain.labels, n.tolist(), strict=True))
     names = list(outside.by_attribute)
     name = names[0] if attribute is None and len(names) == 1 else attribute
     if name not in names or outside.by_attribute[name].width == 0:
         raise PolicyError(f"{NAME}: the earlier release has no sensitive column {name!r}")
     groups = outside.by_attribute[name]
-    sums = np.bincount(groups.indices, weights=groups.data, minlength=groups.width)
-    return dict(zip(groups.values, sums.astype(np.int64).tolist(), strict=True))
+    return dict(zip(groups.values, groups.by_value().astype(np.int64).tolist(), strict=True))
 
 
 def _place(outside: Table, attribute: str | None, who: str = NAME) -> int:

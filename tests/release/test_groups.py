@@ -11,7 +11,7 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, RecursiveDiversity
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
-from sfumato.release import groups as module
+from sfumato.release import sparse as module
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
 

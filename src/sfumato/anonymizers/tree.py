@@ -25,7 +25,6 @@ class Node:
     high: Codes
     tuples: int
     condition: tuple[str, ...] = ()
-    column: int = -1
     branches: list[Node] = field(default_factory=list)
     done: bool = False
 
@@ -33,7 +32,7 @@ class Node:
         self, column: int, cut: int | None, part: Codes, code: Codes, made: list[Node]
     ) -> None:
         """Split: rows with these codes of a column fell into those parts."""
-        self.column, self.branches = column, made
+        self.branches = made
         for number, branch in enumerate(made):
             if cut is not None:
                 text = f"q{column} {'<=' if number == 0 else '>'} {cut}"

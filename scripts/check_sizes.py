@@ -1,11 +1,11 @@
-"""Check that modules stay small: one file, one idea. Over 300 lines is a sign to split."""
+"""Check that modules stay small: one file, one idea. Over 500 lines is a sign to split."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-LIMIT = 300
+LIMIT = 500
 SOURCE = Path(__file__).parent.parent / "src"
 
 

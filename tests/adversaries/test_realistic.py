@@ -221,6 +221,29 @@ def test_at_most_covers_every_smaller_stubbornness(data) -> None:
     assert covered == max(tried)
 
 
+@settings(max_examples=25)
+@given(data=st.data())
+def test_any_size_by_enumeration_at_both_ends(data) -> None:
+    """The fewest records by the urn; infinitely many never move: p_out is her share."""
+    counts = data.draw(st.tuples(*[st.integers(0, 4)] * 2).filter(lambda n: 1 <= sum(n) <= 6))
+    parts = data.draw(st.tuples(*[st.integers(1, 5)] * 2))
+    known = data.draw(st.integers(0, min(2, sum(counts) - 1)))
+    shares = [Fraction(part, sum(parts)) for part in parts]
+    fewest = [share / min(shares) for share in shares]
+    left = sum(counts) - known
+    tried: list[Fraction | None] = []
+    for s, inside in enumerate(counts):
+        if inside:
+            tried.append(needed(counts, fewest, {s}, known))
+            certain = left <= inside
+            doubt = None if certain else (1 - shares[s]) / (1 - Fraction(inside, left))
+            raised = min(Fraction(inside, left), Fraction(1)) / shares[s]
+            tried.append(None if doubt is None else max(raised, doubt, Fraction(1)))
+    shape = {str(code): share for code, share in enumerate(shares)}
+    her = sf.RealisticAdversary(shape, math.inf, known=known)
+    assert measured(sf.EpsilonPrivacy(2, her), sf.Groups([counts])) == larger(tried)
+
+
 # -- one prior per region -------------------------------------------------------------------------
 
 
@@ -282,8 +305,15 @@ def test_stubbornness_may_be_given_for_priors_by_region() -> None:
     assert prior.of(1) == Prior(2, (Fraction(3, 6), Fraction(1, 6)), (Fraction(60),))
     for g in range(2):
         assert measured(sf.EpsilonPrivacy(2, her), groups, g) is not None
-    endless = sf.RealisticAdversary(outside, math.inf, by_region=True)
+    endless = sf.RealisticAdversary(outside, math.inf, at_most=False, by_region=True)
     assert measured(sf.EpsilonPrivacy(2, endless), groups, 0) == Fraction(3, 2)
+    any_size = sf.RealisticAdversary(outside, math.inf, by_region=True)
+    # The least weight is 2 of 6 and 1 of 6: 3 and 6 records are the fewest.
+    assert [any_size.prior(groups).of(g).totals for g in range(2)] == [(None, 3), (None, 6)]
+    for g, fewest in enumerate((3, 6)):
+        few = sf.RealisticAdversary(outside, fewest, at_most=False, by_region=True)
+        ends = [measured(sf.EpsilonPrivacy(2, one), groups, g) for one in (endless, few)]
+        assert measured(sf.EpsilonPrivacy(2, any_size), groups, g) == max(ends)
     small = sf.RealisticAdversary(outside, 2, by_region=True)
     assert sf.EpsilonPrivacy(99, small).measure(groups).value == math.inf
     both = sf.RealisticAdversary(outside, 60, by_region=True)

@@ -87,7 +87,7 @@ def test_class_three_and_four(case: dict[str, Any]) -> None:
     groups = groups_of(case["counts"])
     for prior in case["classIII"]:
         shares = {value: Fraction(share) for value, share in prior["shape"].items()}
-        her = sf.RealisticAdversary(shares, math.inf, known=case["b"])
+        her = sf.RealisticAdversary(shares, math.inf, known=case["b"], at_most=False)
         assert her.adversary_class == "III"
         same(EpsilonPrivacy(2, her), groups, number(prior["min_eps"]))
         same(EpsilonPrivacy(2, her, mode="theorem"), groups, number(prior["min_eps"]))
@@ -127,7 +127,7 @@ def test_the_paper_s_table_3() -> None:
             same(EpsilonPrivacy(2, her, mode=mode), table3(group), Fraction(printed[key][mode]))
     assert not EpsilonPrivacy(2.5, seen).verdict(everybody).holds
     assert not EpsilonPrivacy(4, seen).verdict(everybody).holds  # 4.00008
-    endless = sf.RealisticAdversary({"flu": 0.4, "cancer": 0.6}, math.inf)
+    endless = sf.RealisticAdversary({"flu": 0.4, "cancer": 0.6}, math.inf, at_most=False)
     assert EpsilonPrivacy(6, endless).verdict(everybody).holds
     assert EpsilonPrivacy(2, endless).measure(everybody).value == float(printed["classIII"])
 
@@ -167,10 +167,27 @@ def test_erratum_3_at_most_counts_smaller_stubbornness_too() -> None:
         assert "below 1" in verdict.note
 
 
+def test_infinity_covers_no_smaller_stubbornness_unless_at_most() -> None:
+    groups = sf.Groups([[1, 4]] * 20)
+    paper = EpsilonPrivacy(1.5, sf.RealisticAdversary("table", math.inf, at_most=False))
+    assert paper.verdict(groups).measured == 1
+    assert "σ inf" in paper.required
+    any_size = EpsilonPrivacy(1.5, sf.RealisticAdversary("table", math.inf))
+    verdict = any_size.verdict(groups)
+    assert (verdict.status, verdict.measured) == ("violated", pytest.approx(1.8))
+    same(any_size, groups, Fraction(9, 5))
+    assert "σ ≤ inf" in any_size.required
+    assert "who has seen 5 outside records" in verdict.note
+    # A value nobody has and her prior rules out does not count; one that somebody has does.
+    ruled_out = sf.RealisticAdversary({"0": 0.2, "1": 0.8, "2": 0.0}, math.inf)
+    assert EpsilonPrivacy(2, ruled_out).measure(sf.Groups([[1, 4, 0]])).value == pytest.approx(1.8)
+    assert EpsilonPrivacy(2, ruled_out).measure(sf.Groups([[1, 3, 1]])).value == math.inf
+
+
 def test_lemma_1_counterexamples_need_more_than_the_paper_says() -> None:
     for case in GOLDEN["lemma1_counterexamples"]:
         groups = sf.Groups(case["groups"])
-        her = sf.RealisticAdversary("table", math.inf)
+        her = sf.RealisticAdversary("table", math.inf, at_most=False)
         needed = Fraction(case["eps_needed"])
         assert needed > Fraction(case["eps_t_paper"])
         criterion = EpsilonPrivacy(2, her)

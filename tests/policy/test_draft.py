@@ -456,7 +456,7 @@ def test_an_adversary_waits_to_be_chosen_with_advice_and_loads_once_uncommented(
         "less for old data",
         "Unsure of the shape: leave it out",
         "(class II)",
-        "inf (class III)",
+        "inf, which with at_most (the default) means every size",
     ):
         assert word in " ".join(advice.replace("#", "").split())
     chosen = sf.Draft(text, ())

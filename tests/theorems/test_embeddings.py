@@ -63,7 +63,7 @@ def test_c_2_diversity_is_privacy_against_an_endless_uniform_prior(data) -> None
     counts = data.draw(st.lists(group_counts(k, 12), min_size=1, max_size=3))
     c = data.draw(st.sampled_from(sorted(DIVERSITY)))
     diverse = all(max(one) * (c + 1) <= c * sum(one) for one in counts)  # not strict
-    found = needed(against("uniform", math.inf), sf.Groups(counts))
+    found = needed(against("uniform", math.inf, at_most=False), sf.Groups(counts))
     assert within(found, diversity_epsilon(c, k)) is diverse
 
 
@@ -73,7 +73,7 @@ def test_strict_recursive_diversity_implies_it(data) -> None:
     groups = sf.Groups([data.draw(group_counts(k, 12))])
     c = data.draw(st.sampled_from([1, 2, 3, 4, 10]))
     if sf.RecursiveDiversity(c, 2).verdict(groups).holds:
-        found = needed(against("uniform", math.inf), groups)
+        found = needed(against("uniform", math.inf, at_most=False), groups)
         assert within(found, diversity_epsilon(Fraction(c), k))
 
 
@@ -95,7 +95,7 @@ def test_t_closeness_implies_privacy_against_the_table_s_own_prior(small: Small)
     present = [p for p in shares if p > 0]
     assume(t < min(1 - p for p in present))
     epsilon = max(max((p + t) / p, (1 - p) / (1 - p - t)) for p in present)
-    assert within(needed(against("table", math.inf), small.groups), epsilon)
+    assert within(needed(against("table", math.inf, at_most=False), small.groups), epsilon)
 
 
 @given(small=tables(covering=True))
@@ -103,7 +103,8 @@ def test_perfect_privacy_is_the_table_s_distribution_in_every_group(small: Small
     whole = sum(small.reference)
     shares = [Fraction(n, whole) for n in small.reference]
     perfect = all(distance(counts, shares) == 0 for counts in small.counts)
-    assert within(needed(against("table", math.inf), small.groups), Fraction(1)) is perfect
+    found = needed(against("table", math.inf, at_most=False), small.groups)
+    assert within(found, Fraction(1)) is perfect
     assert sf.TCloseness(0).verdict(small.groups).holds is perfect
 
 
@@ -111,7 +112,7 @@ def test_perfect_privacy_is_the_table_s_distribution_in_every_group(small: Small
 def test_a_group_like_the_table_is_perfectly_private(reference, times: int) -> None:
     assume(all(reference))
     groups = sf.Groups([[n * times for n in reference]], reference=reference)
-    criterion = sf.EpsilonPrivacy(1, sf.RealisticAdversary("table", math.inf))
+    criterion = sf.EpsilonPrivacy(1, sf.RealisticAdversary("table", math.inf, at_most=False))
     assert criterion.verdict(groups).holds
 
 
@@ -153,9 +154,30 @@ def test_an_endless_prior_is_the_limit_of_stubborn_ones(data) -> None:
     parts = data.draw(st.tuples(*[st.integers(1, 9)] * 3))
     shape = {str(code): Fraction(part, sum(parts)) for code, part in enumerate(parts)}
     groups = sf.Groups([counts])
-    limit = against(shape, math.inf).measure(groups).value
+    limit = against(shape, math.inf, at_most=False).measure(groups).value
     near = against(shape, 10**12, at_most=False).measure(groups).value
     assert near == limit or abs(near / limit - 1) < 1e-6
+
+
+@given(data=st.data())
+def test_any_size_is_never_less_than_a_size_and_no_more_than_its_two_ends(data) -> None:
+    """What "unsure of the size" promises, which the paper's class III (Fig. 1) does not keep."""
+    width = data.draw(st.integers(2, 4))
+    groups = sf.Groups(data.draw(st.lists(group_counts(width, 12), min_size=1, max_size=3)))
+    parts = data.draw(st.tuples(*[st.integers(1, 9)] * width))
+    shape = {str(code): Fraction(part, sum(parts)) for code, part in enumerate(parts)}
+    known = data.draw(st.integers(0, 2))
+    fewest = 1 / min(shape.values())
+    times = data.draw(st.fractions(1, 1000))
+    any_size = needed(against(shape, math.inf, known=known), groups)
+    for at_most in (True, False):
+        one = needed(against(shape, fewest * times, known=known, at_most=at_most), groups)
+        assert any_size is None or within(one, any_size)
+    ends = [
+        needed(against(shape, sigma, known=known, at_most=False), groups)
+        for sigma in (fewest, math.inf)
+    ]
+    assert any_size == (None if None in ends else max(ends))
 
 
 # -- merging --------------------------------------------------------------------------------------
@@ -180,6 +202,7 @@ def test_two_groups_that_hold_hold_when_merged(data) -> None:
                 sf.RealisticAdversary(shape, max(total, 1 / min(shape.values())), known=known),
                 sf.RealisticAdversary(stubbornness=total + width, known=known),
                 sf.RealisticAdversary(shape, math.inf, known=known),
+                sf.RealisticAdversary(shape, math.inf, known=known, at_most=False),
             ]
         )
     )

@@ -1,5 +1,5 @@
 """epsilon-privacy (Machanavajjhala, Gehrke, Goetz: Data Publishing against Realistic Adversaries,
-VLDB 2009), Definition 2 and Theorems 1 and 2.
+VLDB 2009), Definition 4 and Theorems 1 to 4.
 
 An adversary with a prior from outside data asks what she would believe about her target if the
 target's row were left out, and what she believes now. Nobody's presence may raise her belief in a

@@ -59,5 +59,5 @@ def _realistic(groups: Groups) -> Iterator[RealisticAdversary]:
     records = float(max(groups.reference.sum(), groups.width, 1))
     yield RealisticAdversary(TABLE, records, at_most=False)
     yield RealisticAdversary(None, records)
-    yield RealisticAdversary(TABLE, inf)
+    yield RealisticAdversary(TABLE, inf, at_most=False)
     yield RealisticAdversary(None, inf)

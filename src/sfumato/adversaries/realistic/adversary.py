@@ -9,15 +9,24 @@ value) and a stubbornness (how many records stand behind it):
 
     class I    stubbornness at most a number, the shape given
     class II   stubbornness at most a number, any shape with a weight of at least 1 for each value
-    class III  infinite stubbornness, the shape given: she never learns, only compares
+    class III  infinite stubbornness, the shape given: she never learns, only compares; with
+               `at_most` any stubbornness at all
     class IV   infinite, any shape: differential privacy's adversary, no generalization holds
 
-Parameters need only bound her from above. Unsure of the shape: class II. Unsure of the size:
-class III. Otherwise the previous release or a census, with its size, less for old data.
+Unsure of the shape: class II. Unsure of the size: infinite *with* `at_most` (the default).
+Otherwise the previous release or a census, with its size, less for old data.
 
-Erratum: "at most sigma" is not covered by checking sigma alone (counts (1, 4), shape (1/5, 4/5):
-sigma 500 needs 126/125, sigma 5 needs 9/5). With `at_most` the smallest admissible stubbornness is
-checked too; without it exactly sigma, which is what the paper's own tables show.
+Errata. "At most sigma" is not covered by checking sigma alone (counts (1, 4), shape (1/5, 4/5):
+sigma 500 needs 126/125, sigma 5 needs 9/5), and neither is it by checking infinity: there these
+counts need 1. So the paper's Fig. 1, which draws class I inside class III, and Section 4.1's claim
+that class I needs less, are false in general. Each ratio is monotone in sigma at a fixed shape, so
+the two ends are enough: with `at_most` the smallest admissible stubbornness (every value has a
+weight of at least 1) is checked beside the largest, infinite or not; without it exactly sigma,
+which is what the paper's own tables show.
+
+A value whose share is 0 has a weight of at least 1 under no stubbornness. She rules it out: if
+somebody has it, no epsilon is enough. The smallest stubbornness is then taken by the values she
+holds possible, which tries more priors than are admissible, never fewer.
 """
 
 from __future__ import annotations
@@ -59,8 +68,9 @@ class RealisticAdversary:
     `shape`: "uniform", "table" (the table's own distribution), shares by value that sum to 1,
     counts by value (whole numbers), an earlier Release or an outside Table, or None for any shape.
     `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
-    a group she knows. `at_most`: smaller stubbornness counts as well. `by_region`: one prior for
-    each group, from the people of the outside Table who fit its description.
+    a group she knows. `at_most`: smaller stubbornness counts as well, below inf every one.
+    `by_region`: one prior for each group, from the people of the outside Table who fit its
+    description.
     """
 
     shape: Shape | None = field(default=None, hash=False)
@@ -176,7 +186,7 @@ class RealisticAdversary:
         elif isinstance(shape, Release | Table):
             shape = "outside, by region" if self.by_region else "outside"
         seen = "their size" if self.stubbornness is None else f"{float(self.stubbornness):,.10g}"
-        limit = "≤ " if self.at_most and self.adversary_class in ("I", "II") else ""
+        limit = "≤ " if self.at_most and self.adversary_class != "IV" else ""
         knows = f", knows {self.known}" if self.known else ""
         return f"class {self.adversary_class}, shape {shape or 'any'}, σ {limit}{seen}{knows}"
 

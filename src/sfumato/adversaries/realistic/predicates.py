@@ -1,9 +1,11 @@
 """Sensitive predicates: which statements about a person must not become much more believable.
 
 "values": has s, for every single value. A list of sets: has one of these (ulcer or dyspepsia), or
-with {"not": ...} none of them (negative disclosure). "all": every subset of the values; the paper
-shows that single values and the complements of single values are enough (for "any shape" the
-complement of the least frequent value, which is among them).
+with {"not": ...} none of them (negative disclosure). "all": every subset of the values, for which
+single values and the complements of single values are enough: the rise of the belief in a set is
+at most the largest of its members', the fall of the doubt at most the largest when only one of the
+values outside it is left outside (for "any shape" the least frequent one). That is our finding, not
+the paper's; the tests enumerate it.
 
 Per person (the paper's Phi(u)): the schema's `protect` column holds a label for each person, and
 {"protect": {label: predicates}} says what each label protects. A group is checked on the union of

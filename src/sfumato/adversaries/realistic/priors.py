@@ -128,13 +128,13 @@ def totals_of(
 ) -> tuple[Fraction | None, ...]:
     """The stubbornness to check: it and, if smaller ones count, the smallest admissible one.
 
-    Erratum 3: "at most sigma" is not covered by sigma alone. Ratios are monotone in sigma, so the
-    two ends are enough. Admissible: every value has a weight of at least 1.
+    "At most sigma" is covered neither by sigma alone nor by infinity (None). Ratios are monotone in
+    sigma, so the two ends are enough. Admissible: every value has a weight of at least 1.
     """
-    if total is None or not at_most:
+    if not at_most:
         return (total,)
     least = 1 / min(share for share in shares if share > 0)
-    return (total, least) if least < total else (total,)
+    return (total, least) if total is None or least < total else (total,)
 
 
 def shares_of(shape: Mapping[str, Any]) -> tuple[dict[str, Fraction], Fraction | None]:

@@ -123,9 +123,10 @@ def _regional(groups: Groups, prior: RegionalPrior) -> Iterator[_Weights]:
     size = prior.sizes
     counts = prior.outside + 1
     most = np.full(len(groups), float(prior.given)) if prior.given else size.astype(np.float64)
-    tried = [None] if prior.infinite else [most]
-    if prior.at_most and not prior.infinite:
-        tried.append(np.minimum(most, size / counts.min(axis=1)))
+    tried: list[Floats | None] = [None] if prior.infinite else [most]
+    if prior.at_most:
+        least = size / counts.min(axis=1)
+        tried.append(least if prior.infinite else np.minimum(most, least))
     for total in tried:
         scale = 1.0 / size if total is None else total / size
 

@@ -24,7 +24,9 @@ ADVICE = (
     "is. Unsure of the shape: leave it out, any is then allowed (class II).",
     "stubbornness: how many outside records that rests on, so the size of that release or census "
     "(below: as large as this table); less for old data, a tenth for one ten years old. Unsure of "
-    "the size: inf (class III). inf and no shape is too much: only noise would do (class IV).",
+    "the size: inf, which with at_most (the default) means every size; a large number instead of "
+    "it covers no smaller one by itself. inf and no shape is too much: only noise would do (class "
+    "IV).",
     "known: people of a group she knows outright, 0 unless told. Several adversaries: several "
     "blocks.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.adversaries.composition.exposed import Watched
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.composition import CompositionBound, State
 from sfumato.criteria.judge import judge
@@ -19,7 +21,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.inside import Inside, with_inside
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
-from tests.adversaries.test_exposure import fewest_left, table_of
+from tests.adversaries.test_exposure import fewest_left, shown_of, table_of
 
 # Ages 1 to 4 with two people each; before, 1 and 2 were published apart, 3 and 4 together.
 ROWS = pa.table({"x": [1, 1, 2, 2, 3, 3, 4, 4], "s": list("abacabcd")})
@@ -164,12 +166,14 @@ def parts_of(table: sf.Table, parts: list[list[int]]) -> Groups:
     return groups
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 1.0])
-def test_a_search_counts_what_each_split_changes(share: float) -> None:
+@pytest.mark.parametrize(
+    ("share", "counting"), [(0.0, "all"), (0.1, "all"), (0.3, "all"), (1.0, "all"), (0.1, "added")]
+)
+def test_a_search_counts_what_each_split_changes(share: float, counting: Any) -> None:
     """Splits weighed together are judged as the finished release would be."""
     new = table_of(5, 60)
     earlier = [sf.Mondrian().run(Task(table_of(6 + j), (sf.KAnonymity(3),))) for j in (0, 1)]
-    bound = CompositionBound(share, 1, earlier).bind(new.counts)
+    bound = CompositionBound(share, 1, earlier, counting).bind(new.counts)
     total = len(new.counts)
     rng = np.random.default_rng(1)
     halves = np.array_split(rng.permutation(total), 4)
@@ -183,8 +187,9 @@ def test_a_search_counts_what_each_split_changes(share: float) -> None:
     weighed = bound.candidates(state, parents, children, np.array([0, 2, 4, 6, 8]))
     made = {at: [part] for at, part in enumerate(parts)}
     for at in range(4):
-        before = people_exposed(new, list(chain(*made.values())), earlier)
-        exposed = people_exposed(new, list(chain(*{**made, at: split[at]}.values())), earlier)
+        now, then = chain(*made.values()), chain(*{**made, at: split[at]}.values())
+        before = people_exposed(new, list(now), earlier, counting)
+        exposed = people_exposed(new, list(then), earlier, counting)
         allowed = exposed <= max(state.limit, before)
         assert weighed.allows(state, at) is allowed
         one = bound.split(state, parts_of(new, [parts[at]]), parts_of(new, split[at]))
@@ -194,7 +199,8 @@ def test_a_search_counts_what_each_split_changes(share: float) -> None:
             state = weighed.take(state, at)
             assert state == one == State(exposed, state.limit)
             made[at] = split[at]
-    assert bound.verdict(whole).holds is (people_exposed(new, parts, earlier) <= state.limit)
+    exposed = people_exposed(new, parts, earlier, counting)
+    assert bound.verdict(whole).holds is (exposed <= state.limit)
 
 
 def parts_in(made: sf.Release) -> list[list[int]]:
@@ -221,9 +227,12 @@ def test_anonymizers_make_releases_that_are_safe_beside_earlier_ones(
     assert (told.measured, told.per_group) == (None, None)
 
 
-def people_exposed(table: sf.Table, parts: list[list[int]], earlier: list[sf.Release]) -> int:
+def people_exposed(
+    table: sf.Table, parts: list[list[int]], earlier: list[sf.Release], counting: str = "all"
+) -> int:
     counts = table.counts
     labels = counts.sensitive[0].domain.labels
+    everything = {*labels, *chain.from_iterable(one.groups.values for one in earlier)}
     total = 0
     for part in parts:
         mine = {labels[code] for code in counts.values[0][part]}
@@ -232,8 +241,82 @@ def people_exposed(table: sf.Table, parts: list[list[int]], earlier: list[sf.Rel
                 domain.name: domain.values[code]
                 for domain, code in zip(counts.quasi, counts.codes[:, t], strict=True)
             }
-            total += int(counts.n[t]) * (fewest_left(mine, earlier, person) == 1)
+            exposed = fewest_left(mine, earlier, person) == 1
+            if counting == "added":
+                located = any(shown_of(one, person) is not None for one in earlier)
+                exposed &= not (located and fewest_left(everything, earlier, person) == 1)
+            total += int(counts.n[t]) * exposed
     return total
+
+
+def test_what_a_release_adds_is_bounded_where_all_of_it_cannot_be() -> None:
+    """Earlier releases that expose too many by themselves: told so, and what to ask instead."""
+    new = table_of(5, 80)
+    earlier = [sf.Mondrian().run(Task(table_of(5, 80), (sf.KAnonymity(2),)))]
+    bound = CompositionBound(0.02, 1, earlier)
+    for anonymizer in (sf.Mondrian(), sf.Lattice()):
+        policy = sf.Policy([sf.KAnonymity(2), bound], anonymizer=anonymizer)
+        with pytest.raises(sf.NoSafeRelease) as caught:
+            sf.anonymize(new, policy, seed=0)
+        told = str(caught.value)
+        assert 'nothing can mend that; bound what this release adds to it with counting = "added"' in told
+        assert "coarsen" not in told
+        assert "\n" not in told
+        adding = replace(bound, counting="added")
+        policy = sf.Policy([sf.KAnonymity(2), adding], anonymizer=anonymizer)
+        made = sf.anonymize(new, policy, seed=0)
+        assert len(made.groups) > 1
+        assert people_exposed(new, parts_in(made), earlier, "added") <= 0.02 * 80
+        assert people_exposed(new, parts_in(made), earlier) > 0.02 * 80
+        (verdict,) = sf.audit(made, [adding]).verdicts
+        assert verdict.holds
+        assert "by that alone" in verdict.note
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_people_beyond_mending_are_exposed_in_every_release(seed: int) -> None:
+    """Every partition of a few people, tried: nobody counted as lost is hidden by any of them."""
+    rng = np.random.default_rng(seed)
+    rows = pa.table({"x": rng.integers(1, 5, 6), "s": rng.choice(list("abc"), 6)})
+    new = sf.read(rows, SCHEMA)
+    told = [dict(zip("abc", map(int, rng.integers(0, 3, 3)), strict=True)) for _ in range(4)]
+    cells = [((x,), {v: n for v, n in one.items() if n}) for x, one in enumerate(told, start=1)]
+    earlier = [release(["x"], [cell for cell in cells if cell[1]])]
+    watched = Watched.of(new.counts, parts_of(new, [list(range(len(new.counts)))]), earlier)
+    lost = watched.exposed_whatever(parts_of(new, [list(range(len(new.counts)))]), 1)
+    fewest = min(people_exposed(new, parts, earlier) for parts in partitions(len(new.counts)))
+    assert lost is not None
+    assert lost <= fewest
+
+
+def partitions(many: int) -> list[list[list[int]]]:
+    """All ways of putting so many things into groups."""
+    if many == 0:
+        return [[]]
+    found = []
+    for rest in partitions(many - 1):
+        found.append([*rest, [many - 1]])
+        for at in range(len(rest)):
+            found.append([[*part, many - 1] if at == g else part for g, part in enumerate(rest)])
+    return found
+
+
+def test_what_is_added_is_judged_by_regions_where_people_are_not_known() -> None:
+    """Every combination of values: all newly exposed, none, or some."""
+    sure = release(["x"], [((1,), {"a": 1}), ((2,), {"a": 1, "b": 1}), ((3,), {"a": 1, "c": 1})])
+    known = release(["x"], [((1,), {"a": 2})])  # exposed before, by that alone
+    fresh = release(["x"], [((2,), {"a": 1, "c": 1})])  # a is left, of a and b before
+    both = release(["x"], [(((1, 2),), {"a": 1, "c": 1})])
+    for new, least, most in ((known, 0, 0), (fresh, 2, 2), (both, 0, 2)):
+        verdict = judge(CompositionBound(0, 1, sure, "added"), new)
+        status = "holds" if not most else "violated" if least else "cannot_judge"
+        assert verdict.status == status
+        assert judge(CompositionBound(0, 1, sure), new).status != "holds"
+
+
+def test_how_to_count_is_one_of_two() -> None:
+    with pytest.raises(PolicyError, match="counting = 'new' is not allowed; use 'all', or 'added'"):
+        CompositionBound(0, 1, BEFORE, "new")  # type: ignore[arg-type]
 
 
 def test_a_search_that_does_not_say_who_is_inside_is_refused() -> None:

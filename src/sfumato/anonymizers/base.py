@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion
+from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict
 from sfumato.criteria.judge import judge
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.release.release import Release
@@ -82,7 +82,7 @@ def check_release(release: Release, task: Task) -> Release:
     for criterion in task.require:
         verdict = judge(criterion, release)
         if not verdict.holds:
-            raise no_safe_release(criterion, verdict.measured, verdict.note)
+            raise refused(criterion, verdict)
     return release
 
 
@@ -105,3 +105,12 @@ def no_safe_release(
         f"no release {found} {criterion.name}, required {criterion.required}; the nearest any "
         f"release came is {nearest:.6g}{detail}; {advice}"
     )
+
+
+def refused(criterion: Criterion, verdict: Verdict, *advice: str) -> NoSafeRelease:
+    """The same for a verdict; one that nothing can mend gets no advice that would not help."""
+    if verdict.beyond_mending:
+        return NoSafeRelease(
+            f"no release satisfies {criterion.name}, required {criterion.required}: {verdict.note}"
+        )
+    return no_safe_release(criterion, verdict.measured, verdict.note, *advice)

@@ -21,7 +21,7 @@ from math import prod
 
 import numpy as np
 
-from sfumato.anonymizers.base import Task, check_release, no_safe_release
+from sfumato.anonymizers.base import Task, check_release, refused
 from sfumato.anonymizers.held_nodes import HeldJudge
 from sfumato.anonymizers.held_release import held_release
 from sfumato.anonymizers.held_search import Descent, HeldSearch
@@ -167,12 +167,8 @@ def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
                 groups = judge.groups(top, attribute if criterion.reads_values else None)
                 verdict = criterion.verdict(groups)
                 if not verdict.holds:
-                    return no_safe_release(
-                        criterion,
-                        verdict.measured,
-                        verdict.note,
-                        "loosen that bound, or allow more suppression",
-                    )
+                    advice = "loosen that bound, or allow more suppression"
+                    return refused(criterion, verdict, advice)
     if any(node.satisfied for node in found.nodes):
         return NoSafeRelease(
             f"there are safe releases, but utility {task.utility.name!r} gives none of them a "

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
+from sfumato.anonymizers.base import Anonymizer, Task, check_release, refused
 from sfumato.errors import PolicyError, ResourceError
 from sfumato.release.build import build_release
 from sfumato.release.origin import Origin
@@ -156,5 +156,5 @@ class Mondrian(Anonymizer):
 
 def check_root(safety: Safety, root: Nodes) -> None:
     """An unsafe group of everybody ends the search before it begins."""
-    for criterion, measured, note in safety.unsafe_root(root):
-        raise no_safe_release(criterion, measured, note)
+    for criterion, verdict in safety.unsafe_root(root):
+        raise refused(criterion, verdict)

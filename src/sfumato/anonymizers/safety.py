@@ -13,7 +13,7 @@ from sfumato.anonymizers import cuts, splits
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.rows import Nodes, Rows, Split, rows_of
 from sfumato.counts.contingency import Counts, Ints
-from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion
+from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion, Verdict
 from sfumato.criteria.candidates import Candidates
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
@@ -226,7 +226,7 @@ class Safety:
             judged.state = candidates.take(judged.state, at)
         return True
 
-    def unsafe_root(self, everybody: Nodes) -> Iterator[tuple[Criterion, float | None, str]]:
+    def unsafe_root(self, everybody: Nodes) -> Iterator[tuple[Criterion, Verdict]]:
         """The criteria that the one group of everybody violates; also starts the states."""
         rows = everybody.rows
         total = len(rows.n)
@@ -247,8 +247,9 @@ class Safety:
                 key = attribute if criterion.reads_values else None
                 verdict = criterion.verdict(self._parts(everybody, whole, key))
                 # What merging cannot spoil, splitting cannot mend; else a finer release may hold.
-                if not verdict.holds and (criterion.merge_closed or verdict.measured is None):
-                    yield criterion, verdict.measured, verdict.note
+                hopeless = criterion.merge_closed or verdict.measured is None
+                if not verdict.holds and (hopeless or verdict.beyond_mending):
+                    yield criterion, verdict
         for release_wide in self.task.by_release:
             for attribute in self.task.about(release_wide):
                 root = self._parts(everybody, whole, attribute)

@@ -70,7 +70,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Does the criterion hold, how tightly, and which groups are worst (private)."""
+    """Does the criterion hold, how tightly, and which groups are worst (private).
+
+    `beyond_mending`: why no release of the same people can hold, and what to ask instead.
+    """
 
     criterion: str
     status: Status
@@ -82,6 +85,7 @@ class Verdict:
     attribute: str | None = None
     note: str = ""
     threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
+    beyond_mending: str = ""
 
     @property
     def holds(self) -> bool:

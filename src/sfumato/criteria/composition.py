@@ -11,6 +11,10 @@ every choice of them that leaves some value counts (`adversaries/composition/exp
 bound is true for everybody, whichever of them they are in. It holds for a release as a whole: whom
 it concerns is counted tuple by tuple, people with equal quasi-identifiers alike.
 
+Whom the earlier releases expose by themselves the new one cannot hide, so a bound on everybody may
+be out of reach for any release. `counting = "added"` bounds what the new one does: the people whom
+it exposes and the earlier ones do not (of the paper's measures, a drop across the confidence).
+
 Splitting a group usually exposes more people, but not always: a finer group may show that somebody
 cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
 """
@@ -23,12 +27,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from sfumato.adversaries.composition.attack import NAME
-from sfumato.adversaries.composition.exposed import Exposed, Watched, exposed_by_regions
+from sfumato.adversaries.composition.exposed import (
+    Counting,
+    Exposed,
+    Watched,
+    exposed_alone,
+    exposed_by_regions,
+)
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Counts, Ints
@@ -89,7 +99,8 @@ class Weighed:
 class CompositionBound(ReleaseCriterion):
     """At most a `share` of people are known with this `confidence` or more, by all releases.
 
-    `earlier`: a Ledger, releases, or paths of ledgers and release folders.
+    `earlier`: a Ledger, releases, or paths of ledgers and release folders. `counting`: "all" who
+    are known so well, or those the new release "added" to whom earlier ones expose by themselves.
     """
 
     name: ClassVar[str] = "composition"
@@ -102,10 +113,16 @@ class CompositionBound(ReleaseCriterion):
     share: float
     confidence: float
     earlier: Earlier | Source | Sequence[Source]
+    counting: Counting = "all"
 
     def __post_init__(self) -> None:
         parameter(self.name, "share", self.share, least=0, most=1)
         parameter(self.name, "confidence", self.confidence, above=0, most=1)
+        if self.counting not in get_args(Counting):
+            raise PolicyError(
+                f"{self.name}: counting = {self.counting!r} is not allowed; use 'all', or 'added' "
+                "for the people whom earlier releases do not expose by themselves"
+            )
         if not isinstance(self.earlier, Earlier):
             try:
                 object.__setattr__(self, "earlier", Earlier(self.earlier))
@@ -115,9 +132,10 @@ class CompositionBound(ReleaseCriterion):
 
     @property
     def required(self) -> str:
+        added = " and not by those alone" if self.counting == "added" else ""
         return (
             f"≤ {self.share:.4g} of people known with confidence ≥ {self.confidence:.4g} by this "
-            "and earlier releases"
+            f"and earlier releases{added}"
         )
 
     @cached_property
@@ -157,8 +175,8 @@ class CompositionBound(ReleaseCriterion):
     def _exposed(self, groups: Groups) -> Exposed:
         most = values_left(self.confidence)
         if groups.inside is None:
-            return exposed_by_regions(groups, self.before, most)
-        people = self._watch(groups.inside.counts, groups).exposed(groups, most)
+            return exposed_by_regions(groups, self.before, most, self.counting)
+        people = self._watch(groups.inside.counts, groups).exposed(groups, most, self.counting)
         return Exposed(people, people)
 
     def _limit(self, groups: Groups) -> int:
@@ -185,7 +203,7 @@ class CompositionBound(ReleaseCriterion):
         try:
             found = self._exposed(groups)
         except (InputError, ResourceError) as error:
-            alone = np.where(groups.distinct <= values_left(self.confidence), groups.sizes, 0)
+            alone = exposed_alone(groups, values_left(self.confidence), self.counting)
             found, note = Exposed(alone, groups.sizes), str(error)
         limit, sure, possible = self._limit(groups), found.sure.sum(), found.possible.sum()
         status: Status = "cannot_judge"
@@ -193,17 +211,54 @@ class CompositionBound(ReleaseCriterion):
             status = "violated" if sure > limit else "holds"
         told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
         if status == "cannot_judge" and not note:
-            note = "who is in which group is not known; judge the release where it is made"
+            note = "who is in which group is not known; give the table it was made of (--table)"
         words = f"{told} of {groups.sizes.sum():,}, with {self._beside}"
-        if sure and groups.inside is not None and not note:
-            watched = self._watch(groups.inside.counts, groups)
-            before = watched.exposed_before(groups, values_left(self.confidence))
-            words += f", {before:,} by {'that' if len(self.before) == 1 else 'those'} alone"
+        beyond_mending = ""
+        if groups.inside is not None and not note:
+            words += self._before(groups, int(sure))
+            if status == "violated":
+                beyond_mending = self._beyond_mending(groups, limit)
+        told_of = "; ".join(filter(None, (words, note, beyond_mending)))
         return self._told(
-            status, groups, self._measured(groups, found), "; ".join(filter(None, (words, note)))
+            status, groups, self._measured(groups, found), told_of, beyond_mending=beyond_mending
         )
 
-    def _told(self, status: Status, groups: Groups, measure: Share | None, note: str) -> Verdict:
+    def _before(self, groups: Groups, sure: int) -> str:
+        """How many people the earlier releases expose by themselves, where that may explain it."""
+        inside = groups.inside
+        assert inside is not None
+        watched = self._watch(inside.counts, groups)
+        before = watched.exposed_before(groups, values_left(self.confidence))
+        those = "that" if len(self.before) == 1 else "those"
+        if self.counting == "added":
+            return f", beside {before:,} by {those} alone" if before else ""
+        return f", {before:,} by {those} alone" if sure else ""
+
+    def _beyond_mending(self, groups: Groups, limit: int) -> str:
+        """Why no release of these people holds, if none does, and what can be asked instead."""
+        inside = groups.inside
+        assert inside is not None
+        if self.counting == "added":
+            return ""
+        watched = self._watch(inside.counts, groups)
+        lost = watched.exposed_whatever(groups, values_left(self.confidence))
+        if lost is None or lost <= limit:
+            return ""
+        by = "that release" if len(self.before) == 1 else "those releases"
+        return (
+            f"{lost:,} of them are known that well whatever is published now, since {by} went out: "
+            'nothing can mend that; bound what this release adds to it with counting = "added", '
+            f"or allow a share of {lost / int(groups.sizes.sum()):.4g} or more"
+        )
+
+    def _told(
+        self,
+        status: Status,
+        groups: Groups,
+        measure: Share | None,
+        note: str,
+        beyond_mending: str = "",
+    ) -> Verdict:
         return Verdict(
             self.name,
             status,
@@ -214,6 +269,7 @@ class CompositionBound(ReleaseCriterion):
             None if measure is None else measure.sense,
             groups.attribute,
             note,
+            beyond_mending=beyond_mending,
         )
 
     def threats(self, groups: Groups) -> list[Threat]:
@@ -248,5 +304,5 @@ class CompositionBound(ReleaseCriterion):
         watched, most = self._watch(inside.counts, children), values_left(self.confidence)
         whole = copy.copy(parents)
         whole.inside = inside.together(first)
-        after = np.add.reduceat(watched.exposed(children, most), first[:-1])
-        return Weighed(after - watched.exposed(whole, most), state)
+        after = np.add.reduceat(watched.exposed(children, most, self.counting), first[:-1])
+        return Weighed(after - watched.exposed(whole, most, self.counting), state)

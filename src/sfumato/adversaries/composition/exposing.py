@@ -117,3 +117,26 @@ def fewest(
                 best = min(best, fits)
             least[place] = best
     return least
+
+
+@nb.njit(cache=True, nogil=True)
+def left_at_most(
+    cases: Ints, own: Ints, width: int, ends: Ints, values: Ints, shown_by: Words
+) -> Ints:
+    """The most values any new release leaves of people of these cases who have these values."""
+    most = np.empty(len(cases), np.int64)
+    for place in range(len(cases)):
+        first, last = ends[cases[place]], ends[cases[place] + 1]
+        mine = -1
+        for known in range(first, last):
+            if values[known] == own[place]:
+                mine = known
+        if mine < 0:  # no earlier release shows her value: they may all be about others
+            most[place] = width
+            continue
+        fits = 0
+        for other in range(first, last):
+            if _within(shown_by[mine], shown_by[other]):
+                fits += 1
+        most[place] = fits
+    return most

@@ -35,6 +35,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Codes
 
 Words = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,28 @@ class Exposure:
         cases = len(self.ends) - 1
         every = np.arange(len(self.labels))
         return self.fewest(np.array([0, len(every)]), every, np.array([0, cases]), np.arange(cases))
+
+    def located_anywhere(self) -> Bools:
+        """The cases that some earlier release locates."""
+        found: Bools = self.located.any(axis=1)
+        return found
+
+    def left_at_most(self, cases: Ints, own: Ints) -> Ints:
+        """The most values that any new release leaves of people of these cases and own values.
+
+        Whatever group somebody is published in shows her own value v, so what is left of her is at
+        most the u with T(u) containing T(v), over all values u there are.
+        """
+        from sfumato.adversaries.composition.exposing import left_at_most  # its compiler is slow
+
+        return left_at_most(
+            np.asarray(cases, dtype=np.int64),
+            np.asarray(own, dtype=np.int64),
+            len(self.labels),
+            self.ends,
+            self.values,
+            self.shown_by,
+        )
 
 
 def expose(

@@ -81,7 +81,7 @@ class Exposure:
 
     def located_anywhere(self) -> Bools:
         """The cases that some earlier release locates."""
-        found: Bools = self.located.any(axis=1)
+        found: Bools = np.logical_or.reduce(self.located != 0, axis=1)
         return found
 
     def left_at_most(self, cases: Ints, own: Ints) -> Ints:

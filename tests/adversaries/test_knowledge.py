@@ -128,3 +128,45 @@ def test_a_wrong_confidence_is_refused(confidence) -> None:
     with pytest.raises(InputError, match="confidence = ") as caught:
         sf.knowledge_skyline(sf.Groups([[1, 1]]), "0", confidence)
     assert "above 0 and at most 1" in str(caught.value)
+
+
+def one_group(counts: list[int]) -> sf.Groups:
+    return sf.Groups([counts], values=[str(value) for value in range(len(counts))])
+
+
+@each_case
+@settings(max_examples=40)
+@given(data=st.data(), most=st.integers(0, 3))
+def test_a_limit_gives_the_same_skyline_inside_it(case, data, most) -> None:
+    groups = groups_of(data.draw(tinies(case, people=14, worlds=10**9)))
+    confidence = data.draw(st.sampled_from(["1/2", "9/10", "1"]).map(Fraction))
+    found = sf.knowledge_skyline(groups, "A", confidence, most=most)
+    if found.bounds is None:
+        return
+    box = list(product(range(most + 1), repeat=3))
+    holds = safe(groups, [0] * len(box), box, [confidence] * len(box), case)[1]
+    for point, good in zip(box, holds, strict=True):
+        below = any(all(a <= b for a, b in zip(point, top, strict=True)) for top in found.points)
+        free = found.unbounded and any(
+            top[0] == found.bounds[0] and point[1] <= top[1] and point[2] <= top[2]
+            for top in found.points
+        )
+        assert bool(below or free) is bool(good)
+    assert {"k", "m"} & set(found.cut) == ({"k", "m"} if found.bounds[1] > most else set())
+
+
+def test_a_wide_column_is_followed_with_few_checks() -> None:
+    """A value each for 3,000 people: the walk once judged a million points of such a group."""
+    found = sf.knowledge_skyline(one_group([1] * 3_000), "0", 0.9)
+    assert len(found.points) == 1_001
+    assert found.checks < 30_000
+    limited = sf.knowledge_skyline(one_group([1] * 3_000), "0", 0.9, most=50)
+    assert limited.points == ((50, 50, 50),)
+    assert limited.cut == ("l", "k", "m")
+    assert limited.checks < 10
+    assert "l was followed up to 50 only" in limited.sentence
+
+
+def test_a_limit_below_none_is_refused() -> None:
+    with pytest.raises(InputError, match="most = -1"):
+        sf.knowledge_skyline(one_group([2, 1]), "0", 0.9, most=-1)

@@ -121,7 +121,8 @@ def _ordered(groups: Groups) -> Floats:
 
 def _ordered_exact(groups: Groups, gap: list[Fraction]) -> Fraction:
     places = [i for i, weight in enumerate(groups.reference) if weight > 0]
-    if any(gap[i] > 0 for i in range(len(gap)) if i not in set(places)):
+    placed = set(places)
+    if any(gap[i] > 0 for i in range(len(gap)) if i not in placed):
         return Fraction(1)
     moved, work = Fraction(0), Fraction(0)
     for place in places[:-1]:

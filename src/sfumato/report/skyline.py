@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.adversaries.skyline.grounding import Grounding
-from sfumato.adversaries.skyline.knowledge import MOST, KnowledgeSkyline
+from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline
 from sfumato.release.release import Release
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series
@@ -134,7 +134,7 @@ def _cell(found: KnowledgeSkyline, axis: int, number: int) -> object:
     name = "lkm"[axis]
     if found.bounds is not None and name in found.unbounded and number == found.bounds[axis]:
         return "any"
-    return f"{number:,} or more" if name in found.cut and number == MOST else number
+    return f"{number:,} or more" if name in found.cut and number == found.most else number
 
 
 def _told(found: KnowledgeSkyline, point: Sequence[int]) -> str:

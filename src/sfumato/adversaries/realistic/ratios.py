@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ class Shift:
         return self.epsilon is None, self.epsilon or Fraction(0)
 
 
+@lru_cache(maxsize=4096)  # most values of a wide column are as frequent as others
 def exact_shift(
     inside: int,
     size: int,

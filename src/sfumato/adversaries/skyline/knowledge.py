@@ -3,8 +3,9 @@ LeFevre, Ramakrishnan: Privacy Skyline, VLDB 2007).
 
 All maximal safe (l, k, m) at one confidence: whoever knows no more than one of these points stays
 below it, and any more, on any axis, takes her to it. More knowledge never makes her less sure, so
-the safe points below a value of l form a staircase in k and m, and that of l + 1 lies inside it:
-one walk along each finds them all with a number of checks that grows with L (K + M).
+the safe points below a value of l form a staircase in k and m, and that of l + 1 lies inside it.
+Staircases are halved until two neighbours are equal: all between are then equal too. So the number
+of checks grows with the number of steps there are, not with how far the axes reach.
 
 Single values bound every axis. With several values per person no number of facts about the target
 settles it, so l may be unbounded; the walk stops at the number of other values there are.
@@ -13,7 +14,8 @@ settles it, so l may be unbounded; the walk stops at the number of other values 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -28,12 +30,15 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.adversaries.skyline.shapes import deciding
+from sfumato.counts.contingency import Ints
+from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 Axis = Literal["l", "k", "m"]
 AXES: tuple[Axis, ...] = ("l", "k", "m")
-MOST = 1_000  # people she may know; beyond that the walk does not look
+MOST = 1_000  # people she may know; beyond that the walk does not look unless told to
+Point = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -42,17 +47,20 @@ class KnowledgeSkyline:
 
     `bounds` are the largest l, k and m that could be safe by themselves (-1: none); None for a
     value nobody has. `unbounded` axes: any number is as safe as the one given. `cut` axes were not
-    followed beyond the limit of the walk.
+    followed beyond `most`, the limit of the walk: points at it may go on. `checks` is how many
+    points the walk has judged.
     """
 
     value: str
     attribute: str | None
     confidence: float
     case: Case
-    points: tuple[tuple[int, int, int], ...]
-    bounds: tuple[int, int, int] | None
+    points: tuple[Point, ...]
+    bounds: Point | None
     unbounded: tuple[Axis, ...] = ()
     cut: tuple[Axis, ...] = ()
+    most: int = MOST
+    checks: int = field(default=0, compare=False, repr=False)
 
     @property
     def status(self) -> Literal["all_safe", "none_safe", "some_safe"]:
@@ -76,7 +84,7 @@ class KnowledgeSkyline:
             f"no number of facts about the target changes that where {axis} is {self.bounds[0]}"
             for axis in self.unbounded
         ]
-        notes += [f"{axis} was followed up to {MOST:,} only" for axis in self.cut]
+        notes += [f"{axis} was followed up to {self.most:,} only" for axis in self.cut]
         return "; ".join([told, *notes]) + "."
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,34 +113,54 @@ def knowledge_skyline(
     case: Case | None = None,
     *,
     sensitive: str | None = None,
+    most: int | None = None,
 ) -> KnowledgeSkyline:
-    """All maximal (l, k, m) at which nobody becomes `confidence` sure that somebody has `value`."""
+    """All maximal (l, k, m) at which nobody becomes `confidence` sure that somebody has `value`.
+
+    `most` is how far every axis is followed; unless given, people are followed up to 1,000 and
+    facts to the end.
+    """
     found = groups_of(groups, sensitive)
     given = case_of(found, case)
     target, limit = code_of(found, value), check_confidence(confidence)
+    if most is not None and most < 0:
+        raise InputError(f"most = {most} is not allowed; use 0 or more")
     small = deciding(found, target, given)
     described = (value, found.attribute, float(confidence), given)
     if len(small) == 0:
         return KnowledgeSkyline(*described, (), None, AXES)
     values = len(np.unique(found.indices)) - 1
     bounds = _bounds(small, values, given)
-    reach = (min(bounds[0], small.width - 1), min(bounds[1], MOST), min(bounds[2], MOST))
+    people = MOST if most is None else most
+    occurring = min(bounds[0], small.width - 1)  # facts beyond the values beside it change nothing
+    facts = occurring if most is None else min(occurring, most)
+    reach = (facts, min(bounds[1], people), min(bounds[2], people))
+    checks = 0
 
-    def is_safe(point: tuple[int, int, int]) -> bool:
+    def is_safe(point: Point) -> bool:
+        nonlocal checks
+        checks += 1
         return bool(safe(small, [0], [point], [limit], given)[1][0])
 
     points = _walk(is_safe, reach)
-    # Facts beyond the values that occur beside this one change nothing.
-    top = reach[0] if given == "single" else bounds[0]
-    told = [(top if facts == reach[0] else facts, k, m) for facts, k, m in points]
-    free = given != "single" and any(point[0] == top for point in told)
-    cut = [axis for axis, bound in zip(AXES[1:], bounds[1:], strict=True) if bound > MOST]
+    ended = facts == occurring
+    top = bounds[0] if given != "single" and ended else facts
+    told = [(top if known == facts else known, k, m) for known, k, m in points]
+    free = given != "single" and ended and any(point[0] == top for point in told)
+    far = [not ended, bounds[1] > people, bounds[2] > people]
+    cut = [axis for axis, beyond in zip(AXES, far, strict=True) if beyond]
     return KnowledgeSkyline(
-        *described, tuple(sorted(told)), bounds, ("l",) if free else (), tuple(cut)
+        *described,
+        tuple(sorted(told)),
+        bounds,
+        ("l",) if free else (),
+        tuple(cut),
+        people,
+        checks,
     )
 
 
-def _bounds(small: Groups, values: int, case: Case) -> tuple[int, int, int]:
+def _bounds(small: Groups, values: int, case: Case) -> Point:
     """The largest l, k and m that could be safe; -1 where not even none."""
     having = small.data[small.indptr[:-1]]  # the target value comes first in every shape
     if case == "multiset":
@@ -143,22 +171,78 @@ def _bounds(small: Groups, values: int, case: Case) -> tuple[int, int, int]:
     return facts, max(people, -1), max(people, -1)
 
 
-def _walk(is_safe: Any, reach: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    """The staircase of each l from the largest down, each beginning from the one above."""
-    found: list[tuple[int, int, int]] = []
-    above = [-1] * (reach[1] + 1)
-    for facts in range(reach[0], -1, -1):
-        here = [-1] * (reach[1] + 1)
-        m = reach[2]
-        for k in range(reach[1] + 1):
-            while m > above[k] and not is_safe((facts, k, m)):
-                m -= 1
-            if m < 0:
-                break
-            here[k] = m
-        for k, height in enumerate(here):
-            after = here[k + 1] if k + 1 < len(here) else -1
-            if height > after and height > above[k]:
-                found.append((facts, k, height))
+def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:
+    """The maximal safe points: the staircase of each l, which contains that of every larger l.
+
+    A staircase is the largest safe m of every k, -1 where none is, and falls as k grows.
+    """
+    if min(reach) < 0:
+        return []
+    found: list[Point] = []
+    nowhere = np.full(reach[1] + 1, -1)
+    above = nowhere
+
+    def emit(facts: int, here: Ints) -> None:
+        nonlocal above
+        after = np.append(here[1:], -1)
+        corners = np.flatnonzero((here > after) & (here > above))
+        found.extend((facts, int(k), int(here[k])) for k in corners)
         above = here
+
+    def between(low: int, ceiling: Ints, high: int, floor: Ints) -> None:
+        """Emit what lies between two values of l, the larger first."""
+        if high - low < 2 or np.array_equal(ceiling, floor):
+            return
+        middle = (low + high) // 2
+        here = _staircase(is_safe, middle, floor, ceiling)
+        between(middle, here, high, floor)
+        emit(middle, here)
+        between(low, ceiling, middle, here)
+
+    anywhere = np.full(reach[1] + 1, reach[2])
+    innermost = _staircase(is_safe, reach[0], nowhere, anywhere)
+    emit(reach[0], innermost)
+    if reach[0] > 0:
+        outermost = _staircase(is_safe, 0, innermost, anywhere)
+        between(0, outermost, reach[0], innermost)
+        emit(0, outermost)
     return found
+
+
+def _staircase(is_safe: Callable[[Point], bool], facts: int, floor: Ints, ceiling: Ints) -> Ints:
+    """The largest safe m of every k, known to lie between two staircases."""
+    here = floor.copy()
+    open_ks = np.flatnonzero(floor != ceiling)
+    # Spans of open k whose heights lie within bounds; a flat span needs no look inside.
+    spans = [(0, len(open_ks) - 1, -1, int(ceiling.max(initial=-1)))]
+    while spans:
+        first, last, lowest, highest = spans.pop()
+        if first > last:
+            continue
+        if lowest == highest:
+            here[open_ks[first : last + 1]] = lowest
+            continue
+        middle = (first + last) // 2
+        k = int(open_ks[middle])
+        height = _highest(
+            lambda m: is_safe((facts, k, m)),  # noqa: B023 (called before k changes)
+            max(lowest, int(floor[k])),
+            min(highest, int(ceiling[k])),
+        )
+        here[k] = height
+        spans.append((first, middle - 1, height, highest))
+        spans.append((middle + 1, last, lowest, height))
+    return here
+
+
+def _highest(is_safe: Callable[[int], bool], safe_at: int, most: int) -> int:
+    """The largest safe number between one known to be safe and the most possible."""
+    if safe_at < most and is_safe(most):
+        return most
+    while most - safe_at > 1:
+        middle = (safe_at + most) // 2
+        if is_safe(middle):
+            safe_at = middle
+        else:
+            most = middle
+    return safe_at

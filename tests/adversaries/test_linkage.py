@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,6 +21,7 @@ from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
+from sfumato.workflow.published import as_read
 
 SCHEMA = sf.Schema(quasi=["age", "zip"], sensitive="disease")
 
@@ -130,12 +132,70 @@ def test_the_journalist_by_a_register_equals_the_loop(sample, others, seed: int)
     assert (found.source, found.notes) == ("table", ())
 
 
-@given(group_sizes, st.lists(st.integers(0, 5), min_size=8, max_size=8))
-def test_with_wildcards_people_count_once_and_candidates_are_the_compatible(sizes, more) -> None:
-    alike = [f + extra for f, extra in zip(sizes, more, strict=False)]
-    found = linkage(release(alike, own=np.array(sizes)))
-    equals(found.prosecutor, oracle(sizes, [Fraction(a) for a in alike], ["0.2"]))
-    assert found.people == sum(sizes)
+wild_rows = st.lists(
+    st.tuples(*[st.sampled_from(["x", "y", "*", None])] * 3, st.sampled_from("ab")),
+    min_size=1,
+    max_size=14,
+)
+
+
+@settings(max_examples=60)
+@given(wild_rows, some_thresholds)
+def test_with_wildcards_people_are_rows_and_their_risk_is_one_of_the_compatible(
+    rows, thresholds: list[str]
+) -> None:
+    """sdcMicro's f_k, row by row: how many rows agree with it wherever both show something."""
+    open_cell = {"*", None}
+    alike = [
+        sum(
+            all(a == b or {a, b} & open_cell for a, b in zip(one[:3], other[:3], strict=True))
+            for other in rows
+        )
+        for one in rows
+    ]
+    schema = sf.Schema(quasi=["p", "q", "r"], sensitive="s")
+    file = pa.table({name: [row[c] for row in rows] for c, name in enumerate("pqrs")})
+    read = sf.read_release(file, schema, matching="wildcard")
+    found = linkage(read, thresholds=[float(t) for t in thresholds])
+    equals(found.prosecutor, oracle([1] * len(rows), [Fraction(f) for f in alike], thresholds))
+    assert found.people == read.people == len(rows)
+    report = sf.audit(read, [sf.KAnonymity(3), sf.TCloseness(0.3)])
+    assert report.summary.people == len(rows)
+    verdict = report.verdicts[0]
+    assert verdict.measured == min(alike)
+    few = sum(f < 3 for f in alike)
+    assert verdict.holds is not bool(few)
+    if few:
+        assert f"{few:,} people" in verdict.note
+    # What the public is told refers to the rows too, not to sums of groups that share people.
+    shares = Counter(row[3] for row in rows)
+    seen = as_read(read).groups
+    assert dict(zip(seen.values, seen.reference, strict=True)) == shares
+    assert report.public().summary.people == len(rows)
+
+
+def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> None:
+    schema = sf.Schema(quasi=["q"], sensitive="s", domains={"q": "categorical"})
+    rows = pa.table({"q": ["1", "*", "2"], "s": ["a", "b", "b"]})
+    stars, exact = sf.read_release(rows, schema, matching="wildcard"), sf.read_release(rows, schema)
+    people = sf.read(pa.table({"q": ["1", "1", "2"], "s": ["a", "b", "b"]}), schema)
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    for refused in (
+        lambda: sf.intersection_attack([exact, stars], people),
+        lambda: sf.relative_threat(stars),
+        lambda: sf.characterize(stars, 1),
+        lambda: ledger.add(stars, "stars", "people"),
+        lambda: ledger.check(stars),
+    ):
+        with pytest.raises(sf.InputError, match="read it with matching='exact'"):
+            refused()
+    verdict = sf.audit(stars, [sf.CompositionBound(0.5, 0.5, [exact])]).verdicts[0]
+    assert verdict.status == "not_applicable"
+    advice = sf.audit(stars, [sf.KAnonymity(4)]).to_json()
+    assert "its groups share people" in advice
+    # Without such a cell there is nothing to share.
+    plain = sf.read_release(rows.slice(0, 1), schema, matching="wildcard")
+    assert plain.matched is None
 
 
 # -- known figures --------------------------------------------------------------------------------

@@ -195,6 +195,11 @@ class CompositionBound(ReleaseCriterion):
         overall = int(people.sum()) / int(groups.sizes.sum())
         return Share(people / groups.sizes, groups.sizes, "at_most", overall=overall)
 
+    def inapplicable(self, groups: Groups) -> str:
+        if groups.published is not None:
+            return "its groups share people; read the release with matching='exact'"
+        return super().inapplicable(groups)
+
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:

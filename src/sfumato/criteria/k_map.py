@@ -75,10 +75,11 @@ class KMap(GroupCriterion):
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         if isinstance(self.population, Table):
             assert groups.regions is not None
-            found = Candidates.of(count_behind(groups.regions, self.population), groups.sizes)
+            behind = count_behind(groups.regions, self.population)
+            found = Candidates.of(behind, groups.own_people)
         else:
             assert groups.population is not None
-            found = Candidates.of(groups.population, groups.sizes)
+            found = Candidates.of(groups.population, groups.own_people)
         parts = {}
         if found.uncovered:
             parts["groups the population does not contain"] = float(found.uncovered)

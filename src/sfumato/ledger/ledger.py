@@ -75,6 +75,7 @@ class Ledger:
         for what, given in (("name", name), ("population", population)):
             if not isinstance(given, str) or not given.strip():
                 raise InputError(f"{what} = {given!r} is not allowed; give it a name")
+        release.refuse_wildcards()
         promised = release.guarantee if guarantee is None else guarantee
         if release.scheme == "randomised" and promised is None:
             raise InputError(
@@ -165,6 +166,7 @@ class Ledger:
         """
         from sfumato.ledger.judging import check_release
 
+        new.refuse_wildcards()
         found = check_release(
             new,
             self.releases(about),

@@ -37,10 +37,13 @@ class Groups(SparseCounts):
 
     For criteria that need them: `regions`; `population`, the summed survey weights; `guarantee`
     of noisy counts; `protected`, the protect column's labels and which of them each group has.
+    Where groups share people (wildcard matching), `published` are the people published with each
+    group's own description; by default its size.
     """
 
     regions: Regions | None = None
     population: Floats | None = None
+    published: Ints | None = None
     guarantee: Guarantee | None = None
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
     linked: bool = False  # several values: each person's are published together
@@ -166,13 +169,15 @@ class Groups(SparseCounts):
         regions: Regions | None,
         population: Floats | None = None,
         guarantee: Guarantee | None = None,
+        published: Ints | None = None,
     ) -> Groups:
         """The same groups with what they publish and whom of the population they stand for."""
-        if any(given is not None and len(given) != len(self) for given in (regions, population)):
+        given = (regions, population, published)
+        if any(one is not None and len(one) != len(self) for one in given):
             raise InputError(f"regions and population must be those of all {len(self)} groups")
         groups = copy.copy(self)
         groups.regions, groups.population = regions, population
-        groups.guarantee = guarantee
+        groups.guarantee, groups.published = guarantee, published
         return groups
 
     def unreferenced(self) -> Groups:
@@ -180,6 +185,12 @@ class Groups(SparseCounts):
         groups = copy.copy(self)
         for known in ("reference", "reference_share"):
             groups.__dict__.pop(known, None)
+        return groups
+
+    def refer_to(self, reference: Floats) -> Groups:
+        """The same groups with these weights as reference."""
+        groups = self.unreferenced()
+        groups.reference = reference
         return groups
 
     def take(self, kept: Ints) -> Groups:
@@ -202,6 +213,7 @@ class Groups(SparseCounts):
         groups.values, groups.linked = self.values, self.linked
         groups.regions = None if self.regions is None else self.regions.take(kept)
         groups.population = None if self.population is None else self.population[kept]
+        groups.published = None if self.published is None else self.published[kept]
         groups.inside = None if self.inside is None else self.inside.take(kept)
         groups.times = None if self.times is None else self.times[kept]
         if self.protected is not None:
@@ -215,9 +227,14 @@ class Groups(SparseCounts):
         return int((self.times if chosen is None else self.times[chosen]).sum())
 
     def people(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
-        """How many people are in the groups, or in those that are chosen."""
-        sizes = self.sizes if self.times is None else self.sizes * self.times
-        return int((sizes if chosen is None else sizes[chosen]).sum())
+        """How many people are in the groups, or in those that are chosen; nobody counts twice."""
+        people = self.own_people if self.times is None else self.own_people * self.times
+        return int((people if chosen is None else people[chosen]).sum())
+
+    @property
+    def own_people(self) -> Ints:
+        """The people published with each group's own description."""
+        return self.sizes if self.published is None else self.published
 
     @property
     def single_valued(self) -> bool:

@@ -42,7 +42,7 @@ def joint_groups(release: Release, names: Sequence[str]) -> Groups:
     groups = group_counts(
         pieces, source.groups[kept], len(release.regions), 0, reference if whole else None
     )
-    return groups.described(release.regions, release.population)
+    return release.described(groups)
 
 
 def joint_attribute(counts: Counts, places: Sequence[int]) -> tuple[Attribute, Codes]:

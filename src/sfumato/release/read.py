@@ -40,7 +40,7 @@ from sfumato.release.reread import (
     with_manifest,
 )
 from sfumato.release.source import as_published, open_release
-from sfumato.release.wildcard import compatible, spread
+from sfumato.release.wildcard import WildcardMatching, compatible, spread
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 from sfumato.table.noisy_part import refuse_noisy_part
@@ -85,10 +85,10 @@ def read_release(
     matching: who counts as alike. "exact": people whose published descriptions are equal.
     "wildcard": a suppressed or missing cell is compatible with everything, as sdcMicro counts; a
     group's size, weight and sensitive counts are then those of all groups compatible with it. Such
-    groups overlap: one person counts in several, sizes add up to more than the people there are,
-    and merging two groups would count people twice, so read them group by group (k, risk), never
-    summed up. An adversary who knows that a cell was suppressed *because* its person stood out
-    may do better than these sizes say: the exact reading is the careful one.
+    groups overlap, and whatever would put them together or apart is refused; people are counted by
+    rows, and everybody's risk is 1 / the size of the group she is published with. An adversary who
+    knows that a cell was suppressed *because* its person stood out may do better than these sizes
+    say: the exact reading is the careful one.
     """
     if matching not in ("exact", "wildcard"):
         raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
@@ -225,22 +225,23 @@ def _in_memory(
         tuple(cells.parts for cells in columns),
         np.ascontiguousarray(codes[:, first]),
     )
-    origin = whole_tuples(table, group)
-    shared = False
-    notes: tuple[str, ...] = ()
-    if matching == "wildcard":
-        pairs = compatible(regions)
+    pairs = compatible(regions) if matching == "wildcard" else None
+    if pairs is not None and len(pairs[0]) > len(regions):
         tuples, groups = spread(pairs, group)
         origin = Origin(table, tuples, groups, counts.n[tuples])
-        shared = len(pairs[0]) > len(regions)
-        notes += (
-            "wildcard matching: a suppressed or missing cell is compatible with everything; groups "
-            f"overlap, so the {counts.people:,} people count in several of them each",
+        own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
+        release = replace(
+            build_release(origin, regions, disjoint=False), matched=WildcardMatching(own)
         )
-    disjoint = False if shared else no_overlap(regions.parts, regions.codes)
+        return release, (
+            "wildcard matching: a suppressed or missing cell is compatible with everything, so "
+            "groups share people",
+        )
+    notes: tuple[str, ...] = ()
+    disjoint = no_overlap(regions.parts, regions.codes)
     if disjoint is None:
         notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
-    return build_release(origin, regions, disjoint=bool(disjoint)), notes
+    return build_release(whole_tuples(table, group), regions, disjoint=bool(disjoint)), notes
 
 
 def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:

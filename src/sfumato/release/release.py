@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.guarantee import Guarantee
@@ -18,6 +17,7 @@ from sfumato.release.members import Members
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.summing import group_counts
+from sfumato.release.wildcard import WildcardMatching
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
@@ -35,8 +35,8 @@ class Release:
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
     summed survey weights of each group, the people of the population it stands for. `origin` is
     private: what the release was made from, if we made it; `counted` the published tuples behind
-    the groups, where we did not. `own`: the people published with each
-    group's own description, where sizes also count those compatible with it (wildcard matching).
+    the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
+    that groups share people; None: only equal descriptions are alike.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
     """
 
@@ -52,16 +52,21 @@ class Release:
     notes: tuple[str, ...] = field(default=())
     origin: Origin | None = field(default=None, repr=False)
     counted: Origin | None = field(default=None, repr=False)
-    own: Ints | None = field(default=None, repr=False)
+    matched: WildcardMatching | None = field(default=None, repr=False)
     noisy: NoisyTable | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        regions = self.regions if isinstance(self.regions, Regions) else None
-        described = {
-            name: groups.described(regions, self.population, self.guarantee)
-            for name, groups in self.by_attribute.items()
-        }
+        described = {name: self.described(groups) for name, groups in self.by_attribute.items()}
         object.__setattr__(self, "by_attribute", described)
+
+    def described(self, groups: Groups) -> Groups:
+        """Groups of this release with what it publishes of them."""
+        return groups.described(
+            self.regions if isinstance(self.regions, Regions) else None,
+            self.population,
+            self.guarantee,
+            None if self.matched is None else self.matched.published,
+        )
 
     @property
     def groups(self) -> Groups:
@@ -78,8 +83,16 @@ class Release:
 
     @property
     def people(self) -> int:
-        """People in published groups; one who is in several groups counts in each."""
+        """Published people; one whose rows differ in their quasi-identifiers counts in each."""
         return self.groups.people()
+
+    def refuse_wildcards(self) -> None:
+        """For whoever must find each person in one group."""
+        if self.matched is not None:
+            raise InputError(
+                f"{self.label} was read with matching='wildcard', which counts people in several "
+                "groups; read it with matching='exact'"
+            )
 
     def tables(self, seed: int | None = None) -> dict[str, pa.Table]:
         """What would be handed out: {"data": ...}, or {"quasi", "sensitive"} for buckets."""

@@ -2,12 +2,15 @@
 
 Tools that suppress single cells count so: a record with a missing age may be anybody's, so it
 stands beside every record that agrees with it in the columns both show, and every such record
-stands beside it. A group's size is then the number of people in all groups compatible with it.
+stands beside it. A group's size is then the number of people in all groups compatible with it (the
+f_k of sdcMicro), and one person counts in several groups. People are counted by rows all the same:
+`WildcardMatching` says how many are published with each group's own description.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +21,17 @@ from sfumato.release.regions import Regions
 from sfumato.schema.domain import Codes
 
 MOST_PAIRS = 100_000_000
+
+
+@dataclass(frozen=True)
+class WildcardMatching:
+    """A release whose groups share people: sizes and counts are of everybody who is compatible.
+
+    `published[g]` people are published with group g's own description; they add up to the people
+    there are. The risk of each of them is 1 / the group's size.
+    """
+
+    published: Ints
 
 
 def compatible(regions: Regions) -> tuple[Ints, Ints]:

@@ -54,7 +54,11 @@ def advise(
     late = dict.fromkeys(one.name for one in criteria if _late(one))
     silent = [f"{name} is judged on finished releases and was not tried here" for name in late]
     suppress = None
-    if bad.all():
+    if release.matched is not None:
+        silent.append(
+            "what leaving groups out would do was not worked out: its groups share people"
+        )
+    elif bad.all():
         silent.append("every group violates something, so leaving groups out leaves nobody")
     elif bad.any():
         suppress = _suppress(release, applicable, bad, policy)
@@ -88,14 +92,7 @@ def trouble(release: Release, criteria: Sequence[Criterion]) -> tuple[Trouble, B
         if isinstance(criterion, GroupCriterion):
             bad |= _violating(criterion, release)
     failed = tuple(dict.fromkeys(failing))
-    return Trouble(release.groups.number(bad), _people(release, bad), failed), bad
-
-
-def _people(release: Release, chosen: Bools | None = None) -> int:
-    """The people published with the chosen groups' own descriptions, or with any."""
-    if release.own is None:
-        return release.groups.people(chosen)
-    return int((release.own if chosen is None else release.own[chosen]).sum())
+    return Trouble(release.groups.number(bad), release.groups.people(bad), failed), bad
 
 
 def _violating(criterion: GroupCriterion, release: Release) -> Bools:
@@ -110,15 +107,15 @@ def _violating(criterion: GroupCriterion, release: Release) -> Bools:
 def _suppress(
     release: Release, criteria: Sequence[Criterion], bad: Bools, policy: Policy | None
 ) -> Suppressing:
-    own = release.groups.sizes if release.own is None else release.own
-    everybody = _people(release) + release.suppressed
-    people = _people(release, bad)
+    sizes = release.groups.sizes
+    everybody = release.people + release.suppressed
+    people = release.groups.people(bad)
     allowed = None
     if policy is not None:
         allowed = max(math.floor(fraction(policy.suppression) * everybody) - release.suppressed, 0)
     left, _ = trouble(_without(release, bad), criteria)
-    largest = sorted(np.flatnonzero(bad).tolist(), key=lambda g: (-int(own[g]), g))[:_LISTED]
-    named = tuple((_described(release, group), int(own[group])) for group in largest)
+    largest = sorted(np.flatnonzero(bad).tolist(), key=lambda g: (-int(sizes[g]), g))[:_LISTED]
+    named = tuple((_described(release, group), int(sizes[group])) for group in largest)
     return Suppressing(release.groups.number(bad), people, everybody, allowed, left, named)
 
 
@@ -141,7 +138,6 @@ def _without(release: Release, bad: Bools) -> Release:
         by_attribute={name: one.take(kept) for name, one in release.by_attribute.items()},
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],
-        own=None if release.own is None else release.own[kept],
         suppressed=release.suppressed + release.groups.people(bad),
         origin=moved(release.origin),
         counted=moved(release.counted),
@@ -155,7 +151,7 @@ def _cannot_coarsen(release: Release) -> str:
         return "the release publishes exact quasi-identifiers"
     if release.groups.times is not None:
         return "the file is larger than memory"
-    if release.own is not None or not release.disjoint:
+    if release.matched is not None or not release.disjoint:
         return "its groups overlap"
     if release.scheme != "generalized":
         return "it does not publish ranges or labels"

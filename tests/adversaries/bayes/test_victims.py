@@ -193,7 +193,7 @@ def test_releases_that_cannot_be_read_this_way() -> None:
     stars = sf.read_release(
         pa.table({"q": ["*", "1"], "s": ["a", "b"]}), sf.Schema(["q"], "s"), matching="wildcard"
     )
-    with pytest.raises(sf.InputError, match="wildcard matching counts people in several groups"):
+    with pytest.raises(sf.InputError, match="'wildcard', which counts people in several groups"):
         sf.relative_threat(stars)
 
 

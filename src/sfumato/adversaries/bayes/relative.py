@@ -133,12 +133,7 @@ def _check(release: object, learner: object, method: object) -> None:
             f"a {release.scheme} release has no regions that contain its people's values; relative "
             "threat is defined for generalized and bucketized releases"
         )
-    shared = any(note.startswith("wildcard matching") for note in release.notes)
-    if release.own is not None or shared:
-        raise InputError(
-            "wildcard matching counts people in several groups; read the release with "
-            "matching='exact'"
-        )
+    release.refuse_wildcards()
     if method in ("swap", "permutation") and release.scheme != "bucketized":
         raise InputError(f"method {method!r} is for bucketized releases; use 'auto'")
     if method == "row-gibbs" and release.scheme == "bucketized":

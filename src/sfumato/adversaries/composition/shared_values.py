@@ -67,11 +67,7 @@ def _usable(release: Release, name: str) -> Groups:
             f"{release.label}: people have several values of {name!r} each; the attack is defined "
             "for one value a person"
         )
-    if release.own is not None:
-        raise InputError(
-            f"{release.label} was read with matching='wildcard', which counts people in several "
-            "groups; read it with matching='exact'"
-        )
+    release.refuse_wildcards()
     return groups
 
 

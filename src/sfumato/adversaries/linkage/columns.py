@@ -35,7 +35,7 @@ def weakest_columns(release: Release) -> tuple[Column, ...]:
     group stands for many, nor for one column.
     """
     regions, sizes = release.regions, release.groups.sizes
-    exact = release.own is None and release.scheme != "randomised"
+    exact = release.matched is None and release.scheme != "randomised"
     exact = exact and release.groups.times is None
     told = isinstance(regions, Regions) and exact
     if not told or len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:

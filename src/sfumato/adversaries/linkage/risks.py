@@ -154,10 +154,9 @@ def linkage(
     population that is in the release, gives estimates of population uniqueness.
     """
     limits = _checked(thresholds)
-    sizes = release.groups.sizes
-    own = sizes if release.own is None else release.own
+    sizes, own = release.groups.sizes, release.groups.own_people
     times = release.groups.times
-    people = int(own.sum()) if times is None else release.people
+    people = release.people
     groups = release.groups.number()
     if release.scheme == "randomised":
         reason = "counts are noisy; the release carries its own guarantee"
@@ -174,6 +173,11 @@ def linkage(
     if candidates is not None:
         name = population.source.label if population is not None else "the sum of survey weights"
         notes += [text for text in [candidates.note(name)] if text]
+    if release.matched is not None and sampling_fraction is not None:
+        notes.append(
+            "population uniqueness is estimated from equal descriptions; a suppressed cell is a "
+            "value of its own there"
+        )
     estimates: tuple[Uniqueness, ...] = ()
     if sampling_fraction is not None:
         estimates = population_uniqueness(Sizes.of(own, times), sampling_fraction)

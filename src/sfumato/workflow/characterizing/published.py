@@ -77,11 +77,7 @@ def ground_of(subject: Table | Release, wanted: Collection[str]) -> Ground:
         return of_table(subject, wanted)
     if subject.scheme == "randomised":
         raise InputError("counts of a randomised release are noisy; characterize the table instead")
-    if _shared(subject):
-        raise InputError(
-            "groups read with matching='wildcard' share people; read the release with "
-            "matching='exact'"
-        )
+    subject.refuse_wildcards()
     if len(subject.groups) == 0:
         raise InputError(f"{subject.label} has no group; there is nothing to characterize")
     if isinstance(subject.regions, Members):
@@ -96,13 +92,6 @@ def check_apart(release: Release, columns: Sequence[str]) -> None:
         reason = overlap_reason(release.groups, known, "characterize")
         if reason:
             raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
-
-
-def _shared(release: Release) -> bool:
-    """Whether people count in several groups each."""
-    source = release.origin or release.counted
-    twice = source is not None and int(source.n.sum()) > int(source.counts.n.sum())
-    return twice or release.own is not None
 
 
 def _of_regions(release: Release, regions: Regions) -> Ground:

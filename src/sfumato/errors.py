@@ -7,7 +7,9 @@ named only where the input cannot be mended without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
+from datetime import date
+from numbers import Number
 
 
 class SfumatoError(Exception):
@@ -36,6 +38,32 @@ class MissingExtra(SfumatoError):
 
 class ResourceError(SfumatoError):
     """Memory, disk or another limit of the machine was reached."""
+
+
+def quoted(value: object, most: int = 60) -> str:
+    """What a caller gave, for a message: one short line, never what a table or a frame holds."""
+    if not _is_plain(value):
+        kind = value if isinstance(value, type) else type(value)
+        home = "" if kind.__module__.split(".")[0] in ("builtins", "sfumato") else kind.__module__
+        return (
+            f"{'the class ' if kind is value else 'a '}{home}{'.' if home else ''}{kind.__name__}"
+        )
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, list | tuple | Set):
+        return all(_is_plain(one) for one in value)
+    if isinstance(value, Mapping):
+        return all(_is_plain(one) for pair in value.items() for one in pair)
+    return value is None or isinstance(value, str | bytes | Number | date)
+
+
+def expect(what: str, value: object, kinds: type | tuple[type, ...], how: str) -> None:
+    """Refuse an argument that is of another type; `how` tells what it must be."""
+    if not isinstance(value, kinds):
+        raise InputError(f"{what} = {quoted(value)} is not allowed; it must be {how}")
 
 
 def name_some(values: Iterable[object], most: int = 5) -> str:

@@ -51,6 +51,16 @@ def test_a_report_opens_without_a_word_and_draws_all_its_charts(visit, name, pub
     clean(found)
 
 
+def test_a_script_that_is_not_ours_does_not_run(visit) -> None:
+    page = made("lattice").to_html()
+    harm = "document.title = 'broken'"
+    planted = f'<script>{harm}</script><img src=x onerror="{harm}">'
+    found = visit(page.replace("</body>", f"{planted}</body>"))
+    assert found.ask("document.title") != "broken"
+    assert len(found.drawn()) > 0  # and ours do
+    assert "unsafe-inline'; style" not in page
+
+
 def test_ten_thousand_groups(visit) -> None:
     many = 12_000
     rows = pa.table(

@@ -12,11 +12,20 @@ from typing import ClassVar
 
 from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict
 from sfumato.criteria.judge import judge
-from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.errors import NoSafeRelease, PolicyError, quoted
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
+
+
+def check_suppression(given: object) -> None:
+    """The share of people who may be left out: a number from 0 to 1."""
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not number or not 0 <= given <= 1:  # type: ignore[operator]
+        raise PolicyError(
+            f"suppression = {quoted(given)} is not allowed; it must be a share from 0 to 1"
+        )
 
 
 @dataclass(frozen=True)
@@ -30,12 +39,11 @@ class Task:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.suppression <= 1:
-            raise PolicyError(
-                f"suppression = {self.suppression!r} is not allowed; it must be a share from 0 to 1"
-            )
+        check_suppression(self.suppression)
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise PolicyError(f"seed = {self.seed!r} is not allowed; use a whole number, 0 or more")
+            raise PolicyError(
+                f"seed = {quoted(self.seed)} is not allowed; use a whole number, 0 or more"
+            )
         bound = tuple(criterion.bind(self.table.counts) for criterion in self.require)
         object.__setattr__(self, "require", bound)
 

@@ -31,7 +31,7 @@ from sfumato.anonymizers.noise_mechanism import MECHANISMS, Drawing, Mechanism, 
 from sfumato.counts.contingency import Ints
 from sfumato.criteria.base import Criterion, parameter
 from sfumato.criteria.judge import judge
-from sfumato.errors import PolicyError, did_you_mean
+from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.release.declared import WHOLE, Height
 from sfumato.release.guarantee import RELATIONS, Guarantee, Relation
 from sfumato.release.noisy import COUNT, Form, NoisyTable, check_rows, noisy_release
@@ -98,6 +98,11 @@ class Noise(Anonymizer):
             raise PolicyError(
                 f"{self.name}: total = 'public' tells exactly how many people there are, so "
                 "neighbours = 'add-remove' promises nothing; use 'replace-one' or total = 'noisy'"
+            )
+        if not isinstance(self.levels, Mapping):
+            raise PolicyError(
+                f"{self.name}: levels = {quoted(self.levels)} is not allowed; give a level by "
+                "column"
             )
         object.__setattr__(self, "levels", dict(self.levels))
         for column, level in self.levels.items():

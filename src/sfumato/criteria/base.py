@@ -25,7 +25,7 @@ import numpy.typing as npt
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Counts
 from sfumato.criteria.candidates import Candidates, OneByOne
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.release.groups import Groups
 
 if TYPE_CHECKING:
@@ -289,6 +289,6 @@ def parameter(
     if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
         sort = "a whole number" if whole else "a number"
         raise PolicyError(
-            f"{criterion}: {name} = {value!r} is not allowed; it must be {sort} "
+            f"{criterion}: {name} = {quoted(value)} is not allowed; it must be {sort} "
             f"{' and '.join(limits)}".rstrip()
         )

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Codes, Domain
 from sfumato.schema.hierarchy import Hierarchy
@@ -45,10 +45,11 @@ class TCloseness(GroupCriterion):
 
     def __post_init__(self) -> None:
         parameter(self.name, "t", self.t, least=0, most=1)
-        if self.distance not in ("equal", "ordered") and not isinstance(self.distance, Hierarchy):
+        named = isinstance(self.distance, str) and self.distance in ("equal", "ordered")
+        if not named and not isinstance(self.distance, Hierarchy):
             raise PolicyError(
-                f"{self.name}: distance {self.distance!r} is not known; use 'equal', 'ordered' or "
-                "a hierarchy of the sensitive column"
+                f"{self.name}: distance {quoted(self.distance)} is not known; use 'equal', "
+                "'ordered' or a hierarchy of the sensitive column"
             )
 
     @property

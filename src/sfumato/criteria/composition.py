@@ -43,7 +43,7 @@ from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter
-from sfumato.errors import InputError, PolicyError, ResourceError
+from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -127,7 +127,9 @@ class CompositionBound(ReleaseCriterion):
             try:
                 object.__setattr__(self, "earlier", Earlier(self.earlier))
             except InputError as error:
-                raise PolicyError(f"{self.name}: earlier = {self.earlier!r}: {error}") from None
+                raise PolicyError(
+                    f"{self.name}: earlier = {quoted(self.earlier)}: {error}"
+                ) from None
         object.__setattr__(self, "_watched", {})
 
     @property

@@ -32,7 +32,7 @@ from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.adversaries.realistic.shifts import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
 
 
@@ -62,13 +62,13 @@ class EpsilonPrivacy(GroupCriterion):
             object.__setattr__(self, "adversary", RealisticAdversary.from_settings(given))
         elif not isinstance(given, RealisticAdversary):
             raise PolicyError(
-                f"{self.name}: adversary = {given!r} is not allowed; it must be a "
+                f"{self.name}: adversary = {quoted(given)} is not allowed; it must be a "
                 "RealisticAdversary or a table such as { shape = 'table', stubbornness = 1e6 }"
             )
         object.__setattr__(self, "predicates", normal(self.name, self.predicates))
-        if self.mode not in ("exact", "theorem"):
+        if not isinstance(self.mode, str) or self.mode not in ("exact", "theorem"):
             raise PolicyError(
-                f"{self.name}: mode = {self.mode!r} is not known; use 'exact' or 'theorem'"
+                f"{self.name}: mode = {quoted(self.mode)} is not known; use 'exact' or 'theorem'"
             )
 
     @property

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
 from sfumato.table.load import Table
 
@@ -44,9 +44,10 @@ class KMap(GroupCriterion):
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
-        if not isinstance(self.population, Table) and self.population != WEIGHTS:
+        weights = isinstance(self.population, str) and self.population == WEIGHTS
+        if not isinstance(self.population, Table) and not weights:
             raise PolicyError(
-                f"{self.name}: population = {self.population!r} is not allowed; it must be a "
+                f"{self.name}: population = {quoted(self.population)} is not allowed; it must be a "
                 "table of the population, or 'weights' to add up survey weights"
             )
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sfumato.adversaries.skyline.breach import check_point
 from sfumato.criteria.exact import fraction
-from sfumato.errors import InputError, PolicyError
+from sfumato.errors import InputError, PolicyError, quoted
 
 
 class Point(NamedTuple):
@@ -43,7 +43,7 @@ class Point(NamedTuple):
 def points_of(criterion: str, name: str, given: Any) -> tuple[Point, ...]:
     """A list of (l, k, m, c), each a list of four or a table of those keys."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
-        raise PolicyError(f"{criterion}: {name} = {given!r} is not allowed; {_FORM}")
+        raise PolicyError(f"{criterion}: {name} = {quoted(given)} is not allowed; {_FORM}")
     return tuple(_point(criterion, name, entry) for entry in given)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 from sfumato.ledger.ledger import Ledger
 from sfumato.release.read import read_release
 from sfumato.release.release import Release
@@ -39,7 +39,7 @@ class Earlier:
                 if not Path(source).exists():
                     raise InputError(f"{source} does not exist; name a ledger or a release folder")
             elif not isinstance(source, Ledger | Release):
-                raise InputError(f"{source!r} is no ledger, release or path of one")
+                raise InputError(f"{quoted(source)} is no ledger, release or path of one")
 
     @property
     def places(self) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 from sfumato.ledger.accounting import Spent, add_up
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.store import reading, writing
@@ -74,7 +74,7 @@ class Ledger:
         """
         for what, given in (("name", name), ("population", population)):
             if not isinstance(given, str) or not given.strip():
-                raise InputError(f"{what} = {given!r} is not allowed; give it a name")
+                raise InputError(f"{what} = {quoted(given)} is not allowed; give it a name")
         release.refuse_wildcards()
         promised = release.guarantee if guarantee is None else guarantee
         if release.scheme == "randomised" and promised is None:

@@ -8,14 +8,14 @@ is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers.base import Anonymizer
+from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, quoted
 from sfumato.schema.roles import Schema
 from sfumato.utility import utility_named
 
@@ -37,19 +37,18 @@ class Policy:
     reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.require, Iterable):
+            raise PolicyError(f"require = {quoted(self.require)} is not a list of criteria")
         object.__setattr__(self, "require", tuple(self.require))
         if not self.require:
             raise PolicyError("a policy must require at least one criterion")
         utility_named(self.utility)
-        if not isinstance(self.suppression, int | float) or not 0 <= self.suppression <= 1:
-            raise PolicyError(
-                f"suppression = {self.suppression!r} is not allowed; it must be a share from 0 to 1"
-            )
+        check_suppression(self.suppression)
         if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
-            raise PolicyError(f"anonymizer: {self.anonymizer!r} is not an anonymizer")
+            raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
         for criterion in self.require:
             if not isinstance(criterion, Criterion):
-                raise PolicyError(f"require: {criterion!r} is not a criterion")
+                raise PolicyError(f"require: {quoted(criterion)} is not a criterion")
             self._check_columns(criterion)
 
     def _check_columns(self, criterion: Criterion) -> None:

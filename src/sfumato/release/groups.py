@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sfumato.counts.contingency import Case, Ints
 from sfumato.errors import InputError
 from sfumato.release.sparse import SparseCounts
-from sfumato.release.stated import check_groups, whole_numbers
+from sfumato.release.stated import check_groups, numbers, whole_numbers
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -72,11 +72,13 @@ class Groups(SparseCounts):
             dense[rows, columns],
             dense.shape[1],
             None if sizes is None else whole_numbers(sizes, "sizes"),
-            None if reference is None else np.asarray(reference, dtype=np.float64),
+            None if reference is None else numbers(reference, "reference"),
             domain,
             attribute,
             case,
         )
+        if self.sizes.shape != (len(self),):
+            raise InputError(f"{len(self)} groups but {self.sizes.size} sizes")
         if values is not None:
             self.values = tuple(str(value) for value in values)
         check_groups(self)

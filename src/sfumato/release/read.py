@@ -19,7 +19,7 @@ from sfumato.counts.contingency import rank_rows
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine
 from sfumato.engines.choose import open_engine
-from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
 from sfumato.release.cells import Cells, Separator, read_cells, separators, shown_parts
@@ -90,8 +90,9 @@ def read_release(
     knows that a cell was suppressed *because* its person stood out may do better than these sizes
     say: the exact reading is the careful one.
     """
+    expect("schema", schema, (Schema, type(None)), "a Schema")
     if matching not in ("exact", "wildcard"):
-        raise InputError(f"matching {matching!r} is not known; allowed: 'exact', 'wildcard'")
+        raise InputError(f"matching {quoted(matching)} is not known; allowed: 'exact', 'wildcard'")
     door = open_engine(
         path,
         engine,

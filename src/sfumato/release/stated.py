@@ -18,8 +18,6 @@ def check_groups(groups: Groups) -> None:
     """Refuse labels, sizes, a case or a reference that cannot be those of the counts."""
     if len(groups.values) != groups.width:
         raise InputError(f"{groups.width} columns of counts but {len(groups.values)} value labels")
-    if len(groups.sizes) != len(groups):
-        raise InputError(f"{len(groups)} groups but {len(groups.sizes)} sizes")
     if groups.case not in get_args(Case):
         raise InputError(
             f"case {groups.case!r} is not known; {did_you_mean(str(groups.case), get_args(Case))}"
@@ -37,11 +35,22 @@ def check_groups(groups: Groups) -> None:
         raise InputError(f"reference must hold {groups.width} non-negative weights")
 
 
+def numbers(given: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
+    """Weights, as floats."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a list of numbers") from None
+
+
 def whole_numbers(numbers: npt.ArrayLike, what: str) -> Ints:
     """Numbers of people, as integers."""
-    array = np.asarray(numbers)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
+    try:
+        array = np.asarray(numbers)
         floats = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be whole numbers of people, in rows of one length") from None
+    if array.size and not np.issubdtype(array.dtype, np.integer):
         if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
             raise InputError(f"{what} must be whole numbers of people")
         array = floats

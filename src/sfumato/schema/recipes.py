@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
-from sfumato.errors import SchemaError, did_you_mean, name_some
+from sfumato.errors import SchemaError, did_you_mean, name_some, quoted
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.region import Mask, Region, Span, Value, text_of
@@ -49,8 +49,12 @@ class Intervals(Hierarchy):
         if bool(self.widths) == bool(self.cuts):
             raise SchemaError("intervals needs either widths or cuts, e.g. widths = [5, 10, 20]")
         for width in self.widths:
-            if not width > 0 or math.isinf(width):
-                raise SchemaError(f"intervals: width {width} must be a positive number")
+            if not _is_number(width) or not width > 0:
+                raise SchemaError(f"intervals: width {quoted(width)} must be a positive number")
+        marks = [("origin", self.origin), ("top", self.top), ("bottom", self.bottom)]
+        for name, mark in [*marks, *(("a cut", cut) for cuts in self.cuts for cut in cuts)]:
+            if not _is_number(mark) and (mark is not None or name == "origin"):
+                raise SchemaError(f"intervals: {name} = {quoted(mark)} must be a number")
         for finer, coarser in zip(self.widths, self.widths[1:], strict=False):
             ratio = _exact(coarser) / _exact(finer)
             if ratio.denominator != 1 or ratio < 2:
@@ -153,8 +157,13 @@ class Dates(Hierarchy):
 
     def __post_init__(self) -> None:
         for unit in self.units:
-            if unit not in UNITS:
-                raise SchemaError(f"dates: unknown unit {unit!r}; {did_you_mean(unit, UNITS)}")
+            if not isinstance(unit, str) or unit not in UNITS:
+                raise SchemaError(
+                    f"dates: unknown unit {quoted(unit)}; {did_you_mean(str(unit), UNITS)}"
+                )
+        for name, year in (("top", self.top), ("bottom", self.bottom)):
+            if year is not None and (not isinstance(year, int) or not 1 <= year <= 9999):
+                raise SchemaError(f"dates: {name} = {quoted(year)} must be a year")
         positions = [UNITS.index(unit) for unit in self.units]
         if not positions or positions != sorted(set(positions)):
             raise SchemaError(f"dates: units must go from fine to coarse: {', '.join(UNITS)}")
@@ -228,6 +237,17 @@ def _numbers(domain: Domain, recipe: str) -> list[Number]:
     return numbers
 
 
+def _is_number(given: object) -> bool:
+    """A finite number of ordinary size."""
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    return number and abs(given) < 1e300  # type: ignore[arg-type]
+
+
+def _check_listed(option: str, given: object) -> None:
+    if given is not None and (isinstance(given, str) or not isinstance(given, Sequence)):
+        raise SchemaError(f"intervals: {option} = {quoted(given)} is not a list of numbers")
+
+
 def suppression() -> Suppression:
     """The value, or `*`."""
     return Suppression()
@@ -243,6 +263,8 @@ def intervals(
 ) -> Intervals:
     """Ranges of growing `widths`, or between `cuts` (one list, or one list a level)."""
     nested: list[tuple[Number, ...]] = []
+    _check_listed("cuts", cuts)
+    _check_listed("widths", widths)
     if cuts:
         flat = [cut for cut in cuts if isinstance(cut, int | float)]
         nested = (
@@ -258,6 +280,14 @@ def mask() -> Masking:
     return Masking()
 
 
-def dates(*units: Unit, top: int | None = None, bottom: int | None = None) -> Dates:
-    """Month, quarter, year, decade, or those of them named; `top`/`bottom` are years."""
-    return Dates(units or UNITS, top, bottom)
+def dates(
+    *units: Unit | Sequence[Unit], top: int | None = None, bottom: int | None = None
+) -> Dates:
+    """Month, quarter, year, decade, or those named, one by one or as a list.
+
+    `top` and `bottom` are years.
+    """
+    named: list[Any] = []
+    for unit in units:
+        named += unit if isinstance(unit, list | tuple) else [unit]
+    return Dates(tuple(named) or UNITS, top, bottom)

@@ -5,11 +5,11 @@ Every published column has a role. A column without one is never read and never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sfumato.errors import SchemaError, did_you_mean
+from sfumato.errors import SchemaError, did_you_mean, quoted
 from sfumato.schema.domain import Declared
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Suppression
@@ -50,36 +50,44 @@ class Schema:
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "identifiers", "keep"):
             given = getattr(self, role)
+            if not isinstance(given, str) and not isinstance(given, Collection):
+                raise SchemaError(f"{role} = {quoted(given)} is not a list of column names")
             names = (given,) if isinstance(given, str) else tuple(given)
             object.__setattr__(self, role, names)
             for name in names:
                 if not isinstance(name, str) or not name:
-                    raise SchemaError(f"{role}: {name!r} is not a column name")
+                    raise SchemaError(f"{role}: {quoted(name)} is not a column name")
         if not self.quasi:
             raise SchemaError("quasi is empty: name the columns an adversary may know")
         self._check_one_role_each()
-        if self.nulls not in ("value", "error"):
-            raise SchemaError(f"nulls: {self.nulls!r} is not allowed; use 'value' or 'error'")
-        if self.several not in ("set", "multiset"):
-            raise SchemaError(f"several: {self.several!r} is not allowed; use 'set' or 'multiset'")
+        if not isinstance(self.nulls, str) or self.nulls not in ("value", "error"):
+            raise SchemaError(f"nulls: {quoted(self.nulls)} is not allowed; use 'value' or 'error'")
+        if not isinstance(self.several, str) or self.several not in ("set", "multiset"):
+            raise SchemaError(
+                f"several: {quoted(self.several)} is not allowed; use 'set' or 'multiset'"
+            )
         if self.person and self.count:
             raise SchemaError(
                 "person and count exclude each other: a row is either one person's or stands for "
                 "several people; drop one"
             )
+        for option in ("hierarchies", "domains", "levels", "lists"):
+            if not isinstance(getattr(self, option), Mapping):
+                given = quoted(getattr(self, option))
+                raise SchemaError(f"{option} = {given} is not allowed; give them by column")
         known = {*self.quasi, *self.sensitive}
         for option in ("hierarchies", "domains", "levels"):
             for name in getattr(self, option):
                 if name not in known:
                     raise SchemaError(
                         f"{option}: column {name!r} is neither quasi nor sensitive; "
-                        f"{did_you_mean(name, known)}"
+                        f"{did_you_mean(str(name), known)}"
                     )
         for name, recipe in self.hierarchies.items():
             if not isinstance(recipe, Hierarchy):
                 raise SchemaError(
-                    f"hierarchies: column {name!r} has {recipe!r}; use intervals, mask, taxonomy, "
-                    "dates or suppression"
+                    f"hierarchies: column {name!r} has {quoted(recipe)}; use intervals, mask, "
+                    "taxonomy, dates or suppression"
                 )
         for name, level in self.levels.items():
             if name not in self.sensitive or name not in self.hierarchies:

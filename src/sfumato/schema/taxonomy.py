@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from sfumato.errors import SchemaError, name_some
+from sfumato.errors import SchemaError, name_some, quoted
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.region import Anything, Region, Value, ValueSet, text_of
@@ -75,7 +75,18 @@ def taxonomy(tree: Mapping[str, str | Sequence[str]] | str | Path) -> Taxonomy:
     """
     if isinstance(tree, str | Path):
         return _read_taxonomy(Path(tree))
+    if not isinstance(tree, Mapping):
+        raise SchemaError(
+            f"taxonomy = {quoted(tree)} is not allowed; give a mapping from values to labels, or "
+            "a file"
+        )
     paths: dict[str, tuple[str, ...]] = {}
+    for leaf, path in tree.items():
+        if not isinstance(path, str | Sequence):
+            raise SchemaError(
+                f"taxonomy: {quoted(leaf)} has {quoted(path)}; give its label, or its labels from "
+                "fine to coarse"
+            )
     parents = {text_of(child) for child in tree}
     labels = {text_of(label) for label in tree.values() if isinstance(label, str)}
     for leaf, path in tree.items():
@@ -94,13 +105,15 @@ def taxonomy(tree: Mapping[str, str | Sequence[str]] | str | Path) -> Taxonomy:
 
 
 def _read_taxonomy(path: Path) -> Taxonomy:
-    where = f"hierarchy file {path.name!r}"
+    where = f"hierarchy file {quoted(path.name)}"
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise SchemaError(f"{where} does not exist in {str(path.parent)!r}") from None
     except UnicodeDecodeError:
         raise SchemaError(f"{where} is not UTF-8 text; save it as UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise SchemaError(f"{where} cannot be read: {type(error).__name__}") from None
     lines = [line for line in text.splitlines() if line.strip()]
     delimiter = ";" if any(";" in line for line in lines) else ","
     paths: dict[str, tuple[str, ...]] = {}

@@ -11,7 +11,7 @@ from sfumato.counts.held import Held
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.choose import open_engine
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
 from sfumato.table.facts import attach_facts
@@ -68,6 +68,7 @@ def read(
     `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
     session, and all else by DuckDB. `master` is where a Spark session that we start is to run.
     """
+    expect("schema", schema, Schema, "a Schema")
     refuse_noisy_part(source, facts)
     door = open_engine(
         source,

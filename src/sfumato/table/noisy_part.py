@@ -7,11 +7,23 @@ file is therefore not read alone, by any reader.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 
 MANIFEST = "manifest.json"
+
+
+def checked_path(given: str | Path) -> Path:
+    """A path that the system can be asked about."""
+    try:
+        written = os.fsencode(given)
+    except UnicodeEncodeError:
+        written = b"\0"
+    if not written or b"\0" in written:
+        raise InputError(f"{quoted(str(given))} cannot be the name of a file")
+    return Path(given)
 
 
 def refuse_noisy_part(*sources: object) -> None:
@@ -19,7 +31,7 @@ def refuse_noisy_part(*sources: object) -> None:
     for source in sources:
         if not isinstance(source, str | Path):
             continue
-        path = Path(source)
+        path = checked_path(source)
         for file in dict.fromkeys((path, path.resolve())):  # a link may stand elsewhere
             if _listed(file):
                 raise InputError(

@@ -9,7 +9,7 @@ from secrets import randbits
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
-from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
+from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
 from sfumato.release.release import Release
 from sfumato.table.load import Table
@@ -24,6 +24,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     is kept in private/ only.
     """
     _check_people(table)
+    expect("policy", policy, Policy, "a Policy")
     drawn = randbits(63) if seed is None else seed
     task = Task(
         table, tuple(policy.require), utility_named(policy.utility), policy.suppression, drawn
@@ -43,22 +44,27 @@ def generalize(
     the order of the schema.
     """
     _check_people(table)
+    expect("require", require, Sequence, "a list of criteria")
+    for criterion in require:
+        expect("require", criterion, Criterion, "a list of criteria")
     names = [domain.name for domain in table.counts.quasi]
     if isinstance(levels, Mapping):
         for name in levels:
             if name not in names:
                 raise InputError(
-                    f"levels: {name!r} is not a quasi-identifier; {did_you_mean(name, names)}"
+                    f"levels: {quoted(name)} is not a quasi-identifier; "
+                    f"{did_you_mean(str(name), names)}"
                 )
         chosen = tuple(levels.get(name, 0) for name in names)
     else:
+        expect("levels", levels, Sequence, "a level for each quasi-identifier, by name or in order")
         chosen = tuple(levels)
     if len(chosen) != len(names):
         raise InputError(f"{len(chosen)} levels given for {len(names)} quasi-identifiers")
     for name, level in zip(names, chosen, strict=True):
         height = table.levels[name].height
-        if not isinstance(level, int) or not 0 <= level < height:
-            raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {level!r}")
+        if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level < height:
+            raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {quoted(level)}")
     from sfumato.anonymizers.held_nodes import judge_of
     from sfumato.anonymizers.lattice_search import release_of
 
@@ -75,6 +81,7 @@ def generalize(
 
 
 def _check_people(table: Table) -> None:
+    expect("table", table, Table, "a Table, as sf.read makes one")
     if table.counts.spanning:
         raise InputError(
             "some people's rows differ in their quasi-identifiers, so merging groups would count "

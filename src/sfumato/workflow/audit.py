@@ -23,7 +23,7 @@ from sfumato.criteria.k_map import KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.release.inside import with_inside
 from sfumato.release.release import Release, as_it_stands
@@ -52,6 +52,7 @@ def audit(
     exceed. `attacks` are results of attacks on this release, which an audit does not run by itself
     (`relative_threat`, `intersection_attack`).
     """
+    expect("subject", subject, (Release, Table), "a Release or a Table")
     for result in attacks:
         if not hasattr(result, "threats"):
             raise InputError(f"attacks: {type(result).__name__} is not the result of an attack")

@@ -22,6 +22,7 @@ from sfumato.errors import (
     SchemaError,
     SfumatoError,
     did_you_mean,
+    expect,
 )
 from sfumato.policy.model import Policy
 from sfumato.progress import Ticker
@@ -65,6 +66,7 @@ def compare(
     planned = plan_sweep(policy, sweep)
     measures = choose_utilities(policy, utilities, seed)
     check_risk(risk)
+    expect("table", table, Table, "a Table, as sf.read makes one")
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
     if table.held is not None and utilities is None:
         left_out = [measure.name for measure in measures if measure.reads_tuples]

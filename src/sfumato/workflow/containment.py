@@ -19,7 +19,7 @@ from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from sfumato.criteria.base import Criterion
-from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
+from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import Ticker
 from sfumato.table.load import Table
@@ -103,6 +103,8 @@ def compare_nodes(
     from sfumato.anonymizers.base import Task
     from sfumato.anonymizers.nodes import Judge
 
+    expect("table", table, Table, "a Table, as sf.read makes one")
+    expect("policies", policies, Mapping, "a mapping from names to policies or criteria")
     if not policies:
         raise PolicyError("compare_nodes: no policy is given")
     judges = {}

@@ -25,7 +25,7 @@ from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.lattice import Lattice
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
-from sfumato.errors import PolicyError, did_you_mean
+from sfumato.errors import PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
 from sfumato.workflow.sweep_text import Value, plain
 
@@ -54,6 +54,8 @@ class Sweep:
 
 def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
     """Every point of the sweeps; all are checked by their own constructors."""
+    expect("policy", policy, Policy, "a Policy")
+    expect("sweep", sweep, Mapping, "a mapping from parameters to the values they take")
     own = policy.anonymizer or Mondrian()
     values = {name: _values(name, given) for name, given in sweep.items()}
     kinds = [_kind(choice) for choice in values.get(ANONYMIZER, (own,))]
@@ -61,10 +63,11 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
     if not values:
         raise PolicyError(f"nothing is swept; this policy can sweep: {', '.join(known)}")
     for name in values:
-        if name not in known and not _is_dotted(name, policy.require, kinds):
+        swept = isinstance(name, str) and (name in known or _is_dotted(name, policy.require, kinds))
+        if not swept:
             raise PolicyError(
-                f"{name!r} cannot be swept; this policy can sweep: {', '.join(known)} (in one "
-                "place only: CRITERION.NAME, CRITERION#2.NAME or anonymizer.NAME)"
+                f"{quoted(name)} cannot be swept; this policy can sweep: {', '.join(known)} "
+                "(in one place only: CRITERION.NAME, CRITERION#2.NAME or anonymizer.NAME)"
             )
     many = prod(len(choices) for choices in values.values())
     if many > MOST_POINTS:
@@ -104,7 +107,7 @@ def _kind(choice: object) -> type[Anonymizer]:
         return type(choice)
     if not isinstance(choice, str) or choice not in ANONYMIZERS:
         raise PolicyError(
-            f"anonymizer = {choice!r} is not known; {did_you_mean(str(choice), ANONYMIZERS)}"
+            f"anonymizer = {quoted(choice)} is not known; {did_you_mean(str(choice), ANONYMIZERS)}"
         )
     return ANONYMIZERS[choice]
 

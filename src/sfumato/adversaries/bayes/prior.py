@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.contingency import Counts, Ints
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 
@@ -108,15 +108,15 @@ def prior_of(given: object) -> Prior:
     if isinstance(given, int | float) and not isinstance(given, bool):
         return Prior(float(given))
     raise InputError(
-        f"prior = {given!r} is not known; use 'uniform', a weight, weights by column, a table of "
-        "other people, or a Prior"
+        f"prior = {quoted(given)} is not known; use 'uniform', a weight, weights by column, a "
+        "table of other people, or a Prior"
     )
 
 
 def _positive(weight: object, what: str) -> None:
     number = isinstance(weight, int | float) and not isinstance(weight, bool)
     if not number or not 0 < weight < math.inf:  # type: ignore[operator]
-        raise InputError(f"{what} = {weight!r} is not allowed; every weight must be above 0")
+        raise InputError(f"{what} = {quoted(weight)} is not allowed; every weight must be above 0")
 
 
 def _sensitive(counts: Counts) -> list[str]:

@@ -26,7 +26,7 @@ from sfumato.adversaries.bayes.posterior import Posterior
 from sfumato.adversaries.bayes.prior import prior_of
 from sfumato.adversaries.bayes.problems import problems_of
 from sfumato.adversaries.bayes.result import Outcome, RelativeThreat
-from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release, as_it_stands
@@ -71,7 +71,7 @@ def relative_threat(
     subject = release
     if isinstance(subject, Table):
         release, table = as_it_stands(subject), subject if table is None else table
-    _check(release, learner, method)
+    _check(release, table, learner, method)
     assert isinstance(release, Release)
     groups = release.groups if sensitive is None else release.groups_for(sensitive)
     values = _values(groups)
@@ -116,17 +116,18 @@ def observer_of(release: Release, table: Table | None = None) -> Observer:
     return Observer(domains_of(release, table)[0], release.schema)
 
 
-def _check(release: object, learner: object, method: object) -> None:
+def _check(release: object, table: object, learner: object, method: object) -> None:
+    expect("table", table, (Table, type(None)), "a Table, as sf.read makes one")
     if not isinstance(release, Release):
         raise InputError(
             f"relative_threat needs a release with regions or buckets, not "
             f"{type(release).__name__}; see anonymize and read_release"
         )
     if learner not in get_args(Reading):
-        raise InputError(f"learner = {learner!r} is not known; use 'joint' or 'conditional'")
+        raise InputError(f"learner = {quoted(learner)} is not known; use 'joint' or 'conditional'")
     if method not in get_args(Method):
         raise InputError(
-            f"method = {method!r} is not known; {did_you_mean(str(method), get_args(Method))}"
+            f"method = {quoted(method)} is not known; {did_you_mean(str(method), get_args(Method))}"
         )
     if release.scheme not in ("generalized", "bucketized"):
         raise InputError(

@@ -46,7 +46,8 @@ def same(one: Any, other: Any) -> bool:
 
 def normal(who: str, prior: Any) -> Any:
     """A prior in its plain form; PolicyError where it has none."""
-    if isinstance(prior, Table | Release) or prior in ("table", "uniform"):
+    named = isinstance(prior, str) and prior in ("table", "uniform")
+    if named or isinstance(prior, Table | Release):
         return prior
     if isinstance(prior, Mapping) and prior:
         if GIVEN in prior and not _numbers(prior[GIVEN]):

@@ -34,7 +34,7 @@ from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.contingency import Ints
-from sfumato.errors import InputError
+from sfumato.errors import InputError, expect
 from sfumato.release.groups import Floats
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -153,6 +153,7 @@ def linkage(
     release's survey weights are used if it has any. `sampling_fraction`, the share of the
     population that is in the release, gives estimates of population uniqueness.
     """
+    expect("release", release, Release, "a Release")
     limits = _checked(thresholds)
     sizes, own = release.groups.sizes, release.groups.own_people
     times = release.groups.times

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sfumato.adversaries.threat import Threat
+from sfumato.errors import expect
 from sfumato.release.guarantee import Guarantee, Loss
 
 NAME = "any prior"
@@ -87,6 +88,7 @@ class SemanticPrivacy:
 
 def semantic_privacy(promised: Guarantee | Loss, people: int | None = None) -> SemanticPrivacy:
     """The bounds of a guarantee, or of a loss by replace-one; `people` only matters with delta."""
+    expect("promised", promised, (Guarantee, Loss), "a Guarantee or a Loss")
     loss = promised.under("replace-one") if isinstance(promised, Guarantee) else promised
     assert loss is not None  # some promise by replace-one follows from any
     if loss.delta == 0:

@@ -51,7 +51,7 @@ from sfumato.adversaries.realistic.priors import (
     shares_of,
     totals_of,
 )
-from sfumato.errors import PolicyError, did_you_mean
+from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.table.load import Table
@@ -87,26 +87,26 @@ class RealisticAdversary:
         elif isinstance(self.shape, str):
             if self.shape not in (UNIFORM, TABLE):
                 raise PolicyError(
-                    f"{NAME}: shape = {self.shape!r} is not known; use 'uniform', 'table', shares "
-                    "or counts by value, or leave it out for any shape"
+                    f"{NAME}: shape = {quoted(self.shape)} is not known; use 'uniform', "
+                    "'table', shares or counts by value, or leave it out for any shape"
                 )
         elif self.shape is not None and not counted:
             raise PolicyError(
-                f"{NAME}: shape = {self.shape!r} is not allowed; use 'uniform', 'table', shares or "
-                "counts by value, a release or a table"
+                f"{NAME}: shape = {quoted(self.shape)} is not allowed; use 'uniform', 'table', "
+                "shares or counts by value, a release or a table"
             )
         self._check_stubbornness(counted)
         whole = isinstance(self.known, int) and not isinstance(self.known, bool)
         if not whole or self.known < 0:
             raise PolicyError(
-                f"{NAME}: known = {self.known!r} is not allowed; it must be a whole number of "
-                "people, at least 0"
+                f"{NAME}: known = {quoted(self.known)} is not allowed; it must be a whole "
+                "number of people, at least 0"
             )
         for switch in ("at_most", "by_region"):
             if not isinstance(getattr(self, switch), bool):
                 raise PolicyError(
-                    f"{NAME}: {switch} = {getattr(self, switch)!r} is not allowed; it must be true "
-                    "or false"
+                    f"{NAME}: {switch} = {quoted(getattr(self, switch))} is not allowed; it "
+                    "must be true or false"
                 )
         if self.by_region and not isinstance(self.shape, Table):
             raise PolicyError(
@@ -125,8 +125,8 @@ class RealisticAdversary:
         fine = isinstance(given, int | float | Fraction) and not isinstance(given, bool)
         if not fine or isnan(given) or given < 1:
             raise PolicyError(
-                f"{NAME}: stubbornness = {given!r} is not allowed; it must be a number of at least "
-                f"1, or inf{' (no text)' if isinstance(given, str) else ''}"
+                f"{NAME}: stubbornness = {quoted(given)} is not allowed; it must be a number "
+                f"of at least 1, or inf{' (no text)' if isinstance(given, str) else ''}"
             )
 
     def __eq__(self, other: object) -> bool:

@@ -14,14 +14,14 @@ what its members protect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import PolicyError, did_you_mean
+from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.release.groups import Groups
 
 Bools = npt.NDArray[np.bool_]
@@ -55,14 +55,16 @@ def normal(criterion: str, given: Any) -> Predicates:
                 "protect column, what it protects"
             )
         return {PROTECT: {str(name): _plain(criterion, one) for name, one in by_label.items()}}
-    if given == PROTECT:
+    if isinstance(given, str) and given == PROTECT:
         raise PolicyError(
             f"{criterion}: predicates = 'protect' does not say what each label of the protect "
             "column protects; give {protect: {label: predicates}}"
         )
     entries = [given] if isinstance(given, Mapping) else given
-    if not isinstance(entries, str) and not entries:
-        raise PolicyError(f"{criterion}: predicates = {given!r} is empty: nothing is protected")
+    if isinstance(entries, Sized) and not isinstance(entries, str) and len(entries) == 0:
+        raise PolicyError(
+            f"{criterion}: predicates = {quoted(given)} is empty: nothing is protected"
+        )
     return _plain(criterion, entries)
 
 
@@ -70,8 +72,8 @@ def _plain(criterion: str, given: Any) -> str | Listed:
     known = given in ("values", "all") if isinstance(given, str) else False
     if not known and not isinstance(given, list | tuple | set | frozenset):
         raise PolicyError(
-            f"{criterion}: predicates = {given!r} is not known; use 'values', 'all', or a list of "
-            "sets of values"
+            f"{criterion}: predicates = {quoted(given)} is not known; use 'values', 'all', or "
+            "a list of sets of values"
         )
     return given if isinstance(given, str) else tuple(_entry(criterion, one) for one in given)
 

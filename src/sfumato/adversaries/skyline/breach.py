@@ -44,7 +44,7 @@ import numpy as np
 
 from sfumato.adversaries.realistic.priors import exactly
 from sfumato.counts.contingency import Ints
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release
 
@@ -197,8 +197,8 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
     """Whether people have one value each, a set, a multiset, or several published together."""
     if case is None:
         return "linked" if groups.linked else groups.case
-    if case not in CASES:
-        raise InputError(f"case = {case!r} is not known; {did_you_mean(str(case), CASES)}")
+    if not isinstance(case, str) or case not in CASES:
+        raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(str(case), CASES)}")
     if case == "single" and not groups.single_valued:
         raise InputError(
             "people have several values each: case must be 'set', 'multiset' or 'linked'"
@@ -210,7 +210,7 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
 
 def code_of(groups: Groups, value: str) -> int:
     """The code of a value, by its label."""
-    if value not in groups.values:
+    if not isinstance(value, str) or value not in groups.values:
         raise InputError(unknown_value(groups, value))
     return groups.values.index(value)
 
@@ -220,7 +220,9 @@ def unknown_value(groups: Groups, value: str) -> str:
     hint = did_you_mean(str(value), groups.values)
     if not hint.startswith("did you mean"):
         hint = f"it has {groups.width:,} others"
-    return f"{value!r} is not a value of {groups.attribute or 'the sensitive column'!r}; {hint}"
+    return (
+        f"{quoted(value)} is not a value of {groups.attribute or 'the sensitive column'!r}; {hint}"
+    )
 
 
 def check_point(point: Sequence[Any]) -> tuple[int, int, int]:
@@ -228,7 +230,9 @@ def check_point(point: Sequence[Any]) -> tuple[int, int, int]:
     for name, known in zip("lkm", point, strict=True):
         whole = isinstance(known, int | np.integer) and not isinstance(known, bool)
         if not whole or not 0 <= known <= MOST_KNOWN:
-            raise InputError(f"{name} = {known!r} is not allowed; it must be a whole number from 0")
+            raise InputError(
+                f"{name} = {quoted(known)} is not allowed; it must be a whole number from 0"
+            )
     return int(point[0]), int(point[1]), int(point[2])
 
 
@@ -237,7 +241,7 @@ def check_confidence(confidence: Any) -> Fraction:
     number = isinstance(confidence, int | float | Fraction) and not isinstance(confidence, bool)
     if not number or not 0 < confidence <= 1:
         raise InputError(
-            f"confidence = {confidence!r} is not allowed; it must be above 0 and at most 1"
+            f"confidence = {quoted(confidence)} is not allowed; it must be above 0 and at most 1"
         )
     return exactly(confidence)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.adversaries.leakage.class_priors import overlap_reason
 from sfumato.counts.contingency import Ints
-from sfumato.errors import InputError
+from sfumato.errors import InputError, expect
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions
@@ -73,6 +73,7 @@ class _Some(Sequence[str]):
 
 def ground_of(subject: Table | Release, wanted: Collection[str]) -> Ground:
     """The columns of a table or release; kept columns of a table if they are wanted."""
+    expect("subject", subject, (Release, Table), "a Table or a Release")
     if isinstance(subject, Table):
         return of_table(subject, wanted)
     if subject.scheme == "randomised":

@@ -108,11 +108,13 @@ def german(rows: int = 600) -> str:
     rng = random.Random(3)
     lines = ["Patienten-Nr;Nachname;PLZ;Geburtsdatum;Geschlecht;Jahreseinkommen;Größe;Diagnose"]
     for row in range(rows):
-        born = dt.date(1930, 1, 1) + dt.timedelta(days=rng.randint(0, 27_000))
+        if row % 2 == 0:
+            born = dt.date(1930, 1, 1) + dt.timedelta(days=rng.randint(0, 27_000))
+            name = rng.choice(["Müller", "Weiß", "Öztürk", "Meier"])
+            place, sex = rng.choice(["01067", "10115", "20095", "80331"]), rng.choice("wmd")
         income = f"{rng.randint(1, 99)}.{rng.randint(0, 999):03d},{rng.randint(0, 99):02d}"
         lines.append(
-            f"{1000 + row // 2};{rng.choice(['Müller', 'Weiß', 'Öztürk', 'Meier'])};"
-            f"{rng.choice(['01067', '10115', '20095', '80331'])};{born};{rng.choice('wmd')};"
+            f"{1000 + row // 2};{name};{place};{born};{sex};"
             f"{income};{rng.randint(150, 199) / 100:.2f};".replace(".", ",", 0)
             + rng.choice(["Grippe", "Asthma", "Krebs", "Diabetes"])
         )
@@ -364,15 +366,31 @@ def test_direct_identifiers_are_found_by_value() -> None:
     assert schema_of(sf.draft_policy(table)).identifiers == ("a", "b", "c", "d", "e")
 
 
-def test_an_id_that_repeats_is_the_person_only_if_its_name_says_so() -> None:
+def test_an_id_that_repeats_is_counted_by_and_asked_about() -> None:
     ids = [row // 3 for row in range(300)]
-    age = [20 + row % 50 for row in range(300)]
-    assert schema_of(sf.draft_policy(pa.table({"patient_id": ids, "age": age}))).person is not None
-    draft = sf.draft_policy(pa.table({"id": ids, "age": age}))
-    assert schema_of(draft).identifiers == ("id",)
-    assert any("if it names a person, say person" in question for question in draft.questions)
+    age = [20 + row // 3 % 50 for row in range(300)]
+    for name in ("patient_id", "id"):
+        draft = sf.draft_policy(pa.table({name: ids, "age": age}))
+        assert schema_of(draft).person == name
+        assert any("does it name the person?" in question for question in draft.questions)
     lacking = sf.draft_policy(pa.table({"patient_id": [None, *ids[1:]], "age": age}))
     assert schema_of(lacking).person is None
+    assert any("1 rows lack it" in question for question in lacking.questions)
+
+
+def test_an_id_whose_rows_differ_in_sex_is_no_person() -> None:
+    """Two rows a doctor, say: they are not about one person."""
+    rng = random.Random(7)
+    table = pa.table(
+        {
+            "id": [row // 2 for row in range(300)],
+            "sex": [rng.choice("MF") for _ in range(300)],
+            "age": [rng.randint(20, 69) for _ in range(300)],
+        }
+    )
+    draft = sf.draft_policy(table)
+    assert schema_of(draft).identifiers == ("id",)
+    assert any("if it names a person, say person" in question for question in draft.questions)
 
 
 def test_columns_without_a_telling_name_are_measured() -> None:

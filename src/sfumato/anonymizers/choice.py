@@ -205,10 +205,9 @@ class Choice:
             widths[:, column] = (high[:, column] - low[:, column]) / (size - 1)
             numbers = one.domain.numbers()
             last = size - 1 - one.domain.has_null
-            if one.domain.kind in ("numeric", "date") and numbers[last] > numbers[0]:
-                extent = (numbers[high[:, column]] - numbers[low[:, column]]) / (
-                    numbers[last] - numbers[0]
-                )
+            span = numbers[last] - numbers[0]
+            if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:
+                extent = (numbers[high[:, column]] - numbers[low[:, column]]) / span
                 # A node with NULL among its numbers is as wide as can be.
                 widths[:, column] = np.where(
                     np.isnan(extent), (high[:, column] > low[:, column]).astype(float), extent

@@ -14,6 +14,7 @@ from sfumato.policy.drafting.guess import MISSING_MARKS
 from sfumato.policy.drafting.page import write
 from sfumato.policy.drafting.patterns import decimal_comma
 from sfumato.policy.drafting.profile import profile
+from sfumato.policy.drafting.rehearsal import Rehearsal, rehearse
 from sfumato.policy.drafting.roles import Roles, decide
 from sfumato.policy.drafting.sample import take
 from sfumato.policy.drafting.trial import settle
@@ -87,8 +88,11 @@ def draft_policy(
         unsure = [_ask(name, _PERHAPS) for name, comma in signs.items() if comma is None]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles), *unsure]
-    text = write(sample, roles, _reading(source, registered, delimiter, decimal), questions)
-    draft = Draft(text, tuple(questions))
+    written = _reading(source, registered, delimiter, decimal)
+    untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
+    tried = rehearse(sample, roles, untried.policy)
+    questions = [*tried.questions, *questions]
+    draft = Draft(write(sample, roles, written, questions, tried), tuple(questions))
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
 
@@ -109,8 +113,9 @@ def _ask(name: str, question: str) -> str:
 
 def _questions(roles: Roles) -> list[str]:
     """What only the owner can answer, the weightiest first."""
-    asked = [found for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
-    asked += list(roles.others.values())
+    asked = roles.having("person")
+    asked += [found for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
+    asked += [found for found in roles.others.values() if found.role != "person"]
     together: dict[str, list[str]] = {}
     for found in asked:
         if found.question:

@@ -12,7 +12,8 @@ from sfumato.schema.recipes import Intervals, Number
 
 K = 5
 T = 0.2
-_THIRD, _SECOND = 0.05, 0.1  # how common the third and second value must be for l = 3 and l = 2
+_MOST = 0.7  # a value that more people have leaves a group of K little else to show
+_SECOND, _THIRD = 0.1, 0.05  # what must be left beside the first value, and the first two
 
 
 @dataclass(frozen=True)
@@ -22,32 +23,52 @@ class Bound:
     keys: dict[str, str | int | float]
     why: str
 
+    @property
+    def about(self) -> tuple[str, str | None]:
+        """What tells it apart from the others: the criterion and its column."""
+        name = self.keys.get("sensitive")
+        return str(self.keys["criterion"]), None if name is None else str(name)
 
-def bounds(sensitive: dict[str, tuple[Guess, Fit]]) -> list[Bound]:
-    """k-anonymity always; diversity and closeness of every sensitive column with one value."""
-    listed = [
-        Bound(
-            {"criterion": "k-anonymity", "k": K},
-            f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
-            f"her row is a guess of 1 in {K} at best. {K} is a common floor for files given to "
-            "known researchers; for files anybody may download 10 and more is usual, and 11 "
-            "(a risk of 0.09) is what medicines agencies ask for.",
-        )
-    ]
+
+def bounds(
+    sensitive: dict[str, tuple[Guess, Fit]],
+    several: frozenset[str] = frozenset(),
+    rows_each: int = 1,
+) -> list[Bound]:
+    """k-anonymity always; diversity and closeness of every sensitive column with one value.
+
+    `several` names columns of which a person may have several values; one person may have
+    `rows_each` rows where rows are counted.
+    """
+    listed = [_indistinguishable(rows_each)]
     for name, (found, fit) in sensitive.items():
-        if found.profile.what == "list":
+        if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
         told = {bound.keys["criterion"] for bound in listed}
         listed += _of(name, found, fit, told)
     return listed
 
 
+def _indistinguishable(rows_each: int) -> Bound:
+    why = (
+        f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
+        f"her row is a guess of 1 in {K} at best. {K} is a common floor for files given to "
+        "known researchers; for files anybody may download 10 and more is usual, and 11 "
+        "(a risk of 0.09) is what medicines agencies ask for."
+    )
+    if rows_each > 1:
+        why += (
+            f" Rows are counted here and one person has up to {rows_each}: {K * rows_each} rows "
+            f"are {K} people at least."
+        )
+    return Bound({"criterion": "k-anonymity", "k": K * rows_each}, why)
+
+
 def _of(name: str, found: Guess, fit: Fit, told: set[str | int | float]) -> list[Bound]:
     shares = _shares(found, fit)
-    l = 3 if len(shares) > 2 and shares[2] >= _THIRD else 2  # noqa: E741 (the literature's letter)
-    diverse = len(shares) > 1 and shares[1] >= _SECOND
+    l = _diversity(shares)  # noqa: E741 (the literature's letter)
     listed = []
-    if diverse:
+    if l > 1:
         why = f"Every group shows at least {l} different values"
         if "distinct-diversity" not in told:
             why += (
@@ -62,12 +83,34 @@ def _of(name: str, found: Guess, fit: Fit, told: set[str | int | float]) -> list
             ", so being in it says little. 0 allows no difference, 1 any; "
             f"{T} is common, 0.1 strict, 0.4 lenient"
         )
-    if not diverse:
-        why += f". Diversity is not asked for: {100 * shares[0]:.0f} % have the same value"
+    if l < 2:
+        why += f". Diversity is not asked for: {_undiverse(shares)}"
     keys = {"criterion": "t-closeness", "t": T, "sensitive": name}
     if found.profile.domain.is_ordered and fit.declared is None:
         keys["distance"] = "ordered"
     return [*listed, Bound(keys, f"{why}.")]
+
+
+def _diversity(shares: list[float]) -> int:
+    """The l that groups of about K people can be expected to show.
+
+    Values are diverse when none is everybody's, not when the second is frequent: of 25 values that
+    4 % have each, five people show nearly five.
+    """
+    if len(shares) < 2 or shares[0] > 1 - _SECOND:
+        return 1
+    if len(shares) > 2 and shares[0] <= _MOST and 1 - shares[0] - shares[1] >= _THIRD:
+        return 3
+    return 2
+
+
+def _undiverse(shares: list[float]) -> str:
+    if len(shares) < 2:
+        return "there is only one value"
+    return (
+        f"{100 * shares[0]:.0f} % have the same value, so many groups of {K} would show nothing "
+        "else and be merged until little detail is left"
+    )
 
 
 def _shares(found: Guess, fit: Fit) -> list[float]:

@@ -10,15 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.policy.drafting.patterns import is_foreign_date, pattern_of
+from sfumato.policy.drafting.patterns import are_amounts, is_foreign_date, is_key, pattern_of
 from sfumato.policy.drafting.profile import Profile
-from sfumato.policy.drafting.words import counts_something
+from sfumato.policy.drafting.words import OFFICIAL, counts_something
+from sfumato.policy.spelling import toml_value
 
 Role = Literal[
     "identifiers", "person", "sensitive", "weight", "count", "known", "candidate", "none"
 ]
 
+PHONES = "phone numbers"
 UNIQUE = 0.95  # distinct values per row from which a column names its row
+NEARLY_ALL = 0.999  # from which it names nothing but its row
 SEVERAL_ROWS = 10  # below, every column looks unique
 FREE_TEXT = 60  # characters
 MANY = 60  # more categories than these cannot be listed, nor told apart by a reader
@@ -77,12 +80,25 @@ def _names_directly(found: Profile) -> Guess | None:
     """Mail addresses, cards, names, ...: by values, or by name if the values may be such."""
     tested = found.what == "text" or (found.integral and found.longest >= 9)
     pattern = pattern_of(found.texts, found.share) if tested and not found.mixed else None
-    if pattern is not None:
+    if found.what != "list" and (_names_people(found) or (pattern and pattern.official)):
+        decided = _id(found)
+        if decided is not None:
+            return decided
+    if pattern is not None and not (pattern.name == PHONES and _is_a_key(found)):
         return Guess(found, "identifiers", f"its values look like {pattern.name}")
     flag = found.what == "boolean" or found.distinct <= 3
     if found.says == "identifier" and found.topic and not flag and found.what != "list":
         return Guess(found, "identifiers", f"its name says {found.topic.name}")
     return None
+
+
+def _names_people(found: Profile) -> bool:
+    return found.topic is not None and (found.says == "person" or found.topic.name == OFFICIAL)
+
+
+def _is_a_key(found: Profile) -> bool:
+    """Digits of one length: a number somebody was given, unless the name says it can be dialled."""
+    return is_key(found.texts) and not (found.topic and found.says == "identifier")
 
 
 def _numbers_people(found: Profile) -> Guess | None:
@@ -110,25 +126,45 @@ def _numbers_people(found: Profile) -> Guess | None:
 
 
 def _id(found: Profile) -> Guess | None:
-    if found.share >= UNIQUE:
+    if found.share >= NEARLY_ALL or (found.says == "id" and found.share >= UNIQUE):
         return Guess(found, "identifiers", "an id: nearly every row has its own")
-    if found.distinct <= 10 or found.share < 0.0005:
+    if found.distinct <= 10 or found.share < 0.0005 or found.what in ("boolean", "date"):
         return None  # few values name no person
-    often = f"each value stands in {1 / found.share:.1f} rows on average"
-    if found.says == "person" and found.missing == 0:
-        return Guess(
-            found,
-            "person",
-            f"names the person: {often}, so rows are not people",
-            "does it name the person? Then k counts people; if not, list it in identifiers",
-        )
-    return Guess(
-        found,
-        "identifiers",
-        f"an id that repeats: {often}",
-        "an id that repeats: if it names a person, say person = ... (no row may lack it), since "
-        "several rows of one person are not several people",
+    if found.says == "id":
+        return Guess(found, "identifiers", f"an id that repeats: {rows_each(found)}", _REPEATS)
+    if found.topic and found.topic.bare and found.distinct <= MANY:
+        return None  # subjects taught, clients served: categories
+    if found.missing:
+        asked = f"{_REPEATS}; {found.missing:,} rows lack it, so the draft counts rows"
+        return Guess(found, "identifiers", f"an id that repeats: {rows_each(found)}", asked)
+    why = f"names the person: {rows_each(found)}, so rows are not people"
+    return Guess(found, "person", why, asked_person(found))
+
+
+_REPEATS = (
+    "an id that repeats: if it names a person, say person = ... (no row may lack it), since "
+    "several rows of one person are not several people"
+)
+
+
+def rows_each(found: Profile) -> str:
+    return f"each value stands in {1 / found.share:.3g} rows on average"
+
+
+def asked_person(found: Profile) -> str:
+    return (
+        f"does it name the person? Its values repeat ({rows_each(found)}), so until you answer k "
+        "counts its values, not rows. If it does not, list it in identifiers and strike out person."
     )
+
+
+def agreed_person(found: Profile, agreeing: list[str]) -> Guess:
+    """A column whose name says little, but whose rows agree as those of one person do."""
+    listed = ", ".join(toml_value(name) for name in agreeing)
+    why = f"may name the person: {rows_each(found)}"
+    if agreeing:
+        why += f", and they agree in {listed}"
+    return Guess(found, "person", why, asked_person(found))
 
 
 def _unique(found: Profile) -> Guess | None:
@@ -136,8 +172,17 @@ def _unique(found: Profile) -> Guess | None:
         return Guess(found, "none", "free text, which may name people", "free text: left out")
     if found.share < UNIQUE or found.present < SEVERAL_ROWS or found.says in ("sensitive", "quasi"):
         return None
+    if found.what == "text" and are_amounts(found.texts):
+        return Guess(
+            found,
+            "none",
+            "amounts, which are read as text: most rows have their own value",
+            "amounts that are read as text: written as plain numbers they could be cut into ranges",
+        )
     if found.what == "text":
         return Guess(found, "identifiers", "nearly every row has its own value")
+    if counts_something(found.name):
+        return None
     if found.integral and found.present >= 2 * SEVERAL_ROWS:
         return Guess(
             found,

@@ -11,6 +11,7 @@ from sfumato.policy.drafting.adversary import adversary_block
 from sfumato.policy.drafting.bounds import bounds
 from sfumato.policy.drafting.fit import Fit
 from sfumato.policy.drafting.guess import Guess
+from sfumato.policy.drafting.rehearsal import Rehearsal
 from sfumato.policy.drafting.roles import Roles
 from sfumato.policy.drafting.sample import Sample
 from sfumato.policy.drafting.uniqueness import ENOUGH
@@ -19,10 +20,16 @@ from sfumato.policy.spelling import toml_value
 _WIDTH = 98
 
 
-def write(sample: Sample, roles: Roles, reading: Mapping[str, str], questions: list[str]) -> str:
-    """The policy's text."""
+def write(
+    sample: Sample,
+    roles: Roles,
+    reading: Mapping[str, str],
+    questions: list[str],
+    tried: Rehearsal,
+) -> str:
+    """The policy's text; what a rehearsal refused is commented out, with the reason."""
     parts = [
-        _head(sample, questions),
+        _head(sample, questions, tried),
         _reading(reading),
         _schema(roles),
         _unpublished(roles),
@@ -30,7 +37,7 @@ def write(sample: Sample, roles: Roles, reading: Mapping[str, str], questions: l
         _table("levels", roles, lambda fit: fit.level),
         *_hierarchies(roles),
         _anonymizer(),
-        *_require(roles),
+        *_require(roles, tried),
         _adversary(sample, roles),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -55,12 +62,12 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
-def _head(sample: Sample, questions: list[str]) -> list[str]:
+def _head(sample: Sample, questions: list[str], tried: Rehearsal) -> list[str]:
     label = toml_value(sample.source.label)[1:-1]
     size = f"{sample.rows:,} rows, {len(sample.columns):,} columns"
     lines = [f"# A policy drafted by `sfumato init` from {label} ({size}).", "#"]
     lines += _note(
-        "Roles and hierarchies are guesses from names and values. They run as they are, but only "
+        f"Roles and hierarchies are guesses from names and values. {tried.told} But only "
         "you know what outsiders know and what must stay secret: read every line. It names "
         "categories and ranges of your data, so keep it where you keep the data."
     )
@@ -250,22 +257,29 @@ def _anonymizer() -> list[str]:
     return [*_note(why), "[anonymizer]", 'kind = "mondrian"']
 
 
-def _require(roles: Roles) -> list[list[str]]:
+def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
     written = []
-    for bound in bounds(roles.sensitive):
-        lines = [*_note(bound.why), "[[require]]"]
+    for bound in bounds(roles.sensitive, roles.several, roles.rows_each):
+        lines = ["[[require]]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in bound.keys.items()]
-        written.append(lines)
-    if any(found.profile.what == "list" for found, _ in roles.sensitive.values()):
+        why = bound.why
+        if bound.about in tried.refused:
+            why += f" It could not be judged when the draft was tried: {tried.refused[bound.about]}"
+            lines = [f"# {line}" for line in lines]
+        written.append([*_note(why), *lines])
+    listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.what == "list"]
+    told = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
+    if told:
         written[0] += _note(
-            "People have several values of a list column; diversity and closeness are defined for "
-            "one, so only k is required of them."
+            f"People have several values of {', '.join(told)}; diversity and closeness are defined "
+            "for one, so only k is required of them."
         )
     return written
 
 
 def _adversary(sample: Sample, roles: Roles) -> list[str]:
-    block = adversary_block(roles.sensitive, sample.rows)
+    single = {n: judged for n, judged in roles.sensitive.items() if n not in roles.several}
+    block = adversary_block(single, sample.rows)
     if block is None:
         return []
     about, advice, lines = block

@@ -73,13 +73,19 @@ class Pattern:
     passes: Callable[[str], bool]
     share: float
     distinct: float = 0.0
+    official: bool = False  # given to one person each
 
 
 PATTERNS: tuple[Pattern, ...] = (
     Pattern("mail addresses", lambda text: _MAIL.fullmatch(text) is not None, 0.2),
     Pattern("IBANs", _iban, 0.2),
     Pattern("card numbers (Luhn)", _card, 0.6),
-    Pattern("social security numbers", lambda text: _OFFICIAL.fullmatch(text) is not None, 0.6),
+    Pattern(
+        "social security numbers",
+        lambda text: _OFFICIAL.fullmatch(text) is not None,
+        0.6,
+        official=True,
+    ),
     Pattern("UUIDs", lambda text: _UUID.fullmatch(text) is not None, 0.6),
     Pattern("IP addresses", lambda text: _IPV4.fullmatch(text) is not None, 0.6),
     Pattern("web addresses", lambda text: _URL.fullmatch(text) is not None, 0.6, 0.1),
@@ -107,6 +113,23 @@ def is_code(values: Sequence[str]) -> bool:
     if len(lengths) != 1 or not 4 <= min(lengths) <= 12:
         return False
     return all(re.fullmatch(r"[A-Z0-9.-]*\d[A-Z0-9.-]*", value) for value in values)
+
+
+def is_key(values: Sequence[str]) -> bool:
+    """Nothing but digits, all of one length."""
+    return len({len(value) for value in values}) == 1 and all(v.isdigit() for v in values)
+
+
+_AMOUNT = re.compile(
+    r"\(?[+-]?(?:[$€£¥]|USD|EUR|GBP|CHF)? ?[+-]?\d{1,3}(?:[.,' ]?\d{3})*(?:[.,]\d{1,2})?"
+    r" ?(?:[$€£¥]|USD|EUR|GBP|CHF)?\)?"
+)
+
+
+def are_amounts(values: Sequence[str]) -> bool:
+    """Sums of money: numbers with a currency, or in groups of three digits with a fraction."""
+    signs = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF|\d[.,' ]\d{3}[.,]\d|\d[.,]\d\d$")
+    return bool(values) and all(_AMOUNT.fullmatch(v) and signs.search(v) for v in values)
 
 
 def is_foreign_date(values: Sequence[str]) -> bool:

@@ -10,6 +10,13 @@ from sfumato.errors import InputError
 from sfumato.policy.drafting.fit import Fit, fit_quasi, fit_sensitive
 from sfumato.policy.drafting.guess import Guess, are_codes, guess
 from sfumato.policy.drafting.patterns import is_code
+from sfumato.policy.drafting.person import (
+    Several,
+    between_rows,
+    count_rows_instead,
+    find_person,
+    leave_out,
+)
 from sfumato.policy.drafting.profile import Profile
 from sfumato.policy.drafting.sample import Sample
 from sfumato.policy.drafting.uniqueness import (
@@ -39,6 +46,8 @@ class Roles:
     others: dict[str, Guess]
     chosen: Chosen
     measured: Measured
+    several: frozenset[str] = frozenset()  # columns of which a person may have several values
+    rows_each: int = 1  # rows that may be one person's, where rows are counted all the same
 
     def having(self, role: str) -> list[Guess]:
         return [found for found in self.others.values() if found.role == role]
@@ -51,12 +60,13 @@ class Roles:
 def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
     """Guess every column's role."""
     guesses = {column.name: guess(column) for column in profiles}
-    _one_person(guesses)
+    find_person(sample, guesses)
     _enough_sensitive(guesses, sample)
     known = [name for name, found in guesses.items() if found.role == "known"]
     others = [name for name, found in guesses.items() if found.role == "candidate"]
     if not known and not others:
         others = _resort(guesses, sample)
+    several = _one_look_each(sample, guesses, known, others)
     person = next((g.profile.place for g in guesses.values() if g.role == "person"), None)
     found = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
     _drop_followers(guesses, found, known, others)
@@ -85,15 +95,30 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
         },
         chosen=chosen,
         measured=measure(probe(sample, places, person, TOLD_ROWS), chosen),
+        several=frozenset(several.differing) if several and person is not None else frozenset(),
+        rows_each=several.most_rows if several and person is None else 1,
     )
 
 
-def _one_person(guesses: dict[str, Guess]) -> None:
-    """Of several columns that name people the first counts; the others are ids all the same."""
-    people = [found for found in guesses.values() if found.role == "person"]
-    for found in people[1:]:
-        asked = f"does it name the person, rather than {toml_value(people[0].name)}?"
-        guesses[found.name] = replace(found, role="identifiers", question=asked)
+def _one_look_each(
+    sample: Sample, guesses: dict[str, Guess], known: list[str], others: list[str]
+) -> Several | None:
+    """People who are counted once must look the same on all their rows: what differs is left out.
+
+    Where that is everything, rows are counted, so many more that they are people enough.
+    """
+    person = next((found for found in guesses.values() if found.role == "person"), None)
+    if person is None:
+        return None
+    sensitive = [name for name, found in guesses.items() if found.role == "sensitive"]
+    single = [name for name in sensitive if guesses[name].profile.what != "list"]
+    several = between_rows(sample, person.profile, [*known, *others, *single])
+    if several.differing.keys() >= {*known, *others}:
+        count_rows_instead(guesses, person, several)
+        return several
+    known[:] = leave_out(guesses, person, several, known)
+    others[:] = leave_out(guesses, person, several, others)
+    return several
 
 
 def _enough_sensitive(guesses: dict[str, Guess], sample: Sample) -> None:

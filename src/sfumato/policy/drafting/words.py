@@ -32,10 +32,11 @@ identifier | address | address addr street adresse strasse* hausnr hausnummer* a
     streetaddress* direccion indirizzo
 identifier | account or card | iban bic creditcard* cardnum* cardno* kreditkarte* kontonummer*
     kontonr* accountnum* accountno* bankaccount*
-identifier | official number | ssn nino svnr ahv dni cpf mrn passport passnr socialsecurity*
-    sozialversicherungsn* steuerid* steuernummer* reisepass* ausweis* driverlicen* driverslicen*
-    fuhrerschein* fuehrerschein* medicalrecord* nationalid* versichertennummer* codicefiscale*
-    insurancenumber*
+identifier | official number | ssn nino svnr ahv dni nie nif cpf mrn kvnr nhs bsn cpr pesel curp
+    nss insee aadhaar passport passnr personnummer* socialsecurity* sozialversicherungsn* steuerid*
+    steuernummer* reisepass* ausweis* driverlicen* driverslicen* fuhrerschein* fuehrerschein*
+    medicalrecord* nationalid* versichertennummer* versichertennr* krankenversicherungsn*
+    rentenversicherungsn* codicefiscale* insurancenumber* nhsnumber* healthnumber*
 identifier | online identity | ip url login username twitter facebook instagram imei ipaddress*
     benutzername*
 identifier | number plate | vin licenseplate* numberplate* kennzeichen*
@@ -89,16 +90,27 @@ _IDS = _words(
 )
 _PEOPLE = _words(
     "person patient pat subject subj participant respondent client customer cust member employee "
-    "student user insured individual proband probanden teilnehmer kunde kunden mitglied mitglieds "
-    "versicherte versicherten schuler schueler mitarbeiter personal personen patienten"
+    "student user insured individual enrollee beneficiary policyholder holder account acct konto "
+    "proband probanden teilnehmer kunde kunden klient klienten mitglied mitglieds versicherte "
+    "versicherten schuler schueler mitarbeiter personal personen patienten paciente patiente "
+    "paziente cliente socio afiliado asegurado assure adherent beneficiaire assicurato persona "
+    "personne"
 )
-_GLUED = re.compile(r"(person|patient|pat|subject|subj|customer|cust|client|member|user)(id|nr|no)")
+_GLUED = re.compile(
+    r"(person|patient|pat|subject|subj|customer|cust|client|member|user|account|acct|insured"
+    r"|employee|student|participant|respondent|enrollee|beneficiary|patienten|personen|personal"
+    r"|mitglieds?|kunden|klienten|probanden|teilnehmer|versicherten|schueler|schuler|matrikel"
+    r"|konto)(id|nr|no|num|number|nummer|key|code|kennung|ident)"
+)
+_ALSO_IDS = _words("code codigo codice hash token ref reference referenz numero num number no")
+OFFICIAL = "official number"
 _NAMED = _words("first last full middle given maiden contact mother father doctor")
 _BODY = _words("kg lb lbs g gram grams birth body geburts korper koerper baby")
 _QUANTITY = _words(
     "number num count hours hour years year yrs months days day minutes size amount total score "
     "anzahl jahr jahre stunden tage monate grosse groesse betrag zahl age alter agep noc npf np "
-    "height kids children kinder per"
+    "height kids children kinder per cost costs price charge charges fee bill paid payment kosten "
+    "preis gebuhr gebuehr summe rechnung cout prix precio costo"
 )
 
 
@@ -110,6 +122,7 @@ class Topic:
     says: Says
     tokens: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
+    bare: bool = False  # a word for people, which may stand for something about them
 
 
 def _read() -> tuple[Topic, ...]:
@@ -144,8 +157,11 @@ def topic_of(name: str) -> Topic | None:
     tokens = tokens_of(name)
     words, joined = set(tokens), "".join(tokens)
     # "patient_id", "Kunden-Nr" and "userid" name the person a row is about.
-    if words & {"pid", "uid"} or _GLUED.fullmatch(joined) or (words & _PEOPLE and words & _IDS):
+    numbered = words & _PEOPLE and words & (_IDS | _ALSO_IDS)
+    if words & {"pid", "uid"} or _GLUED.fullmatch(joined) or numbered:
         return Topic("person", "person")
+    if words and words <= _PEOPLE:
+        return Topic("person", "person", bare=True)
     if "name" in words and (tokens == ["name"] or words & (_NAMED | _PEOPLE)):
         return Topic("name", "identifier")
     for topic in TOPICS:

@@ -1,0 +1,180 @@
+"""A draft counts people: keys that repeat are found, asked about, and counted by until answered."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+
+ICD = [f"{letter}{number:02d}" for letter in "AEIJK" for number in (1, 10, 20, 45, 63)]
+
+
+def discharges(key: str, patients: int = 1_100, rows: int = 2_000, seed: int = 1) -> pa.Table:
+    """Discharges of a hospital: 1.8 rows a patient, some columns hers, some the stay's."""
+    rng = random.Random(seed)
+    people = [
+        (
+            f"0{30_000_000 + 7 * number}1",
+            dt.date(1930, 1, 1) + dt.timedelta(days=rng.randint(0, 28_000)),
+            rng.choice("MF"),
+            f"0{rng.randint(1_000, 1_099)}",
+        )
+        for number in range(patients)
+    ]
+    order = [*range(patients), *(rng.randrange(patients) for _ in range(rows - patients))]
+    rng.shuffle(order)
+    return pa.table(
+        {
+            key: [people[one][0] for one in order],
+            "birth_date": [people[one][1] for one in order],
+            "sex": [people[one][2] for one in order],
+            "zip": [people[one][3] for one in order],
+            "admission_date": [
+                dt.date(2023, 1, 1) + dt.timedelta(days=rng.randint(0, 364)) for _ in order
+            ],
+            "diagnosis": [rng.choice(ICD) for _ in order],
+            "Total Cost ($)": [f"${rng.lognormvariate(9, 0.7):,.2f}" for _ in order],
+        }
+    )
+
+
+def made(table: pa.Table, draft: sf.Draft) -> sf.Release:
+    """Anonymize by the draft, unedited."""
+    assert draft.policy.schema is not None
+    return sf.anonymize(sf.read(table, draft.policy.schema), draft.policy, seed=1)
+
+
+def flat(draft: sf.Draft) -> str:
+    """Its text without line breaks and signs of comments."""
+    return " ".join(draft.text.replace("#", "").split())
+
+
+NAMES = [
+    *("patient_id", "subject_id", "MRN", "SSN", "Versichertennummer", "Versicherten-Nr"),
+    *("Patientennummer", "KVNR", "member", "person", "account", "Kundennummer", "NHS number"),
+    *("numéro patient", "código paciente", "codice fiscale", "BSN", "x17"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_that_repeats_is_counted_by_and_asked_about(name: str) -> None:
+    draft = sf.draft_policy(discharges(name, 220, 400))
+    schema = draft.policy.schema
+    assert schema is not None
+    assert schema.person == name
+    assert "does it name the person?" in draft.questions[0]
+    assert "until you answer k counts its values, not rows" in draft.questions[0]
+    assert "phone" not in draft.text
+
+
+def test_a_discharge_file_can_be_published_by_its_draft_and_k_counts_patients() -> None:
+    table = discharges("MRN")
+    draft = sf.draft_policy(table)
+    schema = draft.policy.schema
+    assert schema is not None
+    assert schema.quasi == ("birth_date", "sex", "zip")
+    assert schema.identifiers == ()  # an amount of money names nobody
+    assert '"admission_date": differs between the rows of one person' in draft.text
+    assert any('"admission_date": differs between rows' in asked for asked in draft.questions)
+    assert [criterion.name for criterion in draft.policy.require] == ["k-anonymity"]
+    assert 'People have several values of "diagnosis"' in draft.text
+    release = made(table, draft)
+    assert release.people == 1_100
+    assert int(release.groups.sizes.min()) >= 5
+    assert "They run as they are (tried on 2,000 rows)" in flat(draft)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    patients=st.integers(60, 160),
+    more=st.floats(0.05, 2.0),
+    name=st.sampled_from(["MRN", "x17", "member", "Versicherten-Nr"]),
+    seed=st.integers(0, 2**20),
+)
+def test_groups_of_the_drafted_release_hold_k_different_people(
+    patients: int, more: float, name: str, seed: int
+) -> None:
+    """Whatever the file looks like: k of the draft is a number of people."""
+    table = discharges(name, patients, patients + max(20, int(patients * more)), seed)
+    draft = sf.draft_policy(table)
+    release = made(table, draft)
+    shown = release.to_arrow().select(list(release.schema.quasi)).to_pylist()
+    sizes = Counter(tuple(row.values()) for row in shown)
+    assert draft.policy.schema is not None
+    if draft.policy.schema.person == name:
+        assert len(shown) == patients  # a row a person
+        assert min(sizes.values()) >= 5
+    else:  # hardly any value repeats
+        assert len(set(table[name].to_pylist())) / table.num_rows >= 0.999
+
+
+def test_where_nothing_lasts_rows_are_counted_and_more_are_asked_for() -> None:
+    rng = random.Random(2)
+    table = pa.table(
+        {
+            "patient_id": [row // 3 for row in range(600)],
+            "age": [rng.randint(20, 80) for _ in range(600)],
+            "disease": [rng.choice(["flu", "cold", "gout"]) for _ in range(600)],
+        }
+    )
+    draft = sf.draft_policy(table)
+    assert draft.policy.schema is not None
+    assert draft.policy.schema.person is None
+    assert sf.KAnonymity(15) in draft.policy.require
+    assert "15 rows are 5 people at least" in flat(draft)
+    assert any("nobody has more rows than that" in asked for asked in draft.questions)
+    release = made(table, draft)
+    assert int(release.groups.sizes.min()) >= 15
+
+
+def test_a_column_that_lasts_is_judged_by_diversity_although_rows_repeat() -> None:
+    table = discharges("MRN", 300, 500)
+    chronic = {
+        key: ICD[place % 25] for place, key in enumerate(sorted(set(table["MRN"].to_pylist())))
+    }
+    lasting = [chronic[key] for key in table["MRN"].to_pylist()]
+    table = table.set_column(5, "diagnosis", pa.array(lasting))
+    draft = sf.draft_policy(table)
+    assert sf.DistinctDiversity(3, sensitive="diagnosis") in draft.policy.require
+    assert made(table, draft).people == 300
+
+
+@pytest.mark.parametrize(
+    ("weights", "l", "reason"),
+    [
+        ([1] * 25, 3, ""),
+        ([75, 25], 2, ""),
+        ([60, 30, 10], 3, ""),
+        ([85, 8, 7], 2, ""),
+        ([97, 3], 0, "97 % have the same value"),
+    ],
+)
+def test_diversity_is_asked_for_where_values_are_diverse(
+    weights: list[int],
+    l: int,  # noqa: E741 (the literature's letter)
+    reason: str,
+) -> None:
+    rng = random.Random(3)
+    values = rng.choices([f"d{place}" for place in range(len(weights))], weights, k=2_000)
+    values[: len(weights)] = [f"d{place}" for place in range(len(weights))]
+    table = pa.table({"age": [rng.randint(20, 80) for _ in values], "disease": values})
+    draft = sf.draft_policy(table)
+    asked = [c.l for c in draft.policy.require if isinstance(c, sf.DistinctDiversity)]
+    assert asked == ([l] if l else [])
+    assert ("Diversity is not asked for" in flat(draft)) is (not l)
+    assert reason in flat(draft)
+
+
+def test_a_table_too_small_for_k_says_so() -> None:
+    draft = sf.draft_policy(pa.table({"age": [30, 31, 32], "disease": ["flu", "cold", "gout"]}))
+    assert "no release can be made by this policy" in draft.questions[0]
+    assert "They run as they are" not in draft.text
+    with pytest.raises(sf.NoSafeRelease):
+        made(pa.table({"age": [30, 31, 32], "disease": ["flu", "cold", "gout"]}), draft)

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_policy, census_schema
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 BOUND = '\n[[require]]\ncriterion = "relative-threat"\nmax_ti = {}\n'
 LEVELS = {"age": 3, "zip": 4, "education": 2, "marital": 2, "work": 2}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_bad_input import DATA, POLICY, audit, sfumato
+from tests.cli.test_bad_input import DATA, POLICY, audit
+from tests.program import sfumato
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from tests.program import sfumato
 
 POLICY = """
 [schema]
@@ -21,15 +22,6 @@ criterion = "k-anonymity"
 k = 2
 """
 DATA = "age,zip,disease\n30,13053,flu\n30,13053,cold\n"
-
-
-def sfumato(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from sfumato.cli.main import run; run()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def audit(

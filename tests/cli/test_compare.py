@@ -9,7 +9,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from sfumato.datasets.census import census, census_policy
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 
 @pytest.fixture

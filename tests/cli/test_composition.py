@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from sfumato.cli.main import app
 from sfumato.errors import SfumatoError
-from tests.cli.test_bad_input import sfumato as program
+from tests.program import sfumato as program
 
 
 @dataclass(frozen=True)

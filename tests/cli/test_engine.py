@@ -9,8 +9,9 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from sfumato.datasets.census import census, census_policy
-from tests.cli.test_bad_input import DATA, POLICY, sfumato
+from tests.cli.test_bad_input import DATA, POLICY
 from tests.engines.test_spark_session import fake_java
+from tests.program import in_a_process as sfumato
 
 
 def test_spark_audits_like_duckdb(

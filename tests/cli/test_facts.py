@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 POLICY = """
 [schema]

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.datasets.census import census
-from tests.cli.test_bad_input import DATA, sfumato
+from tests.cli.test_bad_input import DATA
 from tests.policy.test_draft import german, lists_and_dates, two_hundred
+from tests.program import sfumato
 
 
 def drafted_and_audited(data: Path, folder: Path) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 DATA = "age,city,disease\n" + "".join(
     f"{20 + n % 40},{('ulm', 'bonn')[n % 2]},{('flu', 'cold')[n % 3 == 0]}\n" for n in range(240)

@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.datasets.census import census, census_policy
 from sfumato.report.json import SCHEMA
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.errors import SfumatoError
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 POLICY = """
 [schema]

@@ -20,7 +20,7 @@ from sfumato.report.exhibit import Exhibit
 from sfumato.reproduce import reproduce
 from sfumato.reproduce.realistic_definitions import closeness_epsilon
 from sfumato.reproduce.realistic_lattice import SIX, written
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 CENSUS, ADULT, ACS = "Census", "Adult", "ACS"
 

@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.policy.model import Policy
-from tests.cli.test_bad_input import sfumato
+from tests.program import sfumato
 
 ROWS = pa.table({"age": [30, 31, 32, 45], "s": ["a", "b", "c", "d"], "w": [9.0, 1.0, 1.0, 50.0]})
 REGISTER = pa.table({"age": [30] * 9 + [31, 32, 33] + [45] * 9})

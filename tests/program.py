@@ -1,0 +1,59 @@
+"""`sfumato` as its users start it, run inside the test's own process.
+
+A process of its own takes most of a second to import what is imported here already, and proves
+nothing more, unless signals, pipes or a dying process are the question: those tests start one.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+import subprocess
+import sys
+from subprocess import CompletedProcess
+from typing import Any
+from unittest import mock
+
+from sfumato.cli.main import run
+
+_SIGNALS = [
+    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))
+]
+
+
+class _Stream(io.TextIOWrapper):
+    """Standard output to a file: bytes are kept, and it is no terminal."""
+
+    def __init__(self) -> None:
+        self.kept = io.BytesIO()
+        super().__init__(self.kept, encoding="utf-8", newline="", write_through=True)
+
+    def text(self) -> str:
+        self.flush()
+        return self.kept.getvalue().decode("utf-8").replace("\r\n", "\n")
+
+
+def sfumato(*arguments: object) -> CompletedProcess[str]:
+    """Run the program with these arguments; its exit code and all it printed."""
+    words = [str(argument) for argument in arguments]
+    out, err, before = _Stream(), _Stream(), {n: signal.getsignal(n) for n in _SIGNALS}
+    code: Any = 0
+    with mock.patch.multiple(sys, argv=["sfumato", *words], stdout=out, stderr=err):
+        try:
+            run()
+        except SystemExit as left:
+            code = left.code
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    return CompletedProcess(words, 0 if code is None else code, out.text(), err.text())
+
+
+def in_a_process(*arguments: object) -> CompletedProcess[str]:
+    """The same in a fresh process: where one is what the test is about, or Spark runs in it."""
+    return subprocess.run(
+        [sys.executable, "-c", "from sfumato.cli.main import run; run()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )

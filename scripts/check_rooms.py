@@ -9,6 +9,7 @@ from pathlib import Path
 ROOMS = [
     "errors",
     "progress",
+    "files",
     "schema",
     "engines",
     "counts",

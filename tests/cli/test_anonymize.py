@@ -106,7 +106,7 @@ def test_an_existing_folder_is_refused_before_any_work(folder, tmp_path) -> None
         "anonymize", tmp_path / "nowhere.csv", "--policy", folder / "policy.toml", "--out", tmp_path
     )
     assert run.returncode == 2
-    assert "exists; give another --out" in run.stderr
+    assert "exists; give another name" in run.stderr
 
 
 def test_force_replaces_releases_and_nothing_else(folder, tmp_path) -> None:
@@ -122,7 +122,7 @@ def test_force_replaces_releases_and_nothing_else(folder, tmp_path) -> None:
         "--force",
     )
     assert run.returncode == 2
-    assert "is not a release folder" in run.stderr
+    assert "was not written by Sfumato" in run.stderr
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
 
 

@@ -30,6 +30,7 @@ def audit(
     (folder / name).write_text(data)
     (folder / "policy.toml").write_text(policy)
     report = folder / "report.json"
+    report.unlink(missing_ok=True)
     run = sfumato(
         "audit", folder / name, "--policy", folder / "policy.toml", "--report", report, *more
     )
@@ -189,5 +190,5 @@ def test_demo_refuses_a_folder_that_exists(tmp_path: Path) -> None:
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     run = sfumato("demo", "--out", tmp_path / "mine")
     assert run.returncode == 2
-    assert "exists; give another --out" in run.stderr
+    assert "exists; give another name" in run.stderr
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"

@@ -82,7 +82,7 @@ def test_an_existing_file_is_refused_unless_forced(tmp_path: Path) -> None:
     out.write_text("precious")
     run = sfumato("init", tmp_path / "rows.csv", "--out", out)
     assert run.returncode == 2
-    assert run.stderr == f"error: {out} exists; give another --out, or --force to replace it\n"
+    assert run.stderr == f"error: {out} exists; give another name, or --force to replace it\n"
     assert out.read_text() == "precious"
     assert sfumato("init", tmp_path / "rows.csv", "--out", out, "--force").returncode == 0
     assert out.read_text().startswith("# A policy drafted")

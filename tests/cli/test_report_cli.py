@@ -93,3 +93,17 @@ def test_what_cannot_be_meant_is_one_line_before_any_work(home: Path, more, said
     assert said in run.stderr
     assert run.stderr.count("\n") == 1
     assert run.stdout == ""
+
+
+def test_a_report_that_is_there_is_not_written_over_and_is_its_owners(
+    home: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "keep.html"
+    page.write_text("mine")
+    run = audit(home, "--html", page)
+    assert run.returncode == 2
+    assert run.stderr == f"error: {page} exists; give another name, or --force to replace it\n"
+    assert page.read_text() == "mine"
+    assert audit(home, "--html", page, "--force").returncode == 0
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["keep.html"]

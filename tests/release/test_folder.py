@@ -196,14 +196,20 @@ def test_a_broken_side_file_is_one_line(table, tmp_path: Path, name, content) ->
 
 
 def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: Path) -> None:
-    release, _ = made(table, "mondrian")
+    release, policy = made(table, "mondrian")
     release.save(tmp_path / "out")
-    (tmp_path / "out" / "mine.txt").write_text("x")
+    mine = tmp_path / "out" / "mine.txt"
+    mine.write_text("x")
     with pytest.raises(sf.InputError, match="exists"):
         release.save(tmp_path / "out")
-    assert (tmp_path / "out" / "mine.txt").exists()
-    release.save(tmp_path / "out", force=True)
-    assert not (tmp_path / "out" / "mine.txt").exists()
+    with pytest.raises(sf.InputError, match=r"holds more than was written to it: 'mine\.txt'"):
+        release.save(tmp_path / "out", force=True)
+    assert mine.exists()
+    mine.unlink()
+    release.save(tmp_path / "out", report=sf.audit(release, policy), policy=policy, force=True)
+    private = list((tmp_path / "out" / "private").iterdir())
+    assert len(private) == 6
+    assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -227,6 +233,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 import sfumato.release.data_files as data_files
+import sfumato.files as files
 import sfumato.release.folder as folder
 from sfumato.datasets.census import census, census_schema
 import sfumato as sf
@@ -236,7 +243,7 @@ from sfumato.workflow.anonymize import anonymize
 
 release = anonymize(sf.read(census(300), census_schema()), Policy([sf.KAnonymity(2)], Lattice()))
 out, where = Path(sys.argv[1]), sys.argv[2]
-homes = {"write_table": data_files, "_manifest": folder, "_sync": folder}
+homes = {"write_table": data_files, "_manifest": folder, "_sync": files}
 plain = {name: getattr(home, name) for name, home in homes.items()}
 
 def stop(name):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.report.exhibit import Exhibit, Section, check_folder
+from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series
 from sfumato.report.sheet import Sheet
 
@@ -76,8 +76,9 @@ def test_folders_that_are_not_ours_are_never_replaced(tmp_path: Path) -> None:
     exhibit().save(tmp_path / "ours", force=True)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "thesis.txt").write_text("precious")
-    with pytest.raises(InputError, match="not a result of ours"):
-        check_folder(tmp_path / "theirs", force=True)
+    with pytest.raises(InputError, match="was not written by Sfumato"):
+        exhibit().save(tmp_path / "theirs", force=True)
+    assert (tmp_path / "theirs" / "thesis.txt").read_text() == "precious"
 
 
 def test_ragged_data_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -20,7 +21,10 @@ def test_the_ending_says_what_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.to_html() + "\n"
     assert json.loads((tmp_path / "report.json").read_text())["audience"] == "private"
     assert (tmp_path / "report.md").read_text().startswith("# Report on ")
-    report.save(str(tmp_path / "report.json"), public=True)
+    with pytest.raises(InputError, match=r"report\.json exists; .* --force"):
+        report.save(tmp_path / "report.json")
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    report.save(str(tmp_path / "report.json"), public=True, force=True)
     assert json.loads((tmp_path / "report.json").read_text())["audience"] == "public"
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "report.md"}
 
@@ -42,9 +46,13 @@ def test_what_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch) -> None:
     target = tmp_path / "report.json"
     target.write_text("old")
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(InputError, match="cannot be written"):
-        made("mondrian").save(target)
+
+    def fail(path: Path, *_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(InputError, match=r"report\.json cannot be written: Input/output error"):
+        made("mondrian").save(target, force=True)
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
 

@@ -48,11 +48,12 @@ def anonymize(
     """
     from sfumato.cli.inputs import load_rules, read_table
     from sfumato.cli.show import show_report
-    from sfumato.release.folder import check_form, check_free
+    from sfumato.files import check_new_folder
+    from sfumato.release.folder import check_form
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
 
-    check_free(out, force=force)
+    check_new_folder(out, force=force)
     check_form(form)
     rules, schema = load_rules(policy)
     table = read_table(

@@ -89,13 +89,13 @@ def bayes(
     from sfumato.cli.written import check_private, write_private
     from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
-    from sfumato.report.html.page import check_free
+    from sfumato.files import check_new_file
     from sfumato.report.relative import relative_exhibit
 
     # Every mistake is told before a large file is read.
     check_written(html, [], public=False, json=json)
     if html is not None:
-        check_free(html, force=force)
+        check_new_file(html, force=force)
     if rows is not None:
         if table is None:
             raise InputError("--rows needs --table: a release does not tell who is who")
@@ -135,7 +135,7 @@ def bayes(
     if html is not None:
         exhibit.save_page(html, force=force)
     if rows is not None:
-        write_private(found.rows, rows)
+        write_private(found.rows, rows, force=force)
     if json:
         typer.echo(exhibit.to_json())
     else:

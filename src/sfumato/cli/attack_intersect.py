@@ -65,14 +65,14 @@ def intersect(
     from sfumato.cli.show import check_written
     from sfumato.cli.written import check_private, write_private
     from sfumato.errors import InputError
-    from sfumato.report.html.page import check_free
+    from sfumato.files import check_new_file
     from sfumato.report.intersection import attack_exhibit
 
     if len(releases) < 2:
         raise InputError("one release given; the attack intersects two or more, give another")
     check_written(html, [], public=False, json=json)
     if html is not None:
-        check_free(html, force=force)
+        check_new_file(html, force=force)
     if private is not None:
         check_private(private, force=force)
     rules, schema = load_rules(policy)
@@ -94,7 +94,7 @@ def intersect(
     if html is not None:
         exhibit.save_page(html, force=force)
     if private is not None:
-        write_private(attack.targets, private)
+        write_private(attack.targets, private, force=force)
     if json:
         typer.echo(exhibit.to_json())
         return

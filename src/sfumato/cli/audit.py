@@ -50,6 +50,7 @@ def audit(
             "groups, no small counts.",
         ),
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
     facts: Facts = None,
     engine: EngineName = None,
     master: Master = None,
@@ -91,7 +92,7 @@ def audit(
     from sfumato.workflow.audit import audit as run_audit
 
     written = [target for target in (html, report) if target is not None]
-    check_written(html, written, public=public, json=json)
+    check_written(html, written, public=public, json=json, force=force)
     if earlier and original is None:
         raise InputError("--earlier needs --original: the people who are in all of the releases")
     rules, schema = load_rules(policy)
@@ -111,7 +112,7 @@ def audit(
         judged, rules, population=register, sampling_fraction=sampling, attacks=attacks
     )
     for target in written:
-        found.save(target, public=public)
+        found.save(target, public=public, force=force)
     show_report(found.public() if public and json else found, json=json)
     if not json:
         for target in written:

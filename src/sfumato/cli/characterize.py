@@ -100,7 +100,7 @@ def characterize(
     if html is not None:
         found.save(html, force=force)
     if private is not None:
-        save_private(found, private)
+        save_private(found, private, force=force)
     if json:
         typer.echo(found.to_json())
     else:

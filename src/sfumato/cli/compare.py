@@ -61,8 +61,8 @@ def compare(
     Example: sfumato compare patients.csv --policy policy.toml --sweep k=2,5,10,25 --html map.html
     """
     from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.files import check_new_file
     from sfumato.report.comparison import check_kind
-    from sfumato.report.html.page import check_free
     from sfumato.workflow.compare import check_risk, choose_utilities
     from sfumato.workflow.compare import compare as run_compare
     from sfumato.workflow.sweep import plan_sweep
@@ -71,7 +71,7 @@ def compare(
     # Every mistake is told before a large file is read.
     if html is not None:
         check_kind(html, (".html", ".htm"))
-        check_free(html, force=force)
+        check_new_file(html, force=force)
     rules, schema = load_rules(policy)
     swept = parse_sweeps(sweep or ())
     plan_sweep(rules, swept)

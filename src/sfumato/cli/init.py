@@ -28,10 +28,11 @@ def init(
 
     Example: sfumato init patients.csv --out policy.toml
     """
-    from sfumato.policy.draft import draft_policy, refuse
+    from sfumato.files import check_new_file
+    from sfumato.policy.draft import draft_policy
 
     if out is not None:
-        refuse(out, force=force)
+        check_new_file(out, force=force)
     draft = draft_policy(data, delimiter=delimiter, decimal=decimal)
     if out is not None:
         draft.save(out, force=force)

@@ -33,13 +33,14 @@ def reproduce(
 
     Example: sfumato reproduce realistic --data data --out realistic
     """
-    from sfumato.report.exhibit import check_folder
+    from sfumato.files import check_new_folder
+    from sfumato.report.exhibit import RESULTS
     from sfumato.reproduce import check_paper
     from sfumato.reproduce import reproduce as run
 
     check_paper(paper)
     if out is not None:
-        check_folder(out, force=force)
+        check_new_folder(out, force=force, what=RESULTS)
     found = run(paper, data, seed=seed, quick=quick)
     if out is not None:
         found.save(out, force=force)

@@ -27,13 +27,17 @@ def show_report(report: Report, *, json: bool) -> None:
     console.print(render(report, private=console.is_terminal))
 
 
-def check_written(html: Path | None, written: list[Path], *, public: bool, json: bool) -> None:
+def check_written(
+    html: Path | None, written: list[Path], *, public: bool, json: bool, force: bool = False
+) -> None:
     """Refuse what cannot be written, before any work is done."""
+    from sfumato.files import check_new_file
     from sfumato.report.model import check_kind
 
     if html is not None and html.suffix != ".html":
         raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
     for target in written:
         check_kind(target)
+        check_new_file(target, force=force)
     if public and not written and not json:
         raise InputError("--public is about what is written: give --html, --report or --json too")

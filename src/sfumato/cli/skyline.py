@@ -72,7 +72,7 @@ def skyline(
     from sfumato.adversaries.skyline.grounding import worst_grounding
     from sfumato.cli.inputs import load_rules, read_judged, stated
     from sfumato.errors import InputError
-    from sfumato.report.html.page import check_free
+    from sfumato.files import check_new_file
     from sfumato.report.skyline import skyline_exhibit
     from sfumato.workflow.skyline import skylines
 
@@ -86,7 +86,7 @@ def skyline(
     if html is not None:
         if html.suffix != ".html":
             raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
-        check_free(html, force=force)
+        check_new_file(html, force=force)
     rules, schema = load_rules(policy)
     where = stated(engine=engine, master=master, memory=memory, spill=spill)
     reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}

@@ -15,18 +15,18 @@ ENDINGS = (".parquet", ".json")
 
 def check_private(path: Path, *, force: bool) -> None:
     """Refuse what cannot be written, before any work is done."""
-    from sfumato.report.html.page import check_free
+    from sfumato.files import check_new_file
 
     if path.suffix not in ENDINGS:
         raise InputError(
             f"cannot write private evidence as {path.name!r}; use a name ending in "
             f"{' or '.join(ENDINGS)}"
         )
-    check_free(path, force=force)
+    check_new_file(path, force=force)
 
 
-def write_private(table: pa.Table, path: Path) -> None:
+def write_private(table: pa.Table, path: Path, *, force: bool) -> None:
     """The table as its owner's file."""
     from sfumato.report.private_file import write_table
 
-    write_table(table, path)
+    write_table(table, path, force=force)

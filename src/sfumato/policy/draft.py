@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sfumato.engines.base import Source
 from sfumato.engines.textfile import inspect_text
-from sfumato.errors import InputError
+from sfumato.files import write_text
 from sfumato.policy.drafting.guess import MISSING_MARKS
 from sfumato.policy.drafting.page import write
 from sfumato.policy.drafting.patterns import decimal_comma
@@ -40,26 +39,7 @@ class Draft:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text to a file, whole or not at all."""
-        path = Path(path)
-        refuse(path, force=force)
-        partial = path.with_name(f"{path.name}.part-{os.getpid()}")
-        try:
-            partial.write_text(self.text, encoding="utf-8")
-            partial.replace(path)
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {type(error).__name__}") from None
-        finally:
-            partial.unlink(missing_ok=True)
-
-
-def refuse(path: Path, *, force: bool) -> None:
-    """Refuse to overwrite what is there; told before any work is done."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give a file name, such as policy.toml")
-    if path.exists() and not force:
-        raise InputError(f"{path} exists; give another --out, or --force to replace it")
-    if not path.parent.is_dir():
-        raise InputError(f"{path.parent} is no folder; make it first")
+        write_text(path, self.text, force=force, private=False, what="policy")
 
 
 def draft_policy(

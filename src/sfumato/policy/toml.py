@@ -17,6 +17,7 @@ from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
+from sfumato.files import write_text
 from sfumato.policy.construct import construct
 from sfumato.policy.outside import adversary_of, earlier_of, population_of, prior_of
 from sfumato.policy.spelling import toml_value
@@ -279,7 +280,7 @@ def save_policy(path: Path, policy: Any) -> None:
     for criterion in policy.require:
         lines += ["", "[[require]]", f"criterion = {toml_value(criterion.name)}"]
         lines += _options(criterion)
-    path.write_text("\n".join(lines).lstrip() + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, what="policy")
 
 
 def _options(configured: Any) -> list[str]:

@@ -2,32 +2,27 @@
 
 public/: the data (one file, two for buckets, a folder of parts where an engine wrote several) and a
 manifest of what was promised. private/: the report, the policy, the chance that was used, the
-distribution of the whole table. Both are written beside their place and renamed, so that a killed
-run leaves nothing or a whole release.
+distribution of the whole table. A killed run leaves nothing or a whole release (`files.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import InputError, ResourceError, did_you_mean
+from sfumato.errors import InputError, did_you_mean
+from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.release.data_files import data_of, digest
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
 from sfumato.table.noisy_part import MANIFEST
 
 FORMATS = ("csv", "parquet")
-_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def write_folder(
@@ -47,46 +42,25 @@ def write_folder(
     """
     check_form(form)
     target = Path(out)
-    check_free(target, force=force)
+    check_new_folder(target, force=force)
     lists = _lists(release) if form == "csv" else {}
-    partial = target.with_name(f".{target.name}.part-{os.getpid()}")
-    with data_of(release, seed, lists) as data, _room_for(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            public, private = partial / "public", partial / "private"
-            public.mkdir(parents=True)
-            private.mkdir(mode=0o700)
-            data.write(public, form)
-            manifest = _manifest(release, data.columns, _files(public), _promises(report), lists)
-            if policy is not None:
-                manifest["policy"] = policy.public()
-            _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
-            for name, content in _private(release).items():
-                _write(private / name, content)
-            if report is not None:
-                for ending in ("html", "json", "md"):
-                    report.save(private / f"report.{ending}")
-            if policy is not None:
-                policy.save(private / "policy.toml")
-            replace_folder(partial, target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+    with data_of(release, seed, lists) as data, new_folder(target, force=force) as folder:
+        public, private = folder / "public", folder / PRIVATE
+        public.mkdir()
+        private.mkdir(mode=0o700)
+        data.write(public, form)
+        manifest = _manifest(release, data.columns, _files(public), _promises(report), lists)
+        if policy is not None:
+            manifest["policy"] = policy.public()
+        _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+        for name, content in _private(release).items():
+            _write(private / name, content)
+        if report is not None:
+            for ending in ("html", "json", "md"):
+                report.save(private / f"report.{ending}")
+        if policy is not None:
+            policy.save(private / "policy.toml")
     return target
-
-
-@contextlib.contextmanager
-def _room_for(target: Path) -> Iterator[None]:
-    """A disk that is full is no accident of the program's."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise ResourceError(
-            f"there is no room for {target}: the disk is full, or a file may not grow any more; "
-            "free some space, or write elsewhere"
-        ) from None
 
 
 def _promises(report: Any) -> list[dict[str, Any]]:
@@ -102,47 +76,6 @@ def _files(public: Path) -> dict[str, str]:
 def check_form(form: str) -> None:
     if form not in FORMATS:
         raise InputError(f"format {form!r} is not known; {did_you_mean(form, FORMATS)}")
-
-
-def check_free(target: Path, *, force: bool) -> None:
-    """Refuse to write over something, unless told to."""
-    if target.exists() and not force:
-        raise InputError(f"{target} exists; give another --out, or --force to replace it")
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{target} is a file, not a folder; give another --out")
-    if target.exists() and any(target.iterdir()) and not _is_ours(target):
-        raise InputError(
-            f"{target} is not a release folder; --force replaces only those, give another --out"
-        )
-    home = next(folder for folder in target.absolute().parents if folder.exists())
-    if not home.is_dir() or not os.access(home, os.W_OK):
-        raise InputError(f"{home} cannot be written to; give another --out")
-    if not target.name:
-        raise InputError(f"{target} has no name of its own; give another --out")
-
-
-def _is_ours(folder: Path) -> bool:
-    return any((folder / part / "public" / MANIFEST).is_file() for part in (".", "release"))
-
-
-def replace_folder(partial: Path, target: Path) -> None:
-    """Put a finished folder in its place; what was there goes last."""
-    _sync(partial)
-    if target.exists():
-        old = target.with_name(f".{target.name}.old-{os.getpid()}")
-        target.rename(old)
-        partial.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        partial.rename(target)
-
-
-def _sync(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        if path.is_file():
-            handle = os.open(path, os.O_RDONLY)
-            os.fsync(handle)
-            os.close(handle)
 
 
 def _lists(release: Release) -> dict[str, str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError
-from sfumato.report.html.page import check_free
-from sfumato.report.private_file import write_table, write_text
+from sfumato.files import check_new_file, write_text
+from sfumato.report.private_file import write_table
 
 if TYPE_CHECKING:
     from sfumato.report.characterization import Characterization
@@ -23,20 +23,20 @@ def check_files(html: Path | None, private: Path | None, *, force: bool) -> None
         if path.suffix not in allowed:
             shown = ", ".join(ending for ending in allowed if ending != ".htm")
             raise InputError(f"cannot write {path.name!r}; use a name ending in {shown}")
-        check_free(path, force=force)
+        check_new_file(path, force=force)
     if html is not None and html == private:
         raise InputError(f"{html} would be written twice: private evidence needs a file of its own")
 
 
-def save_private(found: Characterization, path: Path) -> None:
+def save_private(found: Characterization, path: Path, *, force: bool = False) -> None:
     """Worst classes as a page or JSON, or every person's leakage as a table."""
     if path.suffix in _TABLES:
         if found.individuals is None:
             raise InputError("the leakage of people was not measured; ask for individuals=True")
-        write_table(found.individuals.to_arrow(), path)
+        write_table(found.individuals.to_arrow(), path, force=force)
     elif path.suffix == ".json":
-        write_text(found.to_json(private=True) + "\n", path)
+        write_text(path, found.to_json(private=True) + "\n", force=force)
     else:
         from sfumato.report.html.exhibit import exhibit_page
 
-        write_text(exhibit_page(found.exhibit()), path)
+        write_text(path, exhibit_page(found.exhibit()), force=force, what="page")

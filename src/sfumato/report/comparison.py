@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from sfumato.errors import InputError
+from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.report.model import Overall
 
@@ -135,13 +136,11 @@ class Comparison:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a page (.html) or the figures (.json), whole or not at all."""
-        from sfumato.report.html.page import check_free, write_whole
-
         target = Path(path)
         check_kind(target)
-        check_free(target, force=force)
         page = target.suffix != ".json"
-        write_whole(target, self.to_html() if page else self.to_json() + "\n")
+        text = self.to_html() if page else self.to_json() + "\n"
+        write_text(target, text, force=force, what="map" if page else "comparison")
 
     def __repr__(self) -> str:
         from sfumato.report.compare_text import to_text

@@ -8,20 +8,17 @@ written to `private/` only and never printed.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InputError
-from sfumato.release.folder import replace_folder
+from sfumato.files import PRIVATE, new_folder, write_text
 from sfumato.report.figure import Figure, plain
 from sfumato.report.sheet import Sheet
 
-RESULT, PAGE, PRIVATE = "result.json", "page.html", "private"
-_MARK = "exhibit"  # the key of a result.json by which we know our own folders
+RESULT, PAGE = "result.json", "page.html"
+RESULTS = "folder of results"  # what --force knows such folders by
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Exhibit:
         """The exhibit for JSON; without its private sections unless asked."""
         chosen = self if private else self.public()
         return {
-            _MARK: self.name,
+            "exhibit": self.name,
             "title": self.title,
             "about": self.about,
             "facts": _deep(self.facts),
@@ -78,19 +75,11 @@ class Exhibit:
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write result.json and page.html, and all of it with private sections to private/."""
         target = Path(folder)
-        check_folder(target, force=force)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f".{target.name}.part-{os.getpid()}")
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            partial.mkdir()
-            self._write(partial, private=False)
+        with new_folder(target, force=force, what=RESULTS) as new:
+            self._write(new, private=False)
             if any(section.private for section in self.sections):
-                (partial / PRIVATE).mkdir(mode=0o700)
-                self._write(partial / PRIVATE, private=True)
-            replace_folder(partial, target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+                (new / PRIVATE).mkdir(mode=0o700)
+                self._write(new / PRIVATE, private=True)
         return target
 
     def _write(self, folder: Path, *, private: bool) -> None:
@@ -101,14 +90,11 @@ class Exhibit:
         (folder / PAGE).write_text(page, encoding="utf-8")
 
     def save_page(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the public page alone."""
+        """Write the page alone, without private sections; still its owner's file."""
         from sfumato.report.html.exhibit import exhibit_page
-        from sfumato.report.html.page import check_free, write_whole
 
-        target = Path(path)
-        check_free(target, force=force)
-        write_whole(target, exhibit_page(self.public()))
-        return target
+        write_text(path, exhibit_page(self.public()), force=force, what="page")
+        return Path(path)
 
     def text(self, width: int = 100) -> str:
         """The public sections as plain text."""
@@ -120,20 +106,6 @@ class Exhibit:
         with console.capture() as captured:
             show(self, console)
         return captured.get()
-
-
-def check_folder(target: Path, *, force: bool) -> None:
-    """Refuse a folder that is not an exhibit of ours; before any work is done."""
-    if not target.exists():
-        return
-    if not force:
-        raise InputError(f"{target} exists; give another folder, or --force to replace it")
-    try:
-        ours = _MARK in json.loads((target / RESULT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        ours = False
-    if not ours and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{target} is not a result of ours, so --force does not replace it")
 
 
 def _deep(value: object) -> Any:

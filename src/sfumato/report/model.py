@@ -16,6 +16,7 @@ from sfumato.adversaries.linkage.risks import Linkage
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
+from sfumato.files import write_text
 
 if TYPE_CHECKING:
     from sfumato.report.evidence import Evidence
@@ -141,18 +142,18 @@ class Report:
 
         return report_page(self)
 
-    def save(self, path: str | Path, *, public: bool = False) -> None:
+    def save(self, path: str | Path, *, public: bool = False, force: bool = False) -> None:
         """Write a page (.html), all figures (.json) or a summary (.md), whole or not at all.
 
-        It is private, unless `public` asks for the variant that may be handed out.
+        It is private and only its owner may read it, unless `public` asks for the variant that may
+        be handed out. `force`: replace the file that is there.
         """
-        from sfumato.report.html.page import write_whole
-
         target = Path(path)
         check_kind(target)
         told = self.public() if public else self
         write = {".html": told.to_html, ".json": told.to_json, ".md": told.to_markdown}
-        write_whole(target, write[target.suffix]().rstrip("\n") + "\n")
+        text = write[target.suffix]().rstrip("\n") + "\n"
+        write_text(target, text, force=force, private=not public, what="report")
 
     def __repr__(self) -> str:
         from sfumato.report.text import to_text
@@ -167,7 +168,3 @@ def check_kind(target: Path) -> None:
             f"cannot write a report as {target.name!r}; use a name ending in "
             f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         )
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; give a file name, such as report.html")
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} is no folder; make it first")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.csv as pa_csv
 
 from sfumato.datasets.census import census, census_policy
+from sfumato.files import check_new_folder, new_folder
 from sfumato.policy.model import Policy
-from sfumato.release.folder import check_free, replace_folder
 from sfumato.release.read import read_release
 from sfumato.report.model import Report
 from sfumato.table.load import read
@@ -20,6 +18,7 @@ from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.audit import audit
 
+DEMO = "demo"  # what --force knows such folders by
 TOLD = ("loss", "discernibility", "query-error")  # what the demo tells of a release's usefulness
 
 
@@ -47,24 +46,18 @@ class Journey:
 
 def demo(out: Path, *, people: int = 10_000, seed: int = 0, force: bool = False) -> Journey:
     """Make a census, judge it raw, anonymize it, and judge what anybody can read of the result."""
-    check_free(out, force=force)
+    check_new_folder(out, force=force, what=DEMO)
     table = census(people, seed)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(f".{out.name}.part-{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        (partial / "input").mkdir(parents=True)
-        pa_csv.write_csv(table, partial / "input" / "census.csv")
-        (partial / "input" / "policy.toml").write_text(census_policy(), encoding="utf-8")
-        policy = Policy.load(partial / "input" / "policy.toml")
+    with new_folder(out, force=force, what=DEMO) as new:
+        (new / "input").mkdir()
+        pa_csv.write_csv(table, new / "input" / "census.csv")
+        (new / "input" / "policy.toml").write_text(census_policy(), encoding="utf-8")
+        policy = Policy.load(new / "input" / "policy.toml")
         assert policy.schema is not None
-        raw = read(partial / "input" / "census.csv", policy.schema)
+        raw = read(new / "input" / "census.csv", policy.schema)
         before = audit(raw, policy)
         release = anonymize(raw, policy, seed=seed)
-        release.save(partial / "release", report=audit(release, policy), policy=policy)
-        after = audit(read_release(partial / "release", policy.schema), policy)
+        release.save(new / "release", report=audit(release, policy), policy=policy)
+        after = audit(read_release(new / "release", policy.schema), policy)
         costs = {name: utility_named(name).cost(view_of(release)) for name in TOLD}
-        replace_folder(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return Journey(out, before, after, costs)

@@ -1,14 +1,12 @@
-"""Pages: a template filled in, written whole or not at all."""
+"""Pages: a template filled in."""
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InputError
 from sfumato.report.compare_table import FRONT, WORDS, counted, grid_of
 from sfumato.report.comparison import RISKS, Comparison
 from sfumato.report.html.charts import place_outcomes, plotly_script, risk_utility_map
@@ -67,25 +65,3 @@ def fill(template: str, *, script: str, **content: Any) -> str:
     return environment.get_template(template).render(
         **content, scripts=scripts, script_source=" ".join(hashes)
     )
-
-
-def check_free(target: Path, *, force: bool) -> None:
-    """Refuse to write over something, or where nothing can be written; before any work is done."""
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; give a file name, such as map.html")
-    if target.exists() and not force:
-        raise InputError(f"{target} exists; give another name, or --force to replace it")
-    if not target.parent.is_dir():
-        raise InputError(f"{target.parent} is no folder; make it first")
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write beside the place and rename."""
-    partial = target.with_name(f".{target.name}.part-{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {type(error).__name__}") from None
-    finally:
-        partial.unlink(missing_ok=True)

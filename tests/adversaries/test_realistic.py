@@ -483,10 +483,17 @@ def test_a_mistake_in_a_policy_file_is_told(tmp_path, text: str, told: str) -> N
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_cannot_hold_a_table(tmp_path) -> None:
-    her = sf.RealisticAdversary(patients([1], ["flu"]))
-    with pytest.raises(sf.PolicyError, match="a file cannot hold it"):
-        sf.Policy([sf.EpsilonPrivacy(2, her)]).save(tmp_path / "policy.toml")
+def test_a_table_is_kept_beside_the_policy(tmp_path) -> None:
+    outside = patients([1, 1, 2], ["flu", "flu", "cold"])
+    policy = sf.Policy(
+        [sf.EpsilonPrivacy(2, sf.RealisticAdversary(outside))], schema=outside.schema
+    )
+    policy.save(tmp_path / "policy.toml")
+    (back,) = sf.Policy.load(tmp_path / "policy.toml").require
+    now = as_it_stands(patients([1], ["flu"])).groups
+    assert back.adversary.prior(now) == policy.require[0].adversary.prior(now)
+    with pytest.raises(sf.PolicyError, match=r"needs the \[schema\] of its columns"):
+        sf.Policy(policy.require).save(tmp_path / "other.toml")
 
 
 def test_lattice_and_mondrian_keep_several_adversaries_out() -> None:

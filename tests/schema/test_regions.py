@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema.region import Anything, Mask, Span, ValueSet, overlaps
+from sfumato.schema.region import (
+    Anything,
+    Mask,
+    Region,
+    Span,
+    ValueSet,
+    contains_region,
+    overlaps,
+)
 
 
 def test_each_kind_contains_what_it_says() -> None:
@@ -70,3 +79,29 @@ def test_two_spans_overlap_iff_some_point_lies_in_both(one: Span, other: Span) -
     points = [place / 4 for place in range(-4, 60)]  # quarters hit ends and insides alike
     shared = any(one.contains(point) and other.contains(point) for point in points)
     assert overlaps(one, other) == shared == overlaps(other, one)
+
+
+@given(one=st.integers(0, 10**6), other=st.integers(0, 10**6))
+def test_a_region_contains_another_only_if_all_of_its_values_fit(one: int, other: int) -> None:
+    outer, inner = some_region(one), some_region(other)
+    fits = [value for value in (*range(100), "A1", None) if inner.contains(value)]
+    if contains_region(outer, inner):
+        assert all(outer.contains(value) for value in fits)
+    elif isinstance(inner, ValueSet) or (isinstance(inner, Span) and isinstance(outer, Span)):
+        # Ranges are of numbers, of which there are more than whole ones.
+        between = [value / 2 for value in range(200)] if isinstance(inner, Span) else fits
+        assert any(inner.contains(value) and not outer.contains(value) for value in between)
+
+
+def some_region(number: int) -> Region:
+    """A region of any kind over 0 to 99, by a number."""
+    rng = np.random.default_rng(number)
+    kind = rng.integers(4)
+    if kind == 0:
+        return Anything()
+    if kind == 1:
+        return ValueSet(frozenset(rng.integers(0, 99, rng.integers(1, 5)).tolist()))
+    if kind == 2:
+        return Mask("".join(rng.choice(["*", "1", "2"], 2)))
+    low, high = sorted(rng.choice(12, 2, replace=False).tolist())
+    return Span(low, high, bool(rng.integers(2)), bool(rng.integers(2)))

@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from sfumato.adversaries.linkage.population import Candidates, count_behind
+from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release, same_people
 from sfumato.table.load import Table
 
 WEIGHTS: Literal["weights"] = "weights"
@@ -27,9 +29,10 @@ WEIGHTS: Literal["weights"] = "weights"
 class KMap(GroupCriterion):
     """Every group fits at least k people of the population.
 
-    `population` is a table of it with the release's quasi-identifiers, or "weights": what each
+    `population` is a table of it with the release's quasi-identifiers; or a release about it, whose
+    people count where all that is published of them lies in the group; or "weights": what each
     group's survey weights add up to. A group always fits its own people, whatever the population
-    table or the weights say; where those say less, the verdict tells of it.
+    or the weights say; where those say less, the verdict tells of it.
     """
 
     name: ClassVar[str] = "k-map"
@@ -40,22 +43,28 @@ class KMap(GroupCriterion):
     reads_values: ClassVar[bool] = False
 
     k: int
-    population: Table | Literal["weights"] = field(hash=False)
+    population: Table | Release | Literal["weights"] = field(hash=False)
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
         weights = isinstance(self.population, str) and self.population == WEIGHTS
-        if not isinstance(self.population, Table) and not weights:
+        if not isinstance(self.population, Table | Release) and not weights:
             raise PolicyError(
                 f"{self.name}: population = {quoted(self.population)} is not allowed; it must be a "
                 "table of the population, or 'weights' to add up survey weights"
             )
+        if isinstance(self.population, Release) and self.population.scheme != "generalized":
+            raise PolicyError(
+                f"{self.name}: population: {self.population.label} is {self.population.scheme}; a "
+                "release can stand for the population only if it is generalized"
+            )
 
     def __eq__(self, other: object) -> bool:
-        """Equal bounds by the same population; two tables are never compared by content."""
+        """Equal bounds by the same population: the same object, or the same file."""
         if not isinstance(other, KMap):
             return NotImplemented
-        same = self.population is other.population or self.population == other.population == WEIGHTS
+        same = self.population == WEIGHTS == other.population
+        same = same or same_people(self.population, other.population)
         return same and (self.k, self.sensitive) == (other.k, other.sensitive)
 
     @property
@@ -66,7 +75,7 @@ class KMap(GroupCriterion):
         reason = super().inapplicable(groups)
         if reason:
             return reason
-        if isinstance(self.population, Table):
+        if isinstance(self.population, Table | Release):
             if groups.regions is None:
                 return "the groups do not publish regions that a population could be matched with"
         elif groups.population is None:
@@ -78,6 +87,10 @@ class KMap(GroupCriterion):
             assert groups.regions is not None
             behind = count_behind(groups.regions, self.population)
             found = Candidates.of(behind, groups.own_people)
+        elif isinstance(self.population, Release):
+            assert groups.regions is not None
+            surely = people_surely_inside(groups.regions, self.population)
+            found = Candidates.of(surely, groups.own_people)
         else:
             assert groups.population is not None
             found = Candidates.of(groups.population, groups.own_people)

@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InputError, quoted
+from sfumato.errors import InputError, name_some, quoted
+from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
 from sfumato.release.read import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
 
-Source = Ledger | Release | str | Path
+PACKED = ".release"  # a file of what one release publishes, as a ledger keeps it
+
+
+@dataclass(frozen=True)
+class SomeOfLedger:
+    """Some releases of a ledger, as they were: by name, and what they hold all together."""
+
+    path: Path
+    names: tuple[str, ...]
+    sha256: str | None = None
+
+    @classmethod
+    def now(cls, path: Path) -> SomeOfLedger:
+        """Those a ledger has now."""
+        names = tuple(entry.name for entry in Ledger(path).list())
+        return cls(path, names, Ledger(path).fingerprint(names))
+
+    def check(self) -> None:
+        """Refuse a ledger that no longer has them, or has others under their names."""
+        missing = set(self.names) - {entry.name for entry in Ledger(self.path).list()}
+        if missing:
+            raise InputError(f"{self.path.name} has no release {name_some(sorted(missing))}")
+        if self.sha256 is not None and Ledger(self.path).fingerprint(self.names) != self.sha256:
+            raise InputError(
+                f"{self.path.name}: its releases {name_some(self.names)} are not those the policy "
+                "was saved with, their sha256 differs; restore it, or take releases and sha256 out "
+                "of the policy"
+            )
+
+    def releases(self) -> tuple[Release, ...]:
+        self.check()
+        return tuple(one for one in Ledger(self.path).releases() if one.label in self.names)
+
+
+Source = Ledger | Release | SomeOfLedger | str | Path
 
 
 class Earlier:
@@ -28,50 +64,56 @@ class Earlier:
         `schema` adds hierarchies to the labels of release folders.
         """
         if isinstance(given, Sequence) and not isinstance(given, str):
-            self._sources: tuple[Any, ...] = tuple(given)
+            self.sources: tuple[Any, ...] = tuple(given)
         else:
-            self._sources = (given,)
+            self.sources = (given,)
         self._schema = schema
-        if not self._sources:
+        if not self.sources:
             raise InputError("there is no earlier release; name a ledger or release folders")
-        for source in self._sources:
+        for source in self.sources:
             if isinstance(source, str | Path):
                 if not Path(source).exists():
                     raise InputError(f"{source} does not exist; name a ledger or a release folder")
-            elif not isinstance(source, Ledger | Release):
+            elif not isinstance(source, Ledger | Release | SomeOfLedger):
                 raise InputError(f"{quoted(source)} is no ledger, release or path of one")
-
-    @property
-    def places(self) -> tuple[str, ...] | None:
-        """Where they are kept, as full paths; None if some are only at hand."""
-        if any(isinstance(source, Release) for source in self._sources):
-            return None
-        return tuple(
-            str(Path(source.path if isinstance(source, Ledger) else source).resolve())
-            for source in self._sources
-        )
 
     @cached_property
     def releases(self) -> tuple[Release, ...]:
-        return tuple(release for source in self._sources for release in self._read(source))
+        return tuple(release for source in self.sources for release in self.read(source))
 
-    def _read(self, source: Any) -> tuple[Release, ...]:
+    def read(self, source: Any) -> tuple[Release, ...]:
+        """The releases of one of the sources."""
         if isinstance(source, Release):
             return (source,)
-        if isinstance(source, Ledger):
+        if isinstance(source, Ledger | SomeOfLedger):
             return source.releases()
-        if Path(source).is_dir():
-            return (read_release(source, self._schema),)
-        return Ledger(source).releases()
+        path = Path(source)
+        if path.is_dir():
+            return (read_release(path, self._schema),)
+        if path.suffix == PACKED:
+            return (unpack(path.read_bytes(), path.stem),)
+        return Ledger(path).releases()
 
+    @property
     def _same(self) -> tuple[Any, ...]:
-        return self.places or tuple(id(source) for source in self._sources)
+        return tuple(_place(source) for source in self.sources)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Earlier) and self._same() == other._same()
+        return isinstance(other, Earlier) and self._same == other._same
 
     def __hash__(self) -> int:
-        return hash(self._same())
+        return hash(self._same)
 
     def __repr__(self) -> str:
-        return f"Earlier({', '.join(self.places or [f'{len(self._sources)} releases'])})"
+        at_hand = [f"{source.label!r}" for source in self.sources if isinstance(source, Release)]
+        places = [str(_place(one)) for one in self.sources if not isinstance(one, Release)]
+        return f"Earlier({', '.join([*places, *at_hand])})"
+
+
+def _place(source: Any) -> Any:
+    """Where a source is kept; of a release at hand, which it is."""
+    if isinstance(source, SomeOfLedger):
+        return source.path.resolve(), source.names
+    if isinstance(source, Release):
+        return id(source) if source.file is None else source.file.path
+    return Path(source.path if isinstance(source, Ledger) else source).resolve()

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,12 @@ class Ledger:
             for entry, content in self._rows(content=True)
             if entry.name in chosen
         )
+
+    def fingerprint(self, names: Sequence[str]) -> str:
+        """The SHA-256 of what these releases hold, to tell later whether they are the same."""
+        held = {entry.name: content for entry, content in self._rows(content=True)}
+        told = [f"{name} {sha256(held[name]).hexdigest()}" for name in names if name in held]
+        return sha256("\n".join(told).encode()).hexdigest()
 
     def spent(self, about: str | None = None, new: Release | None = None) -> tuple[Spent, ...]:
         """What the promises of randomised releases add up to, by population or of one of them.

@@ -9,7 +9,7 @@ is allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +87,21 @@ class Policy:
         from sfumato.policy.toml import save_policy
 
         save_policy(Path(path), self)
+
+    def save_evidence(self, private: Path, out: Path, schema: Schema | None) -> None:
+        """Write the policy a release was made by into a folder that becomes `out`/private.
+
+        It tells the files that were used from there, and the earlier releases as they are now. A
+        policy without a schema takes the table's, if its files need one.
+        """
+        from sfumato.policy.linked_files import Links
+        from sfumato.policy.toml import save_policy
+
+        kept = self if self.schema is not None else replace(self, schema=schema)
+        links = Links(private, kept.schema, home=out / "private", gone=out, pinned=True)
+        save_policy(private / "policy.toml", kept if links.any_in(self.require) else self, links)
+
+    @property
+    def needs_people(self) -> bool:
+        """Whether judging it takes who is in which group."""
+        return any("members" in criterion.needs for criterion in self.require)

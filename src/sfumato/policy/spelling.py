@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sfumato.adversaries.realistic.adversary import RealisticAdversary
-from sfumato.errors import PolicyError
-from sfumato.ledger.earlier import Earlier
 from sfumato.schema.hierarchy import Hierarchy
 
 
@@ -31,15 +28,6 @@ def toml_value(value: Any) -> str:
         given.pop("source", None)
         kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
         return toml_value({"kind": value.kind, **kept})
-    if isinstance(value, Earlier):
-        if value.places is None:
-            raise PolicyError(
-                "earlier releases that are only at hand cannot be written to a file; add them to "
-                "a ledger and name that"
-            )
-        return toml_value(list(value.places))
-    if isinstance(value, RealisticAdversary):
-        return toml_value(value.settings())
     if isinstance(value, Mapping):
         inner = ", ".join(
             f"{toml_value(str(key))} = {toml_value(entry)}" for key, entry in value.items()

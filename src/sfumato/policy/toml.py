@@ -15,18 +15,15 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
-from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.files import write_text
 from sfumato.policy.construct import construct
-from sfumato.policy.outside import adversary_of, earlier_of, population_of, prior_of
+from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.spelling import toml_value
-from sfumato.release.release import Release
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
-from sfumato.table.load import Table
 
 Number = int | float
 Scalar = str | int | float | bool | dt.date
@@ -217,16 +214,7 @@ _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
 def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder: Path) -> Criterion:
     """One `[[require]]` table through the criterion's own constructor."""
     where = f"[[require]] number {place}"
-    population = entry.get("population")
-    if isinstance(population, str) and population != WEIGHTS:
-        entry = {**entry, "population": population_of(where, folder / population, schema)}
-    if "adversary" in entry:
-        her = adversary_of(where, entry["adversary"], folder, schema)
-        entry = {**entry, "adversary": her}
-    if "earlier" in entry:
-        entry = {**entry, "earlier": earlier_of(where, entry["earlier"], folder, schema)}
-    if "prior" in entry:
-        entry = {**entry, "prior": prior_of(where, entry["prior"], folder, schema)}
+    entry = linked(where, entry, folder, schema)
     if entry.get("distance") == "hierarchy":
         entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
     return construct(where, "criterion", entry, CRITERIA)
@@ -252,8 +240,12 @@ def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hiera
 _BY_COLUMN = ("hierarchies", "domains", "levels", "lists")
 
 
-def save_policy(path: Path, policy: Any) -> None:
-    """Write a Policy so that `load_policy` reads an equal one."""
+def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
+    """Write a Policy so that `load_policy` reads an equal one.
+
+    `links` tells where its files are; by default from beside the policy.
+    """
+    files = Links(path.parent, policy.schema) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
     schema = policy.schema
     if policy.reading:
@@ -261,7 +253,7 @@ def save_policy(path: Path, policy: Any) -> None:
         lines += [f"{key} = {toml_value(entry)}" for key, entry in policy.reading.items()]
     if policy.anonymizer is not None:
         lines += ["", "[anonymizer]", f"kind = {toml_value(policy.anonymizer.name)}"]
-        lines += _options(policy.anonymizer)
+        lines += _options(policy.anonymizer, files)
     lines.append("")
     if schema is not None:
         lines += ["[schema]"]
@@ -279,16 +271,16 @@ def save_policy(path: Path, policy: Any) -> None:
                 ]
     for criterion in policy.require:
         lines += ["", "[[require]]", f"criterion = {toml_value(criterion.name)}"]
-        lines += _options(criterion)
+        lines += _options(criterion, files)
     write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, what="policy")
 
 
-def _options(configured: Any) -> list[str]:
+def _options(configured: Any, files: Links) -> list[str]:
     """The fields of a criterion or anonymizer, as TOML lines."""
     lines = []
     for f in fields(configured):
-        value = getattr(configured, f.name)
-        if callable(value) or isinstance(value, Table | Release):
+        value = files.plain(f.name, getattr(configured, f.name))
+        if callable(value):
             raise PolicyError(
                 f"{configured.name}: {f.name} is no plain value, so a file cannot hold it"
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -109,9 +108,3 @@ def write_table(table: pa.Table, path: Path) -> None:
         pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
         return
     pa_csv.write_csv(table, path, _CSV)
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file of any size."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
-from sfumato.release.data_files import data_of, digest
+from sfumato.release.data_files import data_of
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
+from sfumato.table.file_stamp import digest
 from sfumato.table.noisy_part import MANIFEST
 
 FORMATS = ("csv", "parquet")
@@ -59,7 +60,7 @@ def write_folder(
             for ending in ("html", "json", "md"):
                 report.save(private / f"report.{ending}")
         if policy is not None:
-            policy.save(private / "policy.toml")
+            policy.save_evidence(private, target, release.schema)
     return target
 
 

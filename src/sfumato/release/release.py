@@ -19,6 +19,7 @@ from sfumato.release.regions import Regions, Singletons
 from sfumato.release.summing import group_counts
 from sfumato.release.wildcard import WildcardMatching
 from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Release:
     the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
     that groups share people; None: only equal descriptions are alike.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
+    `file`: the folder of ours it was read from.
     """
 
     schema: Schema
@@ -54,6 +56,7 @@ class Release:
     counted: Origin | None = field(default=None, repr=False)
     matched: WildcardMatching | None = field(default=None, repr=False)
     noisy: NoisyTable | None = field(default=None, repr=False)
+    file: FileStamp | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         described = {name: self.described(groups) for name, groups in self.by_attribute.items()}
@@ -143,6 +146,16 @@ class Release:
         from html import escape
 
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def same_people(one: object, other: object) -> bool:
+    """Whether two tables or releases are the very same, or were read from the same file."""
+    if one is other:
+        return True
+    if not isinstance(one, Table | Release) or not isinstance(other, Table | Release):
+        return False
+    alike = type(one) is type(other) and one.schema == other.schema
+    return alike and one.file is not None and one.file == other.file
 
 
 def as_it_stands(table: Table) -> Release:

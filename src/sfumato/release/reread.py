@@ -18,7 +18,6 @@ from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, quote, select
 from sfumato.errors import InputError, name_some
 from sfumato.release.bucketized import read_pair
-from sfumato.release.data_files import digest
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.publish import GROUP_ID
@@ -26,6 +25,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import FileStamp, digest
 from sfumato.table.noisy_part import MANIFEST
 
 
@@ -118,6 +118,7 @@ def no_people(engine: Engine, file: Path, count: str | None) -> bool:
 
 def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> Release:
     """What the manifest and the private side know besides."""
+    folder = public.parent if public.name == "public" else public
     known = public.parent / "private" / "reference.json"
     by_attribute = dict(release.by_attribute)
     notes = [note for note in release.notes if "not counted as suppressed" not in note]
@@ -142,6 +143,7 @@ def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> R
         guarantee=_guarantee(manifest),
         notes=tuple(notes),
         label=public.parent.name,
+        file=FileStamp.of(folder, public / MANIFEST),
     )
 
 

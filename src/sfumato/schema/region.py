@@ -164,6 +164,26 @@ def overlaps(one: Region, other: Region) -> bool:
     return True
 
 
+def contains_region(one: Region, other: Region) -> bool:
+    """Whether every value that fits the other fits this one; no where that cannot be decided."""
+    if isinstance(one, Anything) or meaning(one) == meaning(other):
+        return True
+    if isinstance(other, ValueSet):
+        return all(one.contains(value) for value in other.values)
+    if isinstance(one, Span) and isinstance(other, Span):
+        dated = [any(isinstance(end, dt.date) for end in (s.low, s.high)) for s in (one, other)]
+        low, inner_low = place_of(one.low), place_of(other.low)
+        high, inner_high = place_of(one.high), place_of(other.high)
+        begins = low < inner_low or (low == inner_low and one.low_closed >= other.low_closed)
+        ends = high > inner_high or (high == inner_high and one.high_closed >= other.high_closed)
+        return begins and ends and dated[0] == dated[1]
+    if isinstance(one, Mask) and isinstance(other, Mask):
+        return len(one.pattern) == len(other.pattern) and all(
+            a in ("*", b) for a, b in zip(one.pattern, other.pattern, strict=True)
+        )
+    return False
+
+
 def meaning(region: Region) -> Hashable:
     """What a region says, whatever notation says it: equal for `[20, 30)` and `[20, 30[`."""
     if isinstance(region, ValueSet):

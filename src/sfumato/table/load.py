@@ -15,18 +15,23 @@ from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
 from sfumato.table.facts import attach_facts
+from sfumato.table.file_stamp import FileStamp
 from sfumato.table.noisy_part import refuse_noisy_part
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table about people: its schema, its counts, and the engine that holds its rows."""
+    """A table about people: its schema, its counts, and the engine that holds its rows.
+
+    `file` is the one file that says it all, if there is one that is read without further options.
+    """
 
     schema: Schema
     counts: Counts
     levels: Mapping[str, Levels]
     source: Source
     engine: Engine
+    file: FileStamp | None = None
 
     @property
     def people(self) -> int:
@@ -70,6 +75,8 @@ def read(
     """
     expect("schema", schema, Schema, "a Schema")
     refuse_noisy_part(source, facts)
+    alone = isinstance(source, str | Path) and not (facts or delimiter or decimal)
+    stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
     door = open_engine(
         source,
         engine,
@@ -93,4 +100,4 @@ def read(
             )
     counts = scan(door, registered, schema)
     levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
-    return Table(schema, counts, levels, registered, door)
+    return Table(schema, counts, levels, registered, door, stamp)

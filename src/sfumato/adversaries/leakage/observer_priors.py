@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from sfumato.adversaries.leakage.class_priors import Listed
 from sfumato.errors import PolicyError
-from sfumato.release.release import Release
+from sfumato.release.release import Release, same_people
 from sfumato.schema.region import text_of
 from sfumato.table.load import Table
 
@@ -38,9 +38,9 @@ def kind_of(prior: Any) -> Kind:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal priors; tables and releases only if they are the very same."""
+    """Equal priors; tables and releases if they are the very same, or the same file."""
     if isinstance(one, Table | Release) or isinstance(other, Table | Release):
-        return one is other
+        return same_people(one, other)
     return bool(one == other)
 
 

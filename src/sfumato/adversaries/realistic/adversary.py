@@ -53,7 +53,8 @@ from sfumato.adversaries.realistic.priors import (
 )
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.release.groups import Groups
-from sfumato.release.release import Release
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release, same_people
 from sfumato.table.load import Table
 
 UNIFORM, TABLE = "uniform", "table"
@@ -70,7 +71,7 @@ class RealisticAdversary:
     `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
     a group she knows. `at_most`: smaller stubbornness counts as well, below inf every one.
     `by_region`: one prior for each group, from the people of the outside Table who fit its
-    description.
+    description, or those of an earlier Release who may.
     """
 
     shape: Shape | None = field(default=None, hash=False)
@@ -108,10 +109,10 @@ class RealisticAdversary:
                     f"{NAME}: {switch} = {quoted(getattr(self, switch))} is not allowed; it "
                     "must be true or false"
                 )
-        if self.by_region and not isinstance(self.shape, Table):
+        if self.by_region and not isinstance(self.shape, Table | Release):
             raise PolicyError(
-                f"{NAME}: by_region needs an outside table with the release's quasi-identifiers "
-                "as shape"
+                f"{NAME}: by_region needs an outside table with the release's quasi-identifiers, "
+                "or an earlier release, as shape"
             )
 
     def _check_stubbornness(self, counted: bool) -> None:
@@ -130,7 +131,7 @@ class RealisticAdversary:
             )
 
     def __eq__(self, other: object) -> bool:
-        """Equal by parameters; releases and tables only if they are the very same."""
+        """Equal by parameters; releases and tables if they are the same, or the same file."""
         if not isinstance(other, RealisticAdversary):
             return NotImplemented
         plain = (self.stubbornness, self.known, self.at_most, self.by_region)
@@ -138,7 +139,7 @@ class RealisticAdversary:
             return False
         objects = (Release, Table)
         if isinstance(self.shape, objects) or isinstance(other.shape, objects):
-            return self.shape is other.shape
+            return same_people(self.shape, other.shape)
         return self.shape == other.shape
 
     @classmethod
@@ -151,9 +152,10 @@ class RealisticAdversary:
         return cls(**settings)
 
     def settings(self) -> dict[str, Any]:
-        """What a policy file holds of her: everything that is not the default."""
-        if isinstance(self.shape, Release | Table):
-            raise PolicyError(f"{NAME}: shape is no plain value, so a file cannot hold it")
+        """What a policy file holds of her: everything that is not the default.
+
+        A shape that is people from outside is left as it is; a file names where they are.
+        """
         found = {
             one.name: getattr(self, one.name)
             for one in fields(self)
@@ -195,7 +197,7 @@ class RealisticAdversary:
         given = self.stubbornness
         total = None if given is None or given == inf else exactly(given)
         if self.by_region:
-            assert isinstance(self.shape, Table)
+            assert isinstance(self.shape, Table | Release)
             return by_region(groups, self.shape, total, given == inf, self.at_most)
         if self.shape is None:
             assert total is not None
@@ -217,6 +219,8 @@ class RealisticAdversary:
         if self.by_region:
             if groups.regions is None:
                 return "the groups do not publish regions the outside table could be matched with"
+            if isinstance(self.shape, Release) and not isinstance(self.shape.regions, Regions):
+                return "the earlier release is bucketized and shows no regions to compare"
             return "theorem mode knows no priors by region" if theorem else ""
         if self.adversary_class == "IV":
             return ""

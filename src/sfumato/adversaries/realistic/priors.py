@@ -13,7 +13,10 @@ about that group is D(c_g(s) + 1). People of different regions are independent u
 within a group all have the same one, so a group's people and her outside people of that region are
 exchangeable, and each group's formulas hold with its own prior: p_out = (a - 1 + c_g(s) + 1) /
 (N - 1 + C_g + k). A prior that differs *inside* a group would change p_in itself, since the people
-of a group are then no longer alike to her: that is out of scope. Where nobody outside fits a group,
+of a group are then no longer alike to her: that is out of scope. An earlier release tells regions
+instead of people: c_g(s) are then those of it who may fit, whose regions meet the group's; where
+they lie inside it or are apart from it, as with the same hierarchies or finer ones, that is who
+fits. Where nobody outside fits a group,
 there is no saying what she believes: infinity. Merging two groups merges their priors too, so what
 holds before need not hold after.
 """
@@ -29,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.linkage.population import count_behind
+from sfumato.adversaries.linkage.published_people import people_maybe_inside
 from sfumato.adversaries.realistic.predicates import ValueSet
 from sfumato.counts.contingency import Ints
 from sfumato.errors import PolicyError, did_you_mean, name_some
@@ -181,12 +185,18 @@ def counts_in(outside: Release | Table, attribute: str | None) -> dict[str, int]
             raise PolicyError(f"{NAME}: people of the outside table have several values each")
         n = outside.counts.by_value(_place(outside, attribute))
         return dict(zip(place.domain.labels, n.tolist(), strict=True))
+    groups = _groups_of(outside, attribute)
+    # A value that it does not show nobody has read in it.
+    counted = zip(groups.values, groups.by_value().astype(np.int64).tolist(), strict=True)
+    return {value: n for value, n in counted if n}
+
+
+def _groups_of(outside: Release, attribute: str | None) -> Groups:
     names = list(outside.by_attribute)
     name = names[0] if attribute is None and len(names) == 1 else attribute
     if name not in names or outside.by_attribute[name].width == 0:
         raise PolicyError(f"{NAME}: the earlier release has no sensitive column {name!r}")
-    groups = outside.by_attribute[name]
-    return dict(zip(groups.values, groups.by_value().astype(np.int64).tolist(), strict=True))
+    return outside.by_attribute[name]
 
 
 def _place(outside: Table, attribute: str | None, who: str = NAME) -> int:
@@ -213,7 +223,11 @@ def check_values(
 
 
 def by_region(
-    groups: Groups, outside: Table, given: Fraction | None, infinite: bool, at_most: bool
+    groups: Groups,
+    outside: Table | Release,
+    given: Fraction | None,
+    infinite: bool,
+    at_most: bool,
 ) -> RegionalPrior:
     """Count the outside people of each group's region by value."""
     assert groups.regions is not None
@@ -221,13 +235,26 @@ def by_region(
     found = np.zeros((len(groups), groups.width), dtype=np.int64)
     others = np.zeros(len(groups), dtype=np.int64)
     further = 0
-    for value, fitting in people_by_value(groups.regions, outside, groups.attribute):
+    for value, fitting in _fitting(groups.regions, outside, groups.attribute):
         if value in ours:
             found[:, ours[value]] = fitting
         else:
             others += fitting
             further += 1
     return RegionalPrior(found, others, further, given, infinite, at_most)
+
+
+def _fitting(
+    regions: Regions, outside: Table | Release, attribute: str | None
+) -> Iterator[tuple[str, Ints]]:
+    if isinstance(outside, Table):
+        yield from people_by_value(regions, outside, attribute)
+        return
+    theirs = _groups_of(outside, attribute)
+    maybe = people_maybe_inside(regions, outside, theirs)
+    for code, value in enumerate(theirs.values):
+        if maybe[:, code].any():
+            yield value, maybe[:, code]
 
 
 def people_by_value(

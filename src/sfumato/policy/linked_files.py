@@ -1,0 +1,384 @@
+"""Files a policy names: a register of the population, an adversary's data, earlier releases.
+
+Their names are relative to the policy. A policy that is saved tells where its files are from its
+new place, with the SHA-256 they had when they were read: a file that is no longer the same is
+refused when the policy is loaded again. What is no file (a frame, a release just made) is written
+beside the policy: the counts that were used, or what the release publishes; for its owner only.
+
+    population = "register.csv"
+    prior = { file = "census.csv", columns = ["age", "sex"] }  # the quasi-identifiers it has
+    adversary = { shape = { file = "census.csv", count = "people" } }  # people a row stands for
+    adversary = { shape = { file = "release-2023" }, by_region = true }  # a release folder of ours
+    earlier = ["ledger.sqlite", "release-2023"]
+    earlier = [{ file = "ledger.sqlite", releases = ["2022", "2023"], sha256 = "..." }]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.criteria.k_map import WEIGHTS
+from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
+from sfumato.files import new_file
+from sfumato.ledger.content import pack, unpack
+from sfumato.ledger.earlier import PACKED, Earlier, SomeOfLedger
+from sfumato.release.read import read_release
+from sfumato.release.release import Release
+from sfumato.release.reread import find_manifest
+from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import FileStamp, digest
+from sfumato.table.load import Table, read
+
+FILE = "file"
+Slot = Literal["population", "prior", "shape", "shape by region"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A file as a policy names it."""
+
+    path: Path
+    sha256: str | None = None
+    count: str | None = None
+    columns: tuple[str, ...] | None = None
+    releases: tuple[str, ...] | None = None
+
+
+# -- loading ---------------------------------------------------------------------------------------
+
+
+def linked(
+    where: str, entry: Mapping[str, Any], folder: Path, schema: Schema | None
+) -> dict[str, Any]:
+    """A `[[require]]` table with what its files hold in the place of their names."""
+    found = dict(entry)
+    population = entry.get("population")
+    if population is not None and population != WEIGHTS:
+        link = _link(where, "population", population, folder)
+        found["population"] = _people(where, "population", link, schema) if link else population
+    prior = entry.get("prior")
+    if isinstance(prior, Mapping) and (link := _link(where, "prior", prior, folder)):
+        found["prior"] = _people(where, "prior", link, schema)
+    her = entry.get("adversary")
+    if isinstance(her, Mapping) and isinstance(her.get("shape"), Mapping):
+        link = _link(where, "shape", her["shape"], folder)
+        slot: Slot = "shape by region" if her.get("by_region") else "shape"
+        if link is not None:
+            found["adversary"] = {**her, "shape": _people(where, slot, link, schema)}
+    if "earlier" in entry:
+        found["earlier"] = _earlier(where, entry["earlier"], folder, schema)
+    return found
+
+
+_ALSO = {
+    "population": "anything else",
+    "prior": "anything else",
+    "shape": "shares or counts",
+    "earlier": "anything else",
+}
+_KEYS: dict[str, type] = {"sha256": str, "count": str, "columns": list, "releases": list}
+
+
+def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
+    """The file that is named; None where none is."""
+    if isinstance(given, str):
+        return Link(folder / given)
+    if not isinstance(given, Mapping) or not isinstance(given.get(FILE), str):
+        return None
+    allowed = ("sha256", "releases") if key == "earlier" else ("sha256", "count", "columns")
+    for option, value in given.items():
+        if option == FILE:
+            continue
+        if option not in allowed:
+            raise PolicyError(
+                f"{where}: {key} names a file; it cannot name {_ALSO[key]} as well "
+                f"({option!r}; allowed beside file: {', '.join(allowed)})"
+            )
+        listed = not isinstance(value, list) or all(isinstance(one, str) for one in value)
+        if not isinstance(value, _KEYS[option]) or not value or not listed:
+            raise PolicyError(f"{where}: {key}: {option} = {value!r} is not allowed")
+    lists = {name: tuple(given[name]) for name in ("columns", "releases") if name in given}
+    return Link(folder / given[FILE], given.get("sha256"), given.get("count"), **lists)
+
+
+def _check_same(where: str, link: Link, content: Path) -> None:
+    """Refuse a file that is not the one the policy was saved with."""
+    if link.sha256 is None or not content.is_file() or digest(content) == link.sha256:
+        return
+    raise PolicyError(
+        f"{where}: {link.path.name} is not the file the policy was saved with, its sha256 differs; "
+        "restore it, or take sha256 out of the policy to use it as it is now"
+    )
+
+
+def _people(where: str, slot: Slot, link: Link, schema: Schema | None) -> Table | Release:
+    """People from outside: a table of them, or a release about them."""
+    if link.path.is_dir() or link.path.suffix == PACKED:
+        for option in ("count", "columns"):
+            if getattr(link, option) is not None:
+                raise PolicyError(
+                    f"{where}: {option} is about a table; {link.path.name} is a release, which "
+                    "tells itself what it counts"
+                )
+        return _release(where, link, schema)
+    if schema is None or (slot != "population" and not schema.sensitive):
+        raise PolicyError(f"{where}: {link.path.name} needs the [schema] of its columns")
+    _check_same(where, link, link.path)
+    wanted = slot_schema(slot, schema, link.columns)
+    return read(link.path, wanted if link.count is None else replace(wanted, count=link.count))
+
+
+def _release(where: str, link: Link, schema: Schema | None) -> Release:
+    if link.path.is_dir():
+        manifest = find_manifest(link.path)
+        assert manifest is not None
+        _check_same(where, link, manifest)
+        return read_release(link.path, schema)
+    _check_same(where, link, link.path)
+    if not link.path.is_file():
+        raise InputError(f"{link.path} does not exist")
+    release = unpack(link.path.read_bytes(), link.path.stem)
+    return replace(release, file=FileStamp.of(link.path))
+
+
+def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None) -> Schema:
+    """How a file of people is read, by what it is for.
+
+    `columns`: the quasi-identifiers it has. Where only its sensitive values matter the first of
+    them is read along as plain text.
+    """
+    for name in columns or ():
+        if name not in schema.quasi:
+            raise PolicyError(
+                f"columns: {name!r} is not a quasi-identifier; {did_you_mean(name, schema.quasi)}"
+            )
+    quasi = tuple(name for name in schema.quasi if columns is None or name in columns)
+    if slot == "population":
+        return schema.part(quasi)
+    if slot != "shape":
+        return schema.part(quasi, tuple(schema.sensitive))
+    first = quasi[0]
+    values = schema.part((first,), tuple(schema.sensitive))
+    others = {name: one for name, one in values.hierarchies.items() if name != first}
+    return replace(values, hierarchies=others, domains={**values.domains, first: "categorical"})
+
+
+def _earlier(where: str, given: object, folder: Path, schema: Schema | None) -> Earlier:
+    """A ledger, or a list of ledgers and release folders."""
+    names = given if isinstance(given, list) else [given]
+    links = [_link(where, "earlier", name, folder) for name in names]
+    if not links or None in links:
+        raise PolicyError(
+            f"{where}: earlier = {given!r} is not allowed; name a ledger, or list ledgers and "
+            "release folders"
+        )
+    try:
+        sources = [_source(where, link) for link in links if link is not None]
+        return Earlier(sources, schema)
+    except InputError as error:
+        raise PolicyError(f"{where}: earlier: {error}") from None
+
+
+def _source(where: str, link: Link) -> Path | SomeOfLedger:
+    if link.releases is not None:
+        kept = SomeOfLedger(link.path, link.releases, link.sha256)
+        kept.check()
+        return kept
+    if link.path.is_dir() or link.path.suffix == PACKED:
+        _check_same(where, link, find_manifest(link.path) or link.path)
+    return link.path
+
+
+# -- saving ----------------------------------------------------------------------------------------
+
+
+class Links:
+    """Tells a policy file that is being written where the files are, and writes what is none.
+
+    `beside`: the folder the policy is written to; `home` the one it will be in, if that is another.
+    Files in `gone`, a folder that is being replaced, are copied. `pinned`: earlier releases are
+    those there are now, whatever a ledger holds later.
+    """
+
+    def __init__(
+        self,
+        beside: Path,
+        schema: Schema | None,
+        *,
+        home: Path | None = None,
+        gone: Path | None = None,
+        pinned: bool = False,
+    ) -> None:
+        self._beside, self._schema, self._pinned = beside, schema, pinned
+        self._home = (beside if home is None else home).resolve()
+        self._gone = None if gone is None else gone.resolve()
+
+    def plain(self, name: str, value: Any) -> Any:
+        """A criterion's option as a policy file holds it."""
+        if isinstance(value, RealisticAdversary):
+            settings = value.settings()
+            slot: Slot = "shape by region" if value.by_region else "shape"
+            if isinstance(value.shape, Table | Release):
+                settings["shape"] = self._held(slot, value.shape)
+            return settings
+        if isinstance(value, Earlier):
+            return [told for source in value.sources for told in self._sources(value, source)]
+        if isinstance(value, Table | Release):
+            return self._held("population" if name == "population" else "prior", value)
+        return value
+
+    def any_in(self, criteria: Sequence[Any]) -> bool:
+        """Whether some criterion holds people from outside, whom a schema must describe."""
+        for criterion in criteria:
+            her = getattr(criterion, "adversary", None)
+            for value in (
+                getattr(criterion, "population", None),
+                getattr(criterion, "prior", None),
+                her.shape if isinstance(her, RealisticAdversary) else None,
+            ):
+                if isinstance(value, Table | Release):
+                    return True
+        return False
+
+    def _held(self, slot: Slot, value: Table | Release) -> dict[str, Any]:
+        if isinstance(value, Release):
+            return self._of_release(slot, value)
+        if self._schema is None:
+            raise PolicyError(
+                f"{slot}: a file needs the [schema] of its columns; give the policy its schema"
+            )
+        told = _read_alike(slot, value.schema, self._schema)
+        named = None
+        if value.file is not None and told is not None:
+            named = self._named(value.file)
+        if named is None:
+            return self._write_counts(slot, value, self._schema)
+        return {**named, **(told or {})}
+
+    def _of_release(self, slot: str, release: Release) -> dict[str, Any]:
+        named = None if release.file is None else self._named(release.file)
+        if named is not None:
+            return named
+        path = self._free(slot, PACKED)
+        _write_private(path, pack(release))
+        return self._written(path)
+
+    def _sources(self, earlier: Earlier, source: Any) -> list[Any]:
+        if isinstance(source, Release):
+            return [self._of_release("earlier", source)]
+        path = Path(source if isinstance(source, str | Path) else source.path)
+        if self._is_going(path):
+            return [self._of_release("earlier", one) for one in earlier.read(source)]
+        if isinstance(source, SomeOfLedger):
+            return [self._of_ledger(source)]
+        if path.is_dir() or path.suffix == PACKED:
+            stamp = FileStamp.of(path, find_manifest(path))
+            return [self._relative(path) if stamp is None else self._named(stamp)]
+        return [self._of_ledger(SomeOfLedger.now(path)) if self._pinned else self._relative(path)]
+
+    def _of_ledger(self, some: SomeOfLedger) -> dict[str, Any]:
+        return {
+            FILE: self._relative(some.path),
+            "releases": list(some.names),
+            **({} if some.sha256 is None else {"sha256": some.sha256}),
+        }
+
+    def _named(self, stamp: FileStamp) -> dict[str, Any] | None:
+        """A file by its name; None where it is not, or will not be, what was read."""
+        if self._is_going(stamp.path):
+            return None
+        sha256 = stamp.sha256()
+        return None if sha256 is None else {FILE: self._relative(stamp.path), "sha256": sha256}
+
+    def _is_going(self, path: Path) -> bool:
+        """Whether a file lies in the folder that is being replaced."""
+        return self._gone is not None and path.resolve().is_relative_to(self._gone)
+
+    def _relative(self, path: Path) -> str:
+        try:
+            return Path(os.path.relpath(path.resolve(), self._home)).as_posix()
+        except ValueError:  # another drive
+            return path.resolve().as_posix()
+
+    def _free(self, name: str, suffix: str) -> Path:
+        """A name beside the policy that nothing has yet."""
+        stem, number = name.replace(" ", "-"), 1
+        while (path := self._beside / f"{stem}-{number}{suffix}").exists():
+            number += 1
+        return path
+
+    def _written(self, path: Path) -> dict[str, Any]:
+        return {FILE: path.name, "sha256": digest(path)}
+
+    def _write_counts(self, slot: Slot, table: Table, schema: Schema) -> dict[str, Any]:
+        """The people of a table by what matters of them: distinct combinations, and how many."""
+        if table.held is not None:
+            raise ResourceError(
+                f"{slot}: {table.source.label} is no file and larger than memory, so the policy "
+                "cannot keep it; read it from a file"
+            )
+        counts = table.counts
+        columns: dict[str, Any] = {}
+        for domain, codes in zip(counts.quasi, counts.codes, strict=True):
+            if slot != "shape" and domain.name in schema.quasi:
+                columns[domain.name] = pa.array(list(domain.values)).take(pa.array(codes))
+        known = [name for name in schema.quasi if name in columns]
+        if slot == "shape":  # only the sensitive values matter
+            known = [schema.quasi[0]]
+            columns[known[0]] = pa.array(["*"] * len(counts))
+        for place, attribute in enumerate(counts.sensitive):
+            if slot != "population" and attribute.name in schema.sensitive:
+                if attribute.sets is not None:
+                    raise PolicyError(f"{slot}: people of the table have several values each")
+                values = pa.array(list(attribute.domain.values))
+                columns[attribute.name] = values.take(pa.array(counts.values[place]))
+        people = "people"
+        while people in {*schema.quasi, *schema.sensitive}:
+            people += "_"
+        rows = pa.table({**columns, people: pa.array(counts.n.astype(np.int64))})
+        merged = rows.group_by(list(columns)).aggregate([(people, "sum")])
+        path = self._free(slot, ".parquet")
+        sink = pa.BufferOutputStream()
+        pq.write_table(merged.rename_columns([*columns, people]).sort_by(people), sink)
+        _write_private(path, sink.getvalue().to_pybytes())
+        whole = len(known) == len(schema.quasi) or slot == "shape"
+        told = {} if whole else {"columns": known}
+        return {**self._written(path), "count": people, **told}
+
+
+def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any] | None:
+    """The options with which a policy reads a file as it was read; None if it reads otherwise."""
+    if read_with.person is not None or not set(schema.sensitive) <= {
+        *read_with.sensitive,
+        *(schema.sensitive if slot == "population" else ()),
+    }:
+        return None
+    usual = slot_schema(slot, schema)
+    mine = [name for name in schema.quasi if name in read_with.quasi]
+    if not mine:
+        return None
+    columns = usual.quasi if set(usual.quasi) <= set(mine) else tuple(mine)
+    asked = slot_schema(slot, schema, columns)
+    matter = [*asked.sensitive, *(asked.quasi if slot != "shape" else ())]
+    for by_column in ("hierarchies", "domains", "levels", "lists"):
+        theirs, ours = getattr(read_with, by_column), getattr(asked, by_column)
+        if any(theirs.get(name) != ours.get(name) for name in matter):
+            return None
+    if (read_with.nulls, read_with.several) != (asked.nulls, asked.several):
+        return None
+    told: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
+    return told if read_with.count is None else {**told, "count": read_with.count}
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    with new_file(path, what="policy's file") as new:
+        new.write_bytes(content)

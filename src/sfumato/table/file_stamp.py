@@ -1,0 +1,41 @@
+"""A file as it was when it was read: where it is, and whether it is still the same."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """`path` was read when `content` (itself, or what vouches for a folder) had this state."""
+
+    path: Path
+    content: Path
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: str | Path, content: str | Path | None = None) -> FileStamp | None:
+        """None where there is no such file."""
+        held = Path(path if content is None else content).resolve()
+        if not held.is_file():
+            return None
+        state = held.stat()
+        return cls(Path(path).resolve(), held, state.st_size, state.st_mtime_ns)
+
+    def sha256(self) -> str | None:
+        """Of what was read; None where the file is gone or was changed since."""
+        try:
+            if FileStamp.of(self.path, self.content) != self:
+                return None
+            return digest(self.content)
+        except OSError:
+            return None
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

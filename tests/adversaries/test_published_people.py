@@ -1,0 +1,75 @@
+"""People of another release: who may fit a group, and who must, against every person tried."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.adversaries.linkage.published_people import people_maybe_inside, people_surely_inside
+
+SCHEMA = sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.intervals([2, 4, 8])})
+
+
+def table(seed: int, many: int = 60) -> sf.Table:
+    rng = np.random.default_rng(seed)
+    columns = {"age": rng.integers(0, 16, many), "sex": rng.choice(["F", "M"], many)}
+    return sf.read(pa.table({**columns, "s": rng.choice(list("uvw"), many)}), SCHEMA)
+
+
+def allowed(release: sf.Release, group: int) -> set[tuple[int, str]]:
+    """Every combination of values that fits a group."""
+    everybody = [(age, sex) for age in range(16) for sex in "FM"]
+    fits = [release.regions.containing({"age": age, "sex": sex}) for age, sex in everybody]
+    return {one for one, groups in zip(everybody, fits, strict=True) if group in groups}
+
+
+@pytest.mark.parametrize("levels", [(0, 0), (1, 0), (2, 1), (3, 1)])
+def test_who_may_fit_and_who_must(levels: tuple[int, int]) -> None:
+    ours = sf.generalize(table(1), levels)
+    for outside in (
+        sf.generalize(table(2), [1, 0]),
+        sf.anonymize(table(3), sf.Policy([sf.KAnonymity(5)]), seed=0),
+    ):
+        groups = outside.groups
+        surely = people_surely_inside(ours.regions, outside)
+        maybe = people_maybe_inside(ours.regions, outside, groups)
+        theirs = [allowed(outside, other) for other in range(len(groups))]
+        for g in range(len(ours.groups)):
+            mine = allowed(ours, g)
+            inside = [h for h, one in enumerate(theirs) if one <= mine]
+            # Mondrian's outermost cells have no end, so they are taken to reach beyond.
+            assert surely[g] <= groups.sizes[inside].sum()
+            if outside.origin.search["anonymizer"] == "lattice":
+                assert surely[g] == groups.sizes[inside].sum()
+            meeting = [h for h, one in enumerate(theirs) if one & mine]
+            expected = np.zeros(groups.width, dtype=int)
+            for h in meeting:
+                for value, n in groups.counts_of(h).items():
+                    expected[groups.values.index(value)] += n
+            assert maybe[g].tolist() == expected.tolist()
+
+
+def test_finer_regions_of_the_same_hierarchy_are_as_good_as_the_people_themselves() -> None:
+    """A release whose regions lie inside the groups tells what its table would."""
+    ours, people = sf.generalize(table(1), [2, 1]), table(2)
+    published = sf.generalize(people, [1, 0])
+    of_table = sf.RealisticAdversary(people, by_region=True).prior(ours.groups)
+    of_release = sf.RealisticAdversary(published, by_region=True).prior(ours.groups)
+    assert of_table.outside.tolist() == of_release.outside.tolist()
+    assert of_table.covered.tolist() == of_release.covered.tolist()
+    by_table, by_release = sf.KMap(5, people), sf.KMap(5, published)
+    assert by_table.measure(ours.groups).per_group.tolist() == (
+        by_release.measure(ours.groups).per_group.tolist()
+    )
+
+
+def test_buckets_show_no_regions() -> None:
+    buckets = sf.anonymize(
+        table(2), sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2)), seed=0
+    )
+    with pytest.raises(sf.PolicyError, match="only if it is generalized"):
+        sf.KMap(5, buckets)
+    her = sf.RealisticAdversary(buckets, by_region=True)
+    assert "bucketized" in her.inapplicable(sf.generalize(table(1), [1, 0]).groups)

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import Moves, Threat
 from sfumato.release.groups import Floats, Groups
 
 NAME = "random worlds"
-LIKELY = 0.5  # "more likely than not" is where a guess becomes a finding
 
 
 @dataclass(frozen=True)
@@ -49,12 +48,21 @@ class RandomWorlds:
 
     def threats(self) -> list[Threat]:
         knows = "the target's quasi-identifiers, and that the target is in the release"
-        if len(self.groups) == 0 or self.groups.width == 0:
-            why = "nothing: there is no sensitive column" if len(self.groups) else "no group"
-            return [Threat(NAME, knows, why, None, None, status="not_applicable")]
-        strongest = self.strongest()
-        people = self.groups.people(strongest > LIKELY)
-        certain = self.groups.people(strongest == 1)
-        name = self.groups.attribute or "the sensitive value"
-        learns = f"{name}: more likely than not for {people:,} people, for sure for {certain:,}"
-        return [Threat(NAME, knows, learns, people, float(strongest.max()))]
+        groups = self.groups
+        if len(groups) == 0 or groups.width == 0:
+            why = "nothing: there is no sensitive column" if len(groups) else "no group"
+            return [Threat(NAME, knows, why, groups.attribute, status="not_applicable")]
+        name = groups.attribute or "the sensitive value"
+        found = self.moves()
+        return [Threat(NAME, knows, f"{name}: {found.told}", name, found.people, found.worst)]
+
+    def moves(self) -> Moves:
+        """From how common a value is among everybody to how common it is in a group."""
+        groups, everybody = self.groups, np.float64(max(self.groups.people(), 1))
+        found = Moves(groups)
+        before = self._believed(groups.by_value(), everybody)
+        found.see_counts(
+            before[groups.indices],
+            self._believed(groups.data.astype(np.float64), groups.sizes[groups.row]),
+        )
+        return found

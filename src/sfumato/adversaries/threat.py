@@ -1,24 +1,204 @@
-"""Threat: one row of the report's threat matrix, the one result every adversary shares."""
+"""Threat: one row of the report's threat matrix, the one result every adversary shares.
+
+What a release does to somebody is told by a belief before it and the belief after it, about the
+same person and the same value. A belief *moves* by a factor: how many times larger it becomes, or
+how many times smaller the doubt, whichever is more. A doubt below `NEARLY_SURE` counts as that
+much, so that a base rate alarms nobody: of a value that 98 % have, 99 % is no news, nor is 100 %.
+A fall is not counted: what one value loses another one gains.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.release.groups import Floats, Groups
+
+FACTOR = 2.0  # a belief that moved by more than this is a finding
+NEARLY_SURE = 0.05  # less doubt than this is not told apart
+LIKELY = 0.5  # "more likely than not" is where a guess becomes a finding
+_EQUAL = 1e-9  # relative: the same quotient of counts, divided otherwise
+_AT_ONCE = 1 << 20
+
+Status = Literal["measured", "not_measured", "not_applicable", "not_converged"]
+
+
+@dataclass(frozen=True)
+class BeliefChange:
+    """What she believes of one person before the release and after it.
+
+    `value` is the sensitive value it is about; empty where it is about whose row it is. `at_most`:
+    she believes this or less, it is not known to be reached.
+    """
+
+    before: float
+    after: float
+    value: str = ""
+    at_most: bool = False
+
+    @property
+    def factor(self) -> float:
+        return float(factors(np.array(self.before), np.array(self.after)))
+
+    def __str__(self) -> str:
+        most = "at most " if self.at_most else ""
+        return f"{chance(self.before)} → {most}{chance(self.after)}"
 
 
 @dataclass(frozen=True)
 class Threat:
     """What one adversary knows, what she would learn, about how many people, and how surely.
 
-    `worst` is her strongest belief (or None when not measured); `covered` names the criteria of
-    the policy that bound her; `status` says whether this was measured at all, and if not, why not
-    is in `learns`.
+    `about` is the column she learns; None where she finds out whose row it is. `belief` is that
+    about the person for whom it moves most (of equals the surest), None when not measured; for
+    `people` it moved by more than `FACTOR`. `covered` names the criteria of the policy that bound
+    her in this column; `status` says whether this was measured at all, and if not, why not is in
+    `learns`.
     """
 
     adversary: str
     knows: str
     learns: str
-    people: int | None
-    worst: float | None
+    about: str | None = None
+    people: int | None = None
+    belief: BeliefChange | None = None
     covered: tuple[str, ...] = ()
-    status: Literal["measured", "not_measured", "not_applicable", "not_converged"] = "measured"
+    status: Status = "measured"
+
+
+def factors(before: Floats, after: Floats) -> Floats:
+    """By how much beliefs move: 1 where they stay or fall, infinite where nothing was believed."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        raised = np.where(after > 0, after / before, 1.0)
+    cleared = np.maximum(1 - before, NEARLY_SURE) / np.maximum(1 - after, NEARLY_SURE)
+    found: Floats = np.maximum(np.maximum(raised, cleared), 1.0)
+    return found
+
+
+def moved(before: Floats, after: Floats) -> npt.NDArray[np.bool_]:
+    """Which beliefs move by more than `FACTOR`."""
+    far: npt.NDArray[np.bool_] = factors(before, after) > FACTOR * (1 + _EQUAL)
+    return far
+
+
+class Moves:
+    """Moves of beliefs, gathered block by block: whom they concern, and the two that say most.
+
+    Nothing in it depends on the order in which people or groups are seen.
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self.moved, self.likely, self.certain = (np.zeros(len(groups), dtype=bool) for _ in "mlc")
+        self.worst: BeliefChange | None = None
+        self.surest: BeliefChange | None = None
+
+    def see_counts(self, before: Floats, after: Floats) -> None:
+        """Beliefs about each stored count: of everybody in its group, in its value."""
+        groups = self.groups
+        for start in range(0, len(groups.data), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            self.see(groups.row[part], groups.indices[part], before[part], after[part])
+
+    def see(
+        self, rows: npt.NDArray[Any], codes: npt.NDArray[Any], before: Floats, after: Floats
+    ) -> None:
+        """Beliefs of everybody in a group, in a value."""
+        far = moved(before, after)
+        self.moved[rows[far]] = True
+        self.likely[rows[far & (after > LIKELY)]] = True
+        self.certain[rows[far & (after == 1)]] = True
+        values = self.groups.values
+        self.worst = _farther(self.worst, farthest(before, after, codes, values))
+        self.surest = _surer(self.surest, _first(after, before, after, codes, values))
+
+    def unknown(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Groups of which there is no saying what she believed: nobody there is shown safe."""
+        self.moved |= chosen
+
+    @property
+    def people(self) -> int:
+        return self.groups.people(self.moved)
+
+    @property
+    def told(self) -> str:
+        """In words, for a table."""
+        groups = self.groups
+        words = (
+            f"moved more than {FACTOR:g} times for {self.people:,} people (more likely than not of "
+            f"{groups.people(self.likely):,}, for sure of {groups.people(self.certain):,})"
+        )
+        if self.worst is None or self.surest is None:
+            return words
+        words += f"; most for {self.worst.value!r}, {self.worst}"
+        if self.surest.after > self.worst.after * (1 + _EQUAL):
+            words += f"; surest of {self.surest.value!r}, {self.surest}"
+        return words
+
+
+def farthest(
+    before: Floats, after: Floats, codes: npt.NDArray[Any], labels: Sequence[str]
+) -> BeliefChange | None:
+    """The belief that moves most; of equals the surest, then the one that was least likely."""
+    return _first(factors(before, after), before, after, codes, labels)
+
+
+def _first(
+    key: Floats, before: Floats, after: Floats, codes: npt.NDArray[Any], labels: Sequence[str]
+) -> BeliefChange | None:
+    """The largest by a key; of equals by belief, then by what was believed before, then by name."""
+    if not len(key):
+        return None
+    chosen = np.flatnonzero(_largest(key))
+    chosen = chosen[_largest(after[chosen])]
+    chosen = chosen[before[chosen] <= before[chosen].min() * (1 + _EQUAL)]
+    named = np.unique(codes[chosen], return_index=True)
+    place = min(
+        zip(*(part.tolist() for part in named), strict=True), key=lambda one: labels[one[0]]
+    )
+    where = chosen[place[1]]
+    return BeliefChange(float(before[where]), float(after[where]), labels[place[0]])
+
+
+def _largest(numbers: Floats) -> npt.NDArray[np.bool_]:
+    largest: npt.NDArray[np.bool_] = numbers >= numbers.max() * (1 - _EQUAL)
+    return largest
+
+
+def _farther(one: BeliefChange | None, other: BeliefChange | None) -> BeliefChange | None:
+    return _preferred(one, other, lambda belief: belief.factor)
+
+
+def _surer(one: BeliefChange | None, other: BeliefChange | None) -> BeliefChange | None:
+    return _preferred(one, other, lambda belief: belief.after)
+
+
+def _preferred(
+    one: BeliefChange | None, other: BeliefChange | None, key: Callable[[BeliefChange], float]
+) -> BeliefChange | None:
+    if one is None or other is None:
+        return one or other
+    for mine, hers in (
+        (key(one), key(other)),
+        (one.after, other.after),
+        (other.before, one.before),
+    ):
+        if mine != hers and not math.isclose(mine, hers, rel_tol=_EQUAL):
+            return one if mine > hers else other
+    return min(one, other, key=lambda belief: belief.value)
+
+
+def chance(p: float) -> str:
+    """A belief as one reads it: 36%, with more digits only near 0 and 1."""
+    if p in (0, 1):
+        return f"{p:.0%}"
+    digits = 0
+    while digits < 9 and min(p, 1 - p) * 10 ** (digits + 2) < 9.5:
+        digits += 1
+    told = f"{p:.{digits}%}"
+    return f"{told[:-1].rstrip('0').rstrip('.')}%" if digits else told

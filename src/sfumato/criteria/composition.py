@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,7 +41,7 @@ from sfumato.adversaries.composition.exposed import (
     exposed_by_regions,
 )
 from sfumato.adversaries.composition.summary import values_left
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import FACTOR, BeliefChange, Threat
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
@@ -291,8 +292,25 @@ class CompositionBound(ReleaseCriterion):
         learns = (
             f"{groups.attribute}, with confidence {self.confidence:.4g} or more: {verdict.note}"
         )
-        people = round(float(verdict.per_group @ groups.sizes))
-        return [Threat(NAME, knows, learns, people, None, status=status)]
+        if groups.inside is None or status != "measured":
+            return [Threat(NAME, knows, learns, groups.attribute, status=status)]
+        people, belief = self._moves(groups)
+        return [Threat(NAME, knows, learns, groups.attribute, people, belief, status=status)]
+
+    def _moves(self, groups: Groups) -> tuple[int, BeliefChange | None]:
+        """From any value alike to those left: how many move far, and the fewest anybody has left.
+
+        Whoever has no more than so many values left is counted for more of them, too.
+        """
+        assert groups.inside is not None
+        watched, width = self._watch(groups.inside.counts, groups), groups.width
+        beliefs = [BeliefChange(1 / width, 1 / left) for left in range(1, width + 1)]
+        far = sum(belief.factor > FACTOR for belief in beliefs)
+        people = int(watched.exposed(groups, far).sum()) if far else 0
+        fewest = bisect_right(
+            range(1, width), 0, key=lambda most: watched.exposed(groups, most).sum()
+        )
+        return people, beliefs[fewest]
 
     # -- searches -----------------------------------------------------------------------------
 

@@ -87,8 +87,8 @@ class Check:
                 f"{one.attribute}: with confidence {self.confidence:g} or more of "
                 f"{_range(one.together)} of {one.people:,} people ({one.alone:,} by the new "
                 "release alone)",
+                one.attribute,
                 one.together[1],
-                None,
             )
             for one in self.findings
             if not one.reason

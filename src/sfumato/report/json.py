@@ -16,7 +16,7 @@ from typing import Any
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.report.model import Finding, Report, Summary
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = Path(__file__).parent / "schema" / f"report-{SCHEMA_VERSION}.json"
 
 

@@ -6,7 +6,7 @@ that was not run on a release is still a row, which says how to have it measured
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sfumato.adversaries import random_worlds
@@ -14,10 +14,11 @@ from sfumato.adversaries.leakage import observer as leakage
 from sfumato.adversaries.linkage import risks as linkage
 from sfumato.adversaries.randomised import semantic
 from sfumato.adversaries.skyline import breach as skyline
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import BeliefChange, Threat
 from sfumato.report.model import Report
 from sfumato.report.public import few
 
+_OF_SEVERAL = ("alpha-k-anonymity", "skyline-privacy")  # they can judge several values a person
 _TARGET = "the target's quasi-identifiers, and that the target is in the release"
 
 
@@ -86,12 +87,6 @@ LADDER = (
         ("epsilon-privacy",),
     ),
     Rung(
-        "realistic IV",
-        f"{_TARGET}, and outside statistics of any shape that nothing can move",
-        "everything: no generalized release holds against her, only noise does",
-        "require epsilon-privacy with stubbornness inf and no shape",
-    ),
-    Rung(
         skyline.NAME,
         "facts about the target, about some other people, and who has the same value",
         "the target's sensitive value, as surely as so many facts allow",
@@ -118,13 +113,19 @@ LADDER = (
         "audit with --original TABLE --earlier RELEASE, or run: sfumato attack intersect",
         ("composition",),
     ),
-    Rung(
-        semantic.NAME,
-        "anything: any prior, any other release, everybody else's records",
-        "how much more she learns than if the target's record were not there",
-        "publish noise (the anonymizer of randomised releases): no other release bounds her",
-        ("differential-privacy",),
-    ),
+)
+
+OF_NOISE = Rung(
+    semantic.NAME,
+    "anything: any prior, any other release, everybody else's records",
+    "how much more she learns than if the target's record were not there",
+    "",
+    ("differential-privacy",),
+)
+BEYOND = (
+    "Not in it: somebody whose outside belief may be anything and whom nothing can move (realistic "
+    "IV), and any prior whatsoever. No release of people's groups holds against them; only noise "
+    "does."
 )
 
 
@@ -135,23 +136,39 @@ class ThreatRow:
     adversary: str
     knows: str
     learns: str
+    about: str | None
     people: int | str | None
-    worst: float | None
+    belief: BeliefChange | None
     covered: tuple[str, ...]
     status: str
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        belief = self.belief
+        told = {
+            "value": None if belief is None else belief.value or None,
+            "before": None if belief is None else belief.before,
+            "after": None if belief is None else belief.after,
+            "at_most": belief is not None and belief.at_most,
+            "factor": None if belief is None else belief.factor,
+        }
+        row = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "belief"}
+        return row | told
 
 
 def matrix(report: Report) -> list[ThreatRow]:
     """Every adversary we know, weak to strong; those unknown to the ladder come last."""
     rows = []
-    for rung in LADDER:
+    ladder = (*LADDER, OF_NOISE) if noisy(report) else LADDER
+    for rung in ladder:
         found = [threat for threat in report.every_threat if _is(threat, rung)]
         rows += [_measured(report, threat, rung) for threat in found] or [_open(report, rung)]
-    others = [t for t in report.every_threat if not any(_is(t, rung) for rung in LADDER)]
+    others = [t for t in report.every_threat if not any(_is(t, rung) for rung in ladder)]
     return rows + [_measured(report, threat, None) for threat in others]
+
+
+def noisy(report: Report) -> bool:
+    """Whether it is about a randomised release, whose promise is the same to every adversary."""
+    return report.summary.scheme == "randomised"
 
 
 def _is(threat: Threat, rung: Rung) -> bool:
@@ -170,25 +187,53 @@ def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
         threat.adversary,
         threat.knows,
         learns,
+        threat.about,
         people,
-        threat.worst,
+        threat.belief,
         threat.covered,
         threat.status,
     )
 
 
 def _open(report: Report, rung: Rung) -> ThreatRow:
+    if noisy(report):
+        why = "not measured: counts are noisy, and whatever she knows the guarantee bounds her"
+        return ThreatRow(rung.adversary, rung.knows, why, None, None, None, (), "not_applicable")
     criteria = report.evidence.criteria if report.evidence is not None else ()
     covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == rung.adversary))
     why = f"not measured on this release; to have it measured, {rung.measure}"
-    return ThreatRow(rung.adversary, rung.knows, why, None, None, covered, "not_measured")
+    return ThreatRow(rung.adversary, rung.knows, why, None, None, None, covered, "not_measured")
 
 
-def uncovered(report: Report) -> dict[str, Rung]:
-    """The adversaries that were measured and are bounded by nothing, though they could be."""
-    free = {
-        row.adversary
-        for row in matrix(report)
-        if row.status == "measured" and not row.covered and row.worst
-    }
-    return {rung.adversary: rung for rung in LADDER if rung.adversary in free and rung.criteria}
+@dataclass(frozen=True)
+class Unbounded:
+    """An adversary who learns something of a column, and the criteria that could bound that."""
+
+    adversary: str
+    about: str | None
+    criteria: tuple[str, ...]
+
+
+def uncovered(report: Report) -> list[Unbounded]:
+    """The adversaries that were measured and are bounded by nothing, though they could be.
+
+    Only criteria that can judge the column are named: not every one can where people have several
+    values.
+    """
+    found = []
+    for row in matrix(report):
+        if row.status != "measured" or row.covered or not row.people:
+            continue
+        for rung in LADDER:
+            fit = tuple(name for name in rung.criteria if _applies(name, row.about, report))
+            if rung.adversary == row.adversary and fit:
+                found.append(Unbounded(row.adversary, row.about, fit))
+    return list(dict.fromkeys(found))
+
+
+def _applies(name: str, about: str | None, report: Report) -> bool:
+    """Whether a criterion of this name could judge the column; most take one value a person."""
+    if about is None or report.evidence is None:
+        return True
+    groups = report.evidence.release.by_attribute.get(about)
+    return groups is None or groups.single_valued or name in _OF_SEVERAL

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
+from sfumato.adversaries.threat import FACTOR
 from sfumato.report.model import Report
 
 _MARK = {
@@ -37,11 +38,6 @@ def number(value: float | None) -> str:
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
 
 
-def short(value: float | None) -> str:
-    """A probability in a narrow column."""
-    return number(None if value is None else round(value, 3))
-
-
 def render(report: Report, *, private: bool = True) -> RenderableType:
     """What the terminal shows; where others may read it (a log), not who is worst off."""
     summary = report.summary
@@ -59,7 +55,7 @@ def render(report: Report, *, private: bool = True) -> RenderableType:
         parts += linkage_parts(report.linkage)
     if report.columns:
         parts.append(_columns(report))
-    parts.append(_threats(report))
+    parts += _threats(report)
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]
     return Group(*parts)
 
@@ -181,22 +177,37 @@ def _estimate(estimate: Uniqueness) -> str:
     return f"{estimate.model} {shown}"
 
 
-def _threats(report: Report) -> Table:
-    table = _table("Threats")
-    table.add_column("adversary", overflow="fold")
-    table.add_column("knows", overflow="fold", min_width=18)
-    table.add_column("would learn", overflow="fold")
-    table.add_column("worst", justify="right", no_wrap=True)
-    table.add_column("bounded by", overflow="fold", min_width=18)
-    for threat in report.threats:
-        table.add_row(
-            threat.adversary,
-            threat.knows,
-            escape(threat.learns),
-            short(threat.worst),
-            "\n".join(threat.covered) or "no criterion",
-        )
-    return table
+def _threats(report: Report) -> list[RenderableType]:
+    """Who was measured, in one line each; what was not, in one line for all."""
+    from sfumato.report.ladder import BEYOND, noisy
+
+    table = _table("Threats: belief about the person for whom it moves most")
+    table.add_column("adversary")
+    table.add_column("about")
+    table.add_column("before → after", justify="right", no_wrap=True)
+    table.add_column(f"people moved\nmore than {FACTOR:g}×", justify="right", no_wrap=True)
+    table.add_column("bounded by")
+    for threat in report.every_threat:
+        if threat.status == "measured":
+            table.add_row(
+                threat.adversary,
+                escape(threat.about or "whose row"),
+                "–" if threat.belief is None else str(threat.belief),
+                "–" if threat.people is None else f"{threat.people:,}",
+                ", ".join(threat.covered) or "no criterion",
+            )
+    others: dict[str, list[str]] = {}
+    for threat in report.every_threat:
+        if threat.status != "measured":
+            about = f" ({threat.about})" if threat.about else ""
+            others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
+    told = [
+        Text(f"note: {', '.join(dict.fromkeys(who))}: {why}", style="dim")
+        for why, who in others.items()
+    ]
+    if not noisy(report):
+        told.append(Text(f"note: {BEYOND}", style="dim"))
+    return [table, *told]
 
 
 def to_text(report: Report, width: int = 120) -> str:

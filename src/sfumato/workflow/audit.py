@@ -34,6 +34,8 @@ from sfumato.workflow.advise import advise
 from sfumato.workflow.published import as_read
 from sfumato.workflow.usual import late_threats, usual_threats
 
+Judged = tuple[Criterion, Verdict]
+
 
 def audit(
     subject: Release | Table,
@@ -66,7 +68,10 @@ def audit(
         sampling_fraction=sampling_fraction,
         thresholds=(threshold,),
     )
-    threats = _threats(release, criteria, linked) + _found([*attacks, *verdicts], criteria)
+    judged = list(zip(criteria, verdicts, strict=True))
+    seen = as_read(release)
+    threats = _threats(release, seen, criteria, linked)
+    threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
     return Report(
         summary=_summary(release),
         findings=tuple(Finding(verdict, _worst(verdict, release)) for verdict in verdicts),
@@ -80,7 +85,7 @@ def audit(
             criteria,
             given,
             tuple(attacks),
-            late=partial(late_threats, release, {threat.adversary for threat in threats}),
+            late=partial(_late, seen, threats, judged),
             advise=partial(advise, release, criteria, verdicts, given),
             as_published=partial(_seen, release, criteria, given, threshold),
         ),
@@ -108,15 +113,15 @@ def _seen(
     seen = as_read(release)
     open_to_all = [criterion for criterion in criteria if not criterion.private]
     linked = linkage(seen, thresholds=(threshold,))
-    threats = _threats(seen, open_to_all, linked)
-    named = {threat.adversary for threat in threats}
+    judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
+    threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
     return Report(
         summary=_summary(seen),
         findings=(),
         threats=tuple(threats),
         notes=seen.notes,
         linkage=linked,
-        evidence=Evidence(seen, criteria, policy, late=partial(late_threats, seen, named)),
+        evidence=Evidence(seen, criteria, policy, late=partial(_late, seen, threats, judged)),
     )
 
 
@@ -139,11 +144,13 @@ def _as_published(
     )
 
 
-def _by_anybody(criterion: Criterion, seen: Release, verdict: Verdict) -> Verdict:
+def _by_anybody(criterion: Criterion, seen: Release, verdict: Verdict | None) -> Verdict:
     """What the published people show; nothing where the policy names a value they lack."""
     try:
         return judge(criterion, seen)
     except SfumatoError:
+        if verdict is None:
+            return criterion.unjudged("cannot_judge", "")
         return replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
 
 
@@ -183,15 +190,19 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
     )
 
 
-def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -> list[Threat]:
-    """Every adversary that can run on this release, with the criteria that bound her."""
+def _threats(
+    release: Release, seen: Release, criteria: Iterable[Criterion], linked: Linkage
+) -> list[Threat]:
+    """Every adversary that can run on this release; `seen` is it as anybody reads it.
+
+    An adversary that the policy names has what the policy gives her; all others have what is
+    published.
+    """
     if release.guarantee is not None:  # who reads noisy counts as if they were exact errs
         semantic = semantic_privacy(release.guarantee, release.people)
-        return _covered([*semantic.threats(), *linked.threats()], criteria)
+        return [*semantic.threats(), *linked.threats()]
     found = [
-        threat
-        for groups in release.by_attribute.values()
-        for threat in RandomWorlds(groups).threats()
+        threat for groups in seen.by_attribute.values() for threat in RandomWorlds(groups).threats()
     ]
     found += linked.threats()
     listed = list(criteria)
@@ -211,25 +222,39 @@ def _threats(release: Release, criteria: Iterable[Criterion], linked: Linkage) -
             for name, groups in release.by_attribute.items():
                 if criterion.sensitive in (None, name):
                     found += criterion.threats(with_inside(release, groups))
-    found += usual_threats(release, {threat.adversary for threat in found})
-    return _covered(found, listed)
+    return found + usual_threats(seen, _named(found))
 
 
-def _found(results: Sequence[Any], criteria: Iterable[Criterion]) -> list[Threat]:
+def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
+    """Who has been asked about which column."""
+    return {(threat.adversary, threat.about or "") for threat in threats}
+
+
+def _late(seen: Release, threats: Sequence[Threat], judged: Sequence[Judged]) -> list[Threat]:
+    """The threats that only a report that is shown has worked out."""
+    return _covered(late_threats(seen, _named(threats)), judged, seen)
+
+
+def _found(results: Sequence[Any]) -> list[Threat]:
     """What the adversaries learnt that were run before, or to judge a criterion; each told once."""
     found: list[Threat] = []
     for result in results:
         found += result.threats if isinstance(result, Verdict) else result.threats()
-    return _covered(list(dict.fromkeys(found)), criteria)
+    return list(dict.fromkeys(found))
 
 
-def _covered(found: Sequence[Threat], criteria: Iterable[Criterion]) -> list[Threat]:
-    """Threats with the criteria that bound them."""
-    listed = list(criteria)
+def _covered(found: Sequence[Threat], judged: Sequence[Judged], release: Release) -> list[Threat]:
+    """Threats with the criteria that bound them: that judge this adversary and this column."""
     return [
         replace(
             threat,
-            covered=tuple(dict.fromkeys(c.name for c in listed if _bounds(c, threat))),
+            covered=tuple(
+                dict.fromkeys(
+                    criterion.name
+                    for criterion, verdict in judged
+                    if _bounds(criterion, threat) and _judges(criterion, verdict, threat, release)
+                )
+            ),
         )
         for threat in found
     ]
@@ -255,4 +280,14 @@ def _bounds(criterion: Criterion, threat: Threat) -> bool:
     """Whether a criterion bounds an adversary; who bounds a prosecutor bounds a journalist too."""
     return criterion.against == threat.adversary or (
         criterion.against == NAME and threat.adversary == JOURNALIST
+    )
+
+
+def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Release) -> bool:
+    """Whether a criterion has a say about the column of a threat in this release."""
+    if threat.about is None or not criterion.reads_values:
+        return verdict.status != "not_applicable"
+    return any(
+        groups.attribute == threat.about and not criterion.inapplicable(groups)
+        for groups in groups_about(criterion, release)
     )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import nan
 from typing import Any
 
-from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
+from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.errors import (
     InputError,
     NoSafeRelease,
@@ -143,10 +143,11 @@ def _measured(
     # Nothing of the table is left to compare noise with, so no measure applies.
     view = None if release.scheme == "randomised" else view_of(release)
     prosecutor = None if report.linkage is None else report.linkage.prosecutor
+    counted = () if release.guarantee is not None else release.by_attribute.values()
     beliefs = [
-        threat.worst
-        for threat in report.threats
-        if threat.adversary == RANDOM_WORLDS and threat.worst is not None
+        float(RandomWorlds(groups).strongest().max())
+        for groups in counted
+        if len(groups) and groups.width
     ]
     figures = Figures(
         groups=len(release.groups),

@@ -40,6 +40,8 @@ def _of_rows(release: Release, name: str, groups: Groups) -> Groups:
 def _shown(groups: Groups) -> Groups:
     """Groups by the values somebody in them has."""
     present = np.unique(groups.indices)
+    if len(present) == groups.width:
+        return groups.unreferenced()
     domain = groups.domain
     if domain is not None:
         values = tuple(domain.values[code] for code in present)

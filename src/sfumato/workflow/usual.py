@@ -26,38 +26,43 @@ MOST_VALUES = 100
 ONE_EACH = (1, 1, 1)  # a fact about the target, another person's value, a relative
 
 
-def usual_threats(release: Release, named: Container[str]) -> list[Threat]:
-    """The threats of stand-ins for the adversaries that were not named."""
-    if release.scheme == "randomised":
+def usual_threats(seen: Release, named: Container[tuple[str, str]]) -> list[Threat]:
+    """The threats of stand-ins for the adversaries that were not named about a column.
+
+    `seen` is the release as anybody reads it: they know no more than is published, so that every
+    command tells the same of them, whatever else it knows.
+    """
+    if seen.scheme == "randomised":
         return []
     found: list[Threat] = []
-    for groups in release.by_attribute.values():
+    for name, groups in seen.by_attribute.items():
         if not groups.width or not 0 < len(groups.data) <= MOST_COUNTS:
             continue
-        if leakage.NAME not in named:
+        if (leakage.NAME, name) not in named:
             found += Observer().threats(groups)
         for her in _realistic(groups):
-            if her.name not in named:
+            if (her.name, name) not in named:
                 found += Beliefs(her, groups).threats()
     return found
 
 
-def late_threats(release: Release, named: Container[str]) -> list[Threat]:
-    """Those whose code is slow to load: for a report that is written, not for an exit code."""
-    if release.scheme == "randomised" or skyline.NAME in named:
+def late_threats(seen: Release, named: Container[tuple[str, str]]) -> list[Threat]:
+    """Those whose code is slow to load: for a report that is shown, not for an exit code."""
+    if seen.scheme == "randomised":
         return []
     return [
         threat
-        for groups in release.by_attribute.values()
-        if 0 < len(groups.data) <= MOST_COUNTS and groups.width <= MOST_VALUES
+        for name, groups in seen.by_attribute.items()
+        if (skyline.NAME, name) not in named
+        and 0 < len(groups.data) <= MOST_COUNTS
+        and groups.width <= MOST_VALUES
         for threat in Acquaintance(groups, ONE_EACH, range(groups.width)).threats()
     ]
 
 
 def _realistic(groups: Groups) -> Iterator[RealisticAdversary]:
-    """One of each class, with as many outside records as the table has people."""
+    """One of each class that a release can hold against, with as many records as people."""
     records = float(max(groups.reference.sum(), groups.width, 1))
     yield RealisticAdversary(TABLE, records, at_most=False)
     yield RealisticAdversary(None, records)
     yield RealisticAdversary(TABLE, inf, at_most=False)
-    yield RealisticAdversary(None, inf)

@@ -23,7 +23,7 @@ from sfumato.adversaries.bayes.observation import Observer
 from sfumato.adversaries.bayes.people import People
 from sfumato.adversaries.bayes.posterior import jackknife
 from sfumato.adversaries.bayes.rows import Rows, judge_rows
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError
 from sfumato.schema.domain import Domain
 
@@ -163,7 +163,7 @@ class RelativeThreat:
             why = missing if self.people is None else f"not measured: {self._reason}"
             status = "not_measured" if self.people is None else "not_converged"
             return [
-                Threat(name, known, why, None, None, status=status)  # type: ignore[arg-type]
+                Threat(name, known, why, self.attribute, status=status)  # type: ignore[arg-type]
                 for name, known in knows.items()
             ]
         rows, found = self.judged, self.measures
@@ -177,14 +177,22 @@ class RelativeThreat:
                 name,
                 knows[name],
                 learns,
-                int(rows.people.n[belief.hit > 0].sum()),
-                float(belief.p.max(initial=0)),
+                self.attribute,
+                int(rows.people.n[moved(before, after)].sum()),
+                farthest(before, after, rows.people.s, self.values.labels),
             )
-            for name, learns, belief in (
-                (LEARNER, learner, rows.learner),
-                (ATTACKER, attacker, rows.attacker),
+            # What the attacker has beyond the learner is what the release says of its own people.
+            for name, learns, before, after in (
+                (LEARNER, learner, self._base_rate(rows.people.s), rows.learner.p),
+                (ATTACKER, attacker, rows.learner.p, rows.attacker.p),
             )
         ]
+
+    def _base_rate(self, codes: npt.NDArray[np.int64]) -> Floats:
+        """How common each of these values is in the table."""
+        seen = self._ideal.seen
+        share: Floats = seen[codes] / seen.sum()
+        return share
 
     @property
     def _reason(self) -> str:

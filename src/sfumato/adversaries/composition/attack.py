@@ -34,6 +34,7 @@ from sfumato.adversaries.composition.intersection import (
     Prior,
     intersect_cases,
     masses_of,
+    prior_weights,
     tilts,
 )
 from sfumato.adversaries.composition.locate import Located, Scale
@@ -42,7 +43,7 @@ from sfumato.adversaries.composition.shared_values import SharedValues, share_va
 from sfumato.adversaries.composition.summary import Summary, summarize
 from sfumato.adversaries.composition.targets import Targets, Truth, read_targets
 from sfumato.adversaries.composition.true_groups import Pieces
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.release.groups import Floats
 from sfumato.release.release import Release
@@ -66,6 +67,7 @@ class IntersectionAttack:
     _people: Targets = field(repr=False)
     _cases: Cases = field(repr=False)
     _right: Floats | None = field(repr=False)
+    _prior: Floats = field(repr=False)
 
     @cached_property
     def targets(self) -> pa.Table:
@@ -83,12 +85,31 @@ class IntersectionAttack:
         found = self.summary
         if not found.located:
             why = "nobody could be located in all releases and found consistent"
-            return [Threat(NAME, knows, f"not measured: {why}", None, None, status="not_measured")]
+            told = f"not measured: {why}"
+            return [Threat(NAME, knows, told, self.attribute, status="not_measured")]
         learns = (
             f"{self.attribute}: for sure for {found.exposed:,} of {found.located:,} people, "
             f"{found.exposed - found.exposed_by_one:,} of them by no release alone"
         )
-        return [Threat(NAME, knows, learns, found.exposed, found.highest)]
+        cases = self._cases
+        located = np.repeat(cases.status == 0, cases.after)
+        case = np.repeat(np.arange(len(cases.after)), cases.after)[located]
+        codes = cases.values[located]
+        before, after = self._prior[codes], cases.posterior[located]
+        people = np.bincount(
+            self._people.case, weights=self._people.people, minlength=len(cases.after)
+        )
+        far = np.unique(case[moved(before, after)])
+        return [
+            Threat(
+                NAME,
+                knows,
+                learns,
+                self.attribute,
+                int(people[far].sum()),
+                farthest(before, after, codes, self.labels),
+            )
+        ]
 
 
 def intersection_attack(
@@ -130,7 +151,8 @@ def intersection_attack(
     else:
         found = [find_groups(release, people, scale) for release in releases]
     masses = masses_of(releases, shared, weight)
-    cases = intersect_cases(shared, found, masses, tilts(shared, prior))
+    expected = prior_weights(shared, prior)
+    cases = intersect_cases(shared, found, masses, tilts(expected))
     right = _right(people, cases, shared)
     return IntersectionAttack(
         shared.attribute,
@@ -151,6 +173,7 @@ def intersection_attack(
         people,
         cases,
         right,
+        expected / expected.sum(),
     )
 
 

@@ -136,8 +136,15 @@ def masses_of(releases: Sequence[Release], shared: SharedValues, weight: str) ->
     ]
 
 
-def tilts(shared: SharedValues, prior: Prior) -> Floats:
+def tilts(weights: Floats) -> Floats:
     """1 / P0(s) for every shared value, up to a factor."""
+    tilt: Floats = np.ones_like(weights)
+    np.divide(weights.max(), weights, out=tilt, where=weights > 0)
+    return tilt
+
+
+def prior_weights(shared: SharedValues, prior: Prior) -> Floats:
+    """P0(s) for every shared value, up to a factor."""
     if prior is None:
         return np.ones(len(shared.labels))
     weights = np.zeros(len(shared.labels))
@@ -160,6 +167,4 @@ def tilts(shared: SharedValues, prior: Prior) -> Floats:
             f"prior gives no weight to {name_some(without)}, which the releases show; give every "
             "value that occurs a weight"
         )
-    tilt: Floats = np.ones_like(weights)
-    np.divide(weights.max(), weights, out=tilt, where=weights > 0)
-    return tilt
+    return weights

@@ -28,7 +28,7 @@ from sfumato.adversaries.leakage import class_priors
 from sfumato.adversaries.leakage.class_priors import Listed
 from sfumato.adversaries.leakage.expectations import Expectation, by_value, one_for_all
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import Moves, Threat
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats, Groups
 
@@ -154,16 +154,19 @@ class Observer:
             reason = "people have several values each; she compares distributions of one"
         reason = reason or self.inapplicable(groups)
         if reason:
-            return [Threat(self.name, knows, reason, None, None, status="not_applicable")]
-        found = leakage(groups, self.expectation(groups))
-        people = groups.people(found.ruled_out > 0)
+            about = groups.attribute
+            return [Threat(self.name, knows, reason, about, status="not_applicable")]
+        expected = self.expectation(groups)
+        found, moves = leakage(groups, expected), Moves(groups)
+        moves.see_counts(expected.met(groups), groups.share)
+        moves.unknown(expected.of < 0)
+        name = groups.attribute or "the sensitive value"
         learns = (
-            f"{groups.attribute or 'the sensitive value'}: distribution off by up to "
+            f"{name}: distribution off by up to "
             f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
-            f"value ruled out for {people:,} people"
+            f"value ruled out for {groups.people(found.ruled_out > 0):,} people; {moves.told}"
         )
-        strongest = float((groups.largest / groups.sizes).max())
-        return [Threat(self.name, knows, learns, people, strongest)]
+        return [Threat(self.name, knows, learns, name, moves.people, moves.worst)]
 
     def __str__(self) -> str:
         """What she expects, in a few words."""

@@ -32,7 +32,7 @@ import numpy as np
 
 from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import BeliefChange, Threat, moved
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, expect
 from sfumato.release.groups import Floats
@@ -51,8 +51,9 @@ class Risk:
     """How surely one adversary points at the right row, over all people of the release.
 
     `above` is the share of people at a risk strictly above each threshold, `at_highest` the share
-    at the highest risk, `unique` the share found for sure. `per_group` is private: the risk of
-    everybody in each group.
+    at the highest risk, `unique` the share found for sure. `blind` is the chance of who does not
+    look at quasi-identifiers, from which it moved far for `moved` people. `per_group` is private:
+    the risk of everybody in each group.
     """
 
     highest: float
@@ -60,6 +61,8 @@ class Risk:
     above: tuple[float, ...]
     at_highest: float
     unique: float
+    blind: float
+    moved: int
     per_group: Floats = field(repr=False, compare=False)
 
 
@@ -111,7 +114,7 @@ class Linkage:
         if self.prosecutor is None:
             why = f"not measured: {self.reason}"
             return [
-                Threat(name, knows, why, None, None, status="not_applicable")
+                Threat(name, knows, why, status="not_applicable")
                 for name, knows in ((NAME, one), (NAME, all_), (JOURNALIST, register))
             ]
         found = round(self.prosecutor.mean * self.people)
@@ -121,13 +124,13 @@ class Linkage:
                 NAME,
                 all_,
                 f"whose rows they are: right for {found:,} of {self.people:,} people on average",
-                found,
-                self.prosecutor.mean,
+                people=self.prosecutor.moved,
+                belief=BeliefChange(self.prosecutor.blind, self.prosecutor.mean),
             ),
         ]
         if self.journalist is None:
             why = f"not measured: {self.reason or 'give a population table or survey weights'}"
-            rows.append(Threat(JOURNALIST, register, why, None, None, status="not_measured"))
+            rows.append(Threat(JOURNALIST, register, why, status="not_measured"))
         else:
             rows.append(self._threat(JOURNALIST, register, "whose row it is", self.journalist))
         return rows
@@ -137,7 +140,13 @@ class Linkage:
         sure = round(risk.unique * self.people)
         limit = self.thresholds[0]
         learns = f"{what}: at a risk above {limit:g} for {many:,} people, for sure for {sure:,}"
-        return Threat(name, knows, learns, many, risk.highest)
+        return Threat(
+            name,
+            knows,
+            learns,
+            people=risk.moved,
+            belief=BeliefChange(risk.blind, risk.highest),
+        )
 
 
 def linkage(
@@ -225,12 +234,16 @@ def _risk(
 
     per_group = 1 / candidates
     mean = number if exactly else float(own @ per_group)
+    everybody = candidates if times is None else candidates * times
+    blind = min(1 / float(everybody.sum()), 1.0)
     return Risk(
         highest=float(1 / fewest),
         mean=mean / people,
         above=tuple(share(candidates < _fewest(threshold)) for threshold in thresholds),
         at_highest=share(candidates <= fewest * (1 + _SLACK)),
         unique=share(candidates <= 1 + _SLACK),
+        blind=blind,
+        moved=int(own[moved(np.full(len(own), blind), per_group)].sum()),
         per_group=per_group,
     )
 

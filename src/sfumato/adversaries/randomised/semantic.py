@@ -28,7 +28,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import BeliefChange, Threat
 from sfumato.errors import expect
 from sfumato.release.guarantee import Guarantee, Loss
 
@@ -77,13 +77,15 @@ class SemanticPrivacy:
         best = self.best
         if best is None:
             why = f"not bounded: {self.loss} by replace-one, for which the bound is vacuous"
-            return [Threat(NAME, knows, why, None, None)]
+            return [Threat(NAME, knows, why, status="not_measured")]
         paper = "".join(f" (the paper's bound: {one})" for one in self.bounds if one is not best)
         learns = (
             f"about any one person: her conclusions are within {best} of what they would be with "
             f"another record in its place{paper}"
         )
-        return [Threat(NAME, knows, learns, None, best.distance)]
+        # Beliefs farthest apart by so much lie evenly around one half.
+        belief = BeliefChange((1 - best.distance) / 2, (1 + best.distance) / 2, at_most=True)
+        return [Threat(NAME, knows, learns, belief=belief)]
 
 
 def semantic_privacy(promised: Guarantee | Loss, people: int | None = None) -> SemanticPrivacy:

@@ -20,12 +20,10 @@ import numpy as np
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.priors import RegionalPrior
 from sfumato.adversaries.realistic.ratios import smallest_epsilon
-from sfumato.adversaries.realistic.shifts import Binding, epsilons, judged, worst_shift
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.realistic.shifts import Binding, beliefs_by_count, epsilons, judged
+from sfumato.adversaries.threat import Moves, Threat
 from sfumato.counts.contingency import Ints
 from sfumato.release.groups import Floats, Groups
-
-TWICE = 2.0  # a belief (or doubt) moved by more than this factor is a finding
 
 
 @dataclass(frozen=True)
@@ -169,22 +167,16 @@ class Beliefs:
             reason = "people have several values each; this adversary is defined for one"
         reason = reason or her.inapplicable(groups)
         if reason:
-            return [Threat(her.name, knows, reason, None, None, status="not_applicable")]
-        name = groups.attribute or "the sensitive value"
+            about = groups.attribute
+            return [Threat(her.name, knows, reason, about, status="not_applicable")]
         if her.adversary_class == "IV":
-            learns = f"{name}: no group keeps her belief within any bound"
-            return [Threat(her.name, knows, learns, groups.people(), 1.0)]
-        moved = groups.people(self._epsilons > TWICE)
-        worst = self.worst_group
-        binding = worst_shift(groups, worst, her.prior(groups).of(worst), "values", her.known)
-        assert binding is not None  # somebody has some value
-        shift = binding.shift
-        learns = (
-            f"{name}: belief or doubt moved by more than a factor 2 for {moved:,} people; at worst "
-            f"{binding.values.words(groups)} from {share_text(shift.believed_out)} to "
-            f"{share_text(shift.believed_in)}"
-        )
-        return [Threat(her.name, knows, learns, moved, float(shift.believed_in))]
+            return []  # no release but noise holds against her: nothing to measure
+        name = groups.attribute or "the sensitive value"
+        found = Moves(groups)
+        for p_out, p_in in beliefs_by_count(groups, her.prior(groups), her.known):
+            found.see_counts(p_out, p_in)
+        found.unknown(self._unjudged)
+        return [Threat(her.name, knows, f"{name}: {found.told}", name, found.people, found.worst)]
 
 
 def in_words(groups: Groups, binding: Binding, known: int) -> str:

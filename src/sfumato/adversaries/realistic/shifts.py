@@ -77,6 +77,21 @@ def epsilons(
     return result
 
 
+def beliefs_by_count(
+    groups: Groups, prior: Prior | RegionalPrior, known: int
+) -> Iterator[tuple[Floats, Floats]]:
+    """p_out and p_in of each stored count, for each stubbornness that may bind."""
+    inside, sizes = groups.data, groups.sizes[groups.row]
+    left = np.maximum(sizes - known, 1)
+    p_in = np.minimum(inside / left, 1.0)
+    for weights in _weights(groups, prior):
+        if weights.total is None:
+            p_out = np.broadcast_to(weights.weight, p_in.shape)
+        else:
+            p_out = (inside - 1 + weights.weight) / (sizes - 1 + weights.total)
+        yield p_out, p_in
+
+
 def judged(prior: RegionalPrior) -> Any:
     """Groups that somebody outside fits, with a stubbornness that is admissible there."""
     fine = prior.covered > 0

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.random_worlds import LIKELY
 from sfumato.adversaries.skyline.breach import (
     AIDED,
     BARE,
@@ -20,12 +19,12 @@ from sfumato.adversaries.skyline.breach import (
     NAME,
     OWN,
     Case,
-    breach,
     case_of,
     factors,
     minima,
+    odds,
 )
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.threat import Moves, Threat
 from sfumato.counts.contingency import Ints
 from sfumato.release.groups import Floats, Groups
 
@@ -62,18 +61,37 @@ class Acquaintance:
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
         least = minima(groups, targets, points, case)
-        likely = np.zeros(len(groups), dtype=bool)
+        before = self._without_release(targets, points, case)
+        moves = Moves(groups)
         for block, found in certainties(groups, targets, points, case, least):
-            likely[block] = found.max(axis=1, initial=0.0) > LIKELY
-        people = groups.people(likely)
-        sure = breach(least)
-        worst = int(np.argmax(sure))
-        column = groups.attribute or "the sensitive value"
-        learns = (
-            f"{column}: more likely than not for {people:,} people; at worst "
-            f"{groups.values[targets[worst]]!r} with certainty {sure[worst]:.3g}"
+            rows = np.repeat(np.arange(block.start, block.stop), len(targets))
+            expected = np.tile(before, block.stop - block.start)
+            moves.see(rows, np.tile(targets, block.stop - block.start), expected, found.ravel())
+        name = groups.attribute or "the sensitive value"
+        learns = f"{name}: {moves.told}"
+        return [
+            Threat(NAME, words(self.known, case), learns, name, moves.people, moves.worst),
+        ]
+
+    def _without_release(self, targets: Ints, points: Ints, case: Case) -> Floats:
+        """How sure so many facts make her where everybody is one group: the facts' own doing."""
+        groups = self.groups
+        counted = groups.by_value().astype(np.int64)
+        present = np.flatnonzero(counted)
+        everybody = Groups.from_sparse(
+            np.array([0, len(present)]),
+            present.astype(np.int32),
+            counted[present],
+            groups.width,
+            sizes=np.array([groups.people()]),
+            domain=groups.domain,
+            attribute=groups.attribute,
+            case=groups.case,
         )
-        return [Threat(NAME, words(self.known, case), learns, people, float(sure[worst]))]
+        everybody.values = groups.values
+        against = odds(minima(everybody, targets, points, case))
+        believed: Floats = 1 / (1 + against)
+        return believed
 
 
 def words(known: Known, case: Case) -> str:

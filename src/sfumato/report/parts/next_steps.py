@@ -68,14 +68,19 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
 
 def _free(report: Report) -> list[str]:
     """Whom the policy says nothing about, and what would bound them."""
-    free = uncovered(report)
-    if not free:
-        return []
-    criteria = dict.fromkeys(name for rung in free.values() for name in rung.criteria)
+    free: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for one in uncovered(report):
+        columns = free.setdefault(one.criteria, {}).setdefault(one.adversary, [])
+        columns += [one.about] if one.about is not None else []
     return [
-        f"The policy sets no bound for {_listed(list(free))}; criteria that would: "
-        f"{', '.join(criteria)}."
+        f"The policy sets no bound for {_listed([_who(*one) for one in who.items()])}; criteria "
+        f"that would: {', '.join(criteria)}."
+        for criteria, who in free.items()
     ]
+
+
+def _who(adversary: str, columns: list[str]) -> str:
+    return f"{adversary} (about {', '.join(columns)})" if columns else adversary
 
 
 def _first(advice: Advice) -> str:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from sfumato.adversaries.threat import FACTOR, NEARLY_SURE, BeliefChange, chance
 from sfumato.report.exhibit import Section
 from sfumato.report.figure import Figure, Series
-from sfumato.report.ladder import ThreatRow, matrix
+from sfumato.report.ladder import BEYOND, ThreatRow, matrix, noisy
 from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
 
-_COLUMNS = ("adversary", "knows", "would learn", "people", "worst case", "bounded by", "status")
+_COLUMNS = (
+    "adversary",
+    "knows",
+    "about",
+    "before",
+    "after",
+    "people",
+    "would learn",
+    "bounded by",
+    "status",
+)
 
 
 def section(report: Report) -> Section:
@@ -20,43 +31,67 @@ def section(report: Report) -> Section:
             (
                 row.adversary,
                 row.knows,
-                row.learns,
+                row.about or "whose row",
+                None if row.belief is None else chance(row.belief.before),
+                None if row.belief is None else after(row.belief),
                 row.people,
-                row.worst,
+                row.learns,
                 ", ".join(row.covered) or "no criterion",
                 row.status.replace("_", " "),
             )
             for row in rows
         ),
     )
-    measured = [row for row in rows if row.worst is not None]
+    measured = [row for row in rows if row.belief is not None]
+    words = (
+        "Adversaries from weak to strong. Before and after: what she believes without the release "
+        "and with it, of the person and the value for which that moves most. People: for how many "
+        f"it moves by more than a factor {FACTOR:g}, counting how much larger the belief or how "
+        f"much smaller the doubt becomes (less doubt than {chance(NEARLY_SURE)} is not told "
+        "apart). What was not measured is not shown safe."
+    )
     return Section(
         "Who could learn what",
-        "Adversaries from weak to strong. People: how many she would learn something about. "
-        "Worst case: what she would believe of the person she learns most about, as a chance from "
-        "0 to 1. What was not measured is not shown safe.",
+        words if noisy(report) else f"{words}\n\n{BEYOND}",
         (sheet,),
         (_picture(measured),) if measured else (),
     )
 
 
+def after(belief: BeliefChange) -> str:
+    """What she believes with the release; a bound is told as one."""
+    return f"{'at most ' if belief.at_most else ''}{chance(belief.after)}"
+
+
 def _picture(rows: list[ThreatRow]) -> Figure:
-    """Her worst case, and whether the policy bounds her."""
-    best: dict[str, ThreatRow] = {}
+    """The belief of each that moves farthest: before, after, bounded by the policy or not."""
+    best: dict[str, tuple[ThreatRow, BeliefChange]] = {}
     for row in rows:
-        if row.adversary not in best or (row.worst or 0) > (best[row.adversary].worst or 0):
-            best[row.adversary] = row
-    bounded = [row for row in best.values() if row.covered]
-    free = [row for row in best.values() if not row.covered]
-    named = (("bounded by the policy", bounded), ("bounded by no criterion", free))
-    told = ", ".join(f"{row.adversary} {row.worst:.2g}" for row in best.values())
+        assert row.belief is not None
+        known = best.get(row.adversary)
+        if known is None or (row.belief.factor, row.belief.after) > (
+            known[1].factor,
+            known[1].after,
+        ):
+            best[row.adversary] = row, row.belief
+    moves = list(best.values())
+    bounded = [one for one in moves if one[0].covered]
+    named = (
+        ("before the release", [(row, belief.before) for row, belief in moves]),
+        ("after, bounded by the policy", [(row, belief.after) for row, belief in bounded]),
+        (
+            "after, bounded by no criterion",
+            [(row, belief.after) for row, belief in moves if not row.covered],
+        ),
+    )
+    told = ", ".join(f"{row.adversary} {belief}" for row, belief in moves)
     return Figure(
-        "The worst case of each adversary",
+        "Where each adversary's belief moves most",
         "points",
-        "belief about the person who is worst off",
+        "belief about the person for whom it moves most",
         "adversary",
         tuple(
-            Series(name, [row.worst for row in some], [row.adversary for row in some])
+            Series(name, [belief for _, belief in some], [row.adversary for row, _ in some])
             for name, some in named
             if some
         ),

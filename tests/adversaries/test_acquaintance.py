@@ -14,14 +14,21 @@ GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="di
 
 def test_she_is_measured_by_what_she_can_become_sure_of() -> None:
     (threat,) = Acquaintance(GROUPS, (1, 0, 0), [0]).threats()
-    assert (threat.adversary, threat.worst) == ("acquaintance", pytest.approx(0.5))
-    assert threat.people == 0  # half is not more likely than not
+    assert (threat.adversary, threat.about) == ("acquaintance", "disease")
+    # Of all 14, once the 7 with a cold are ruled out, 2 of 7; of the first group's, 1 of 2.
+    assert (threat.belief.value, threat.belief.before) == ("HIV", pytest.approx(2 / 7))
+    assert threat.belief.after == pytest.approx(1 / 2)
+    assert threat.people == 0
     (threat,) = Acquaintance(GROUPS, (1, 1, 0), [0, 1]).threats()
-    assert threat.worst == 1
+    assert (threat.belief.before, threat.belief.after) == (pytest.approx(2 / 6), 1)
     assert threat.people == 14
-    assert threat.learns == (
-        "disease: more likely than not for 14 people; at worst 'HIV' with certainty 1"
-    )
+
+
+def test_facts_that_settle_it_by_themselves_are_not_the_doing_of_the_release() -> None:
+    """Whoever has no cold has the flu: she needs no release for that."""
+    groups = sf.Groups([[3, 1], [2, 2]], ["flu", "cold"])
+    (threat,) = Acquaintance(groups, (1, 0, 0), [0, 1]).threats()
+    assert (threat.belief.before, threat.belief.after, threat.people) == (1, 1, 0)
 
 
 def test_what_she_knows_is_told() -> None:
@@ -46,7 +53,8 @@ def test_an_audit_has_a_row_for_each_point_the_policy_requires() -> None:
     found = [threat for threat in report.threats if threat.adversary == "acquaintance"]
     assert len(found) == 2
     assert {threat.covered for threat in found} == {("skyline-privacy",)}
-    assert found[0].worst == pytest.approx(sf.breach_probability(release, "cold", 0, 1, 0))
+    surest = sf.breach_probability(release, found[0].belief.value, 0, 1, 0)
+    assert found[0].belief.after == pytest.approx(surest)
 
 
 def release_of(rows: str, **more: object) -> sf.Release:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
+from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
@@ -372,16 +373,17 @@ def test_the_threats_are_named_as_the_criteria_name_their_adversaries() -> None:
     one, all_, journalist = linkage(release([1, 1, 4, 6], [1, 3, 9, 9])).threats()
     assert (one.adversary, all_.adversary) == (sf.KAnonymity.adversary,) * 2
     assert journalist.adversary == sf.KMap.adversary
-    assert (one.worst, one.people) == (1, 6)
+    assert (one.belief, one.people) == (BeliefChange(1 / 12, 1), 6)  # six of twelve: twice, no more
     assert "above 0.2 for 6 people, for sure for 2" in one.learns
-    assert (all_.worst, all_.people) == (4 / 12, 4)
-    assert (journalist.worst, journalist.people) == (1, 2)
+    assert (all_.belief, all_.people) == (BeliefChange(1 / 12, 4 / 12), 6)
+    assert (journalist.belief, journalist.people) == (BeliefChange(1 / 22, 1), 12)
+    assert {threat.about for threat in (one, all_, journalist)} == {None}
     assert {threat.status for threat in (one, all_, journalist)} == {"measured"}
 
 
 def test_a_journalist_without_a_population_is_not_measured() -> None:
     *_, journalist = linkage(release([1, 2])).threats()
-    assert (journalist.status, journalist.worst, journalist.people) == ("not_measured", None, None)
+    assert (journalist.status, journalist.belief, journalist.people) == ("not_measured", None, None)
     assert "population table or survey weights" in journalist.learns
 
 

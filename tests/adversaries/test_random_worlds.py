@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from sfumato.adversaries.random_worlds import RandomWorlds
+from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.groups import Groups
 from tests.oracles import criteria_oracle as oracle
 from tests.oracles.tables import Small, tables
@@ -23,15 +26,22 @@ def test_a_homogeneous_group_makes_her_sure() -> None:
     groups = Groups([[4, 0], [3, 3]], ["flu", "gout"], attribute="disease")
     assert RandomWorlds(groups).belief(0) == {"flu": 1.0}
     (threat,) = RandomWorlds(groups).threats()
-    assert (threat.worst, threat.people, threat.status) == (1.0, 4, "measured")
-    assert threat.learns == "disease: more likely than not for 4 people, for sure for 4"
+    assert threat.belief == BeliefChange(0.7, 1.0, "flu")
+    assert (threat.about, threat.people, threat.status) == ("disease", 4, "measured")
+    assert threat.learns == (
+        "disease: moved more than 2 times for 4 people (more likely than not of 4, for sure of 4); "
+        "most for 'flu', 70% → 100%"
+    )
 
 
-def test_more_likely_than_not_begins_above_one_half() -> None:
+def test_what_is_as_common_in_the_group_as_everywhere_is_no_news() -> None:
     (threat,) = RandomWorlds(Groups([[5, 5], [6, 5], [1, 2]])).threats()
-    assert threat.people == 11 + 3
-    assert threat.worst == pytest.approx(2 / 3)
-    assert "for sure for 0" in threat.learns
+    assert threat.people == 0
+    assert (threat.belief.before, threat.belief.after) == pytest.approx((1 / 2, 2 / 3))
+    assert "for sure of 0" in threat.learns
+    (threat,) = RandomWorlds(Groups([[99, 1], [97, 3], [4, 0]])).threats()
+    assert threat.people == 0  # nearly everybody has it, and everybody knows
+    assert threat.belief == BeliefChange(4 / 204, 3 / 100, "1")
 
 
 def test_what_she_knows_and_who_she_is_are_named() -> None:
@@ -42,8 +52,8 @@ def test_what_she_knows_and_who_she_is_are_named() -> None:
 
 
 def test_thousands_are_grouped_in_the_sentence() -> None:
-    (threat,) = RandomWorlds(Groups([[1500, 0]])).threats()
-    assert threat.learns.endswith("more likely than not for 1,500 people, for sure for 1,500")
+    (threat,) = RandomWorlds(Groups([[1500, 0], [0, 1500]])).threats()
+    assert "for 3,000 people (more likely than not of 3,000, for sure of 3,000)" in threat.learns
 
 
 def test_with_several_values_per_person_beliefs_are_shares_of_people() -> None:
@@ -52,19 +62,20 @@ def test_with_several_values_per_person_beliefs_are_shares_of_people() -> None:
     assert worlds.belief(0) == {"0": 0.75, "1": 0.75}
     assert worlds.strongest().tolist() == [0.75, 1.0]
     (threat,) = worlds.threats()
-    assert (threat.people, threat.worst) == (6, 1.0)
-    assert "for sure for 2" in threat.learns
+    assert threat.belief == BeliefChange(5 / 6, 1.0, "0")
+    assert threat.people == 2
+    assert "for sure of 2" in threat.learns
 
 
 def test_without_a_sensitive_column_she_learns_nothing() -> None:
     (threat,) = RandomWorlds(Groups(np.zeros((2, 0), dtype=int), sizes=[3, 3])).threats()
-    assert (threat.status, threat.people, threat.worst) == ("not_applicable", None, None)
+    assert (threat.status, threat.people, threat.belief) == ("not_applicable", None, None)
     assert "no sensitive column" in threat.learns
 
 
 def test_without_groups_there_is_nobody_to_learn_about() -> None:
     (threat,) = RandomWorlds(Groups(np.zeros((0, 2)))).threats()
-    assert (threat.status, threat.people, threat.worst) == ("not_applicable", None, None)
+    assert (threat.status, threat.people, threat.belief) == ("not_applicable", None, None)
     assert "no group" in threat.learns
 
 
@@ -79,11 +90,24 @@ def test_beliefs_equal_counting_rows(small: Small) -> None:
     strongest = [float(oracle.largest_share(group)) for group in members]
     assert worlds.strongest().tolist() == pytest.approx(strongest)
     (threat,) = worlds.threats()
-    likely = [group for group in members if oracle.largest_share(group) * 2 > 1]
-    sure = [group for group in members if oracle.distinct_values(group) == 1]
-    assert threat.worst == pytest.approx(max(strongest))
-    assert threat.people == sum(map(len, likely))
-    assert threat.learns.endswith(f"for sure for {sum(map(len, sure))}")
+    everybody = oracle.distribution([row for group in members for row in group], small.width)
+    people, best = 0, (Fraction(0), Fraction(0), Fraction(0))
+    for group in members:
+        shares = oracle.distribution(group, small.width)
+        moves = [(factor(p, q), q, -p) for p, q in zip(everybody, shares, strict=True) if q]
+        best = max(best, *moves)
+        people += len(group) if max(moves)[0] > 2 else 0
+    assert threat.people == people
+    assert threat.belief is not None
+    assert (threat.belief.factor, threat.belief.after, -threat.belief.before) == pytest.approx(
+        tuple(float(one) for one in best)
+    )
+
+
+def factor(before: Fraction, after: Fraction) -> Fraction:
+    """By how much a belief moves, as the report says it."""
+    least = Fraction(1, 20)
+    return max(after / before, max(1 - before, least) / max(1 - after, least), Fraction(1))
 
 
 def test_a_value_somebody_may_have_twice_is_never_surer_than_certain() -> None:
@@ -92,4 +116,4 @@ def test_a_value_somebody_may_have_twice_is_never_surer_than_certain() -> None:
     worlds = RandomWorlds(groups)
     assert worlds.belief(0) == {"A": 0.75}
     assert worlds.strongest().tolist() == [0.75, 1.0]
-    assert "for sure for 1" in worlds.threats()[0].learns
+    assert worlds.threats()[0].belief.after == 1

@@ -406,13 +406,13 @@ def test_her_row_of_the_threat_matrix() -> None:
     (threat,) = Beliefs(sf.RealisticAdversary({"flu": 0.4, "cancer": 0.6}, 3e4), TABLE3).threats()
     assert threat.adversary == "realistic I"
     assert (threat.people, threat.status) == (20_000, "measured")
-    assert threat.worst == pytest.approx(0.9)
-    assert "'flu' from .60 to .90" in threat.learns
-    (endless,) = Beliefs(sf.RealisticAdversary(stubbornness=math.inf), TABLE3).threats()
-    assert (endless.adversary, endless.people) == ("realistic IV", 25_000)
+    assert (threat.belief.value, threat.about) == ("flu", "disease")
+    assert (threat.belief.before, threat.belief.after) == pytest.approx((0.6, 0.9), abs=1e-4)
+    # Nothing but noise holds against class IV: that is no finding about a release.
+    assert Beliefs(sf.RealisticAdversary(stubbornness=math.inf), TABLE3).threats() == []
     for groups in (sf.Groups(np.zeros((0, 2))), sf.Groups(np.zeros((1, 0)), sizes=[2])):
         (nothing,) = Beliefs(sf.RealisticAdversary(stubbornness=9), groups).threats()
-        assert (nothing.status, nothing.worst) == ("not_applicable", None)
+        assert (nothing.status, nothing.belief) == ("not_applicable", None)
     (small,) = Beliefs(sf.RealisticAdversary({"flu": 0.1, "cancer": 0.9}, 2), TABLE3).threats()
     assert small.status == "not_applicable"
 

@@ -196,12 +196,15 @@ def test_it_is_about_replacing_a_record_whatever_the_guarantee_is_by() -> None:
 def test_the_threat_of_any_prior() -> None:
     (threat,) = sf.semantic_privacy(sf.Guarantee(0.5, 0.0, "geometric")).threats()
     assert threat.adversary == NAME
-    assert threat.worst == pytest.approx(math.tanh(0.25))
+    assert threat.belief.at_most
+    assert threat.belief.after - threat.belief.before == pytest.approx(math.tanh(0.25))
+    odds = [p / (1 - p) for p in (threat.belief.before, threat.belief.after)]
+    assert odds == pytest.approx([math.exp(-0.5), math.exp(0.5)])
     assert "within 0.2449 of what they would be" in threat.learns
     assert "(the paper's bound: 0.6487)" in threat.learns
     (threat,) = sf.semantic_privacy(sf.Guarantee(1.0, 0.0, "geometric")).threats()
     assert "(the paper's bound: vacuous)" in threat.learns
     (threat,) = sf.semantic_privacy(sf.Guarantee(2.0, 1e-6, "gaussian"), 100).threats()
-    assert threat.worst is None
+    assert (threat.belief, threat.status) == (None, "not_measured")
     assert "not bounded" in threat.learns
     assert "vacuous" in threat.learns

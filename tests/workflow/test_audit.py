@@ -43,7 +43,7 @@ def test_the_homogeneous_group_is_named_as_the_worst() -> None:
     report = sf.audit(hospital(HOSPITAL_1), [sf.DistinctDiversity(2)])
     assert report.status == "violated"
     assert report.findings[0].worst[0].description == {"age": "30-39", "zip": "130**"}
-    assert report.threats[0].worst == 1.0
+    assert report.threats[0].belief.after == 1.0
     assert report.threats[0].people == 4
     assert report.threats[0].covered == ("distinct-diversity",)
 

@@ -73,7 +73,7 @@ class Threat:
 
 def factors(before: Floats, after: Floats) -> Floats:
     """By how much beliefs move: 1 where they stay or fall, infinite where nothing was believed."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         raised = np.where(after > 0, after / before, 1.0)
     cleared = np.maximum(1 - before, NEARLY_SURE) / np.maximum(1 - after, NEARLY_SURE)
     found: Floats = np.maximum(np.maximum(raised, cleared), 1.0)

@@ -208,8 +208,15 @@ def test_threats_of_learner_and_attacker() -> None:
     found = sf.relative_threat(people())
     learner, attacker = found.threats()
     assert (learner.adversary, attacker.adversary) == ("population learner", "membership attacker")
-    assert attacker.people == found.measures.attacker.any_mode
-    assert attacker.worst == max(found.rows.column("p_attacker").to_pylist())
+    rows = found.rows.to_pylist()
+    far = max(row["p_attacker"] / row["p_learner"] for row in rows)
+    assert attacker.belief.factor >= far
+    assert any(
+        (row["p_learner"], row["p_attacker"]) == (attacker.belief.before, attacker.belief.after)
+        and row["s"] == attacker.belief.value
+        for row in rows
+    )
+    assert attacker.about == learner.about == "s"
     assert "s: guessed right for" in attacker.learns
 
 

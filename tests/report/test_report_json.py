@@ -37,7 +37,8 @@ def test_every_report_is_valid_by_the_schema(variant: Report, checker) -> None:
     "spoil",
     [
         lambda told: told.pop("threats"),
-        lambda told: told.update(schema_version=2),
+        lambda told: told.update(schema_version=1),
+        lambda told: told["threats"][0].pop("before"),
         lambda told: told["verdicts"][0].update(status="fine"),
         lambda told: told["verdicts"][0].update(measured="many"),
         lambda told: told["release"].update(smallest="few"),

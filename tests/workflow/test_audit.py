@@ -44,7 +44,7 @@ def test_the_homogeneous_group_is_named_as_the_worst() -> None:
     assert report.status == "violated"
     assert report.findings[0].worst[0].description == {"age": "30-39", "zip": "130**"}
     assert report.threats[0].belief.after == 1.0
-    assert report.threats[0].people == 4
+    assert report.threats[0].people == 8
     assert report.threats[0].covered == ("distinct-diversity",)
 
 

@@ -175,8 +175,9 @@ class CompositionBound(ReleaseCriterion):
             known[groups.attribute] = mine
         return mine
 
-    def _exposed(self, groups: Groups) -> Exposed:
-        most = values_left(self.confidence)
+    def _exposed(self, groups: Groups, most: int | None = None) -> Exposed:
+        """Who has at most so many values left; by default what the confidence comes to."""
+        most = values_left(self.confidence) if most is None else most
         if groups.inside is None:
             return exposed_by_regions(groups, self.before, most, self.counting)
         people = self._watch(groups.inside.counts, groups).exposed(groups, most, self.counting)
@@ -292,24 +293,28 @@ class CompositionBound(ReleaseCriterion):
         learns = (
             f"{groups.attribute}, with confidence {self.confidence:.4g} or more: {verdict.note}"
         )
-        if groups.inside is None or status != "measured":
+        if status != "measured":
             return [Threat(NAME, knows, learns, groups.attribute, status=status)]
         people, belief = self._moves(groups)
-        return [Threat(NAME, knows, learns, groups.attribute, people, belief, status=status)]
+        return [Threat(NAME, knows, learns, groups.attribute, people, belief)]
 
-    def _moves(self, groups: Groups) -> tuple[int, BeliefChange | None]:
+    def _moves(self, groups: Groups) -> tuple[int | None, BeliefChange | None]:
         """From any value alike to those left: how many move far, and the fewest anybody has left.
 
         Whoever has no more than so many values left is counted for more of them, too.
         """
-        assert groups.inside is not None
-        watched, width = self._watch(groups.inside.counts, groups), groups.width
+        width = groups.width
         beliefs = [BeliefChange(1 / width, 1 / left) for left in range(1, width + 1)]
         far = sum(belief.factor > FACTOR for belief in beliefs)
-        people = int(watched.exposed(groups, far).sum()) if far else 0
-        fewest = bisect_right(
-            range(1, width), 0, key=lambda most: watched.exposed(groups, most).sum()
-        )
+
+        def exposed(most: int) -> int:
+            return int(self._exposed(groups, most).possible.sum())
+
+        try:
+            people = exposed(far) if far else 0
+            fewest = bisect_right(range(1, width), 0, key=exposed)
+        except (InputError, ResourceError):
+            return None, None  # judged by what this release gives away alone
         return people, beliefs[fewest]
 
     # -- searches -----------------------------------------------------------------------------

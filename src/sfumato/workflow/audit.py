@@ -26,6 +26,7 @@ from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.release.inside import with_inside
+from sfumato.release.joint import BETWEEN
 from sfumato.release.release import Release, as_it_stands
 from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
@@ -287,7 +288,8 @@ def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Rel
     """Whether a criterion has a say about the column of a threat in this release."""
     if threat.about is None or not criterion.reads_values:
         return verdict.status != "not_applicable"
-    return any(
-        groups.attribute == threat.about and not criterion.inapplicable(groups)
-        for groups in groups_about(criterion, release)
-    )
+    if criterion.joint:
+        return threat.about == BETWEEN.join(criterion.joint)
+    if criterion.sensitive not in (None, threat.about) or threat.about not in release.by_attribute:
+        return False
+    return not criterion.inapplicable(release.by_attribute[threat.about])

@@ -57,24 +57,24 @@ def test_register_reads(engine: Engine, kind: str, tmp_path: Path) -> None:
         write(PEOPLE, file)
         source = engine.register(str(file))
     assert source.untyped == (kind == "csv")
-    listed = [quote("age"), "CAST(COUNT(*) AS BIGINT) AS n"]
-    counted = rows(engine, select(listed, source.name, group=[quote("age")]))
+    listed = [source.column("age"), "CAST(COUNT(*) AS BIGINT) AS n"]
+    counted = rows(engine, select(listed, source.name, group=[source.column("age")]))
     ages: list[Any] = ["30", "40"] if kind == "csv" else [30, 40]
     assert counted == [(ages[0], 2), (ages[1], 1), (None, 1)]
-    names = [name for (name,) in rows(engine, f"SELECT {quote('name')} FROM {source.name}")]
+    names = [name for (name,) in rows(engine, f"SELECT {source.column('name')} FROM {source.name}")]
     assert sorted(names, key=repr) == sorted(PEOPLE.column("name").to_pylist(), key=repr)
 
 
 def test_names_and_texts_of_any_signs(engine: Engine) -> None:
     texts = ["'", "\\", "\\'", "''", '"', "`", "${x}", "%", "\n", "\\n", "é", "-- x", "/*", "x;y"]
     source = engine.register(pa.table(dict.fromkeys(ODD, texts)))
-    tests = [
-        f"SUM(CASE WHEN {quote(ODD[0])} = {literal(text)} THEN 1 ELSE 0 END)" for text in texts
-    ]
+    first = source.column(ODD[0])
+    tests = [f"SUM(CASE WHEN {first} = {literal(text)} THEN 1 ELSE 0 END)" for text in texts]
     tests = [named(f"CAST({test} AS BIGINT)", f"x{place}") for place, test in enumerate(tests)]
     assert rows(engine, select(tests, source.name)) == [(1,) * len(texts)]
-    listed = [named(quote(name), f"{name}!") for name in ODD]
-    found = engine.fetch(select(listed, source.name, group=[quote(name) for name in ODD]))
+    columns = [source.column(name) for name in ODD]
+    listed = [named(column, f"{name}!") for name, column in zip(ODD, columns, strict=True)]
+    found = engine.fetch(select(listed, source.name, group=columns))
     assert found.schema.names == [f"{name}!" for name in ODD]
     for name in found.schema.names:
         assert sorted(found.column(name).to_pylist()) == sorted(texts)
@@ -93,7 +93,8 @@ def test_two_engines_share_nothing(made: Callable[..., Engine]) -> None:
 @pytest.mark.parametrize("large", [False, True])
 def test_materialize_keeps_and_replaces(engine: Engine, large: bool) -> None:
     source = engine.register(PEOPLE)
-    engine.materialize("kept", f"SELECT {quote('age')} AS a FROM {source.name}", large=large)
+    ages = f"SELECT {source.column('age')} AS a FROM {source.name}"
+    engine.materialize("kept", ages, large=large)
     engine.materialize("kept", "SELECT a FROM kept WHERE a IS NOT NULL", large=large)
     engine.materialize("other", "SELECT a + 1 AS b FROM kept", large=large)
     engine.drop("kept")

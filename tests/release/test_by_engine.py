@@ -338,9 +338,9 @@ def test_a_folder_of_parts_is_a_table_and_a_release_folder_is_none(tmp_path: Pat
     pq.write_table(rows.slice(0, 20), parts / "part-0.parquet")
     pq.write_table(rows.slice(20), parts / "part-1.parquet")
     (parts / "_SUCCESS").touch()
-    assert sf.read(parts, KEPT).people == len(rows)
-    made(sf.read(parts, KEPT), k=3).save(tmp_path / "out", form="parquet")
-    for folder in (tmp_path / "out" / "public", tmp_path / "out", tmp_path):
+    assert sf.read(parts, KEPT, partitioned=True).people == len(rows)
+    made(sf.read(parts, KEPT, partitioned=True), k=3).save(tmp_path / "out", form="parquet")
+    for folder in (parts, tmp_path / "out" / "public", tmp_path / "out", tmp_path):
         with pytest.raises(sf.InputError, match="is a folder"):
             sf.read(folder, KEPT)
 

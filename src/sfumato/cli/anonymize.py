@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Facts,
     Master,
     Memory,
+    Partitioned,
     PolicyFile,
     Spill,
 )
@@ -38,6 +39,7 @@ def anonymize(
     spill: Spill = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    partitioned: Partitioned = None,
 ) -> None:
     """Make the most useful release the policy allows.
 
@@ -67,6 +69,7 @@ def anonymize(
         spill=spill,
         delimiter=delimiter,
         decimal=decimal,
+        partitioned=partitioned,
     )
     release = run_anonymize(table, rules, seed=seed)
     report = audit(release, rules)

@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     Master,
     Matching,
     Memory,
+    Partitioned,
     PolicyFile,
     ReleaseFiles,
     Separator,
@@ -58,6 +59,7 @@ def audit(
     spill: Spill = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    partitioned: Partitioned = None,
     group: GroupColumn = None,
     scheme: FileScheme = "generalized",
     matching: Matching = "exact",
@@ -97,7 +99,7 @@ def audit(
         raise InputError("--earlier needs --original: the people who are in all of the releases")
     rules, schema = load_rules(policy)
     where = stated(engine=engine, master=master, memory=memory, spill=spill)
-    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
+    reading = {**where, **stated(delimiter=delimiter, decimal=decimal, partitioned=partitioned)}
     how = {
         "group": group,
         "facts": facts,

@@ -14,6 +14,7 @@ from sfumato.cli.options import (
     EngineName,
     Master,
     Memory,
+    Partitioned,
     PolicyFile,
     Spill,
 )
@@ -68,6 +69,7 @@ def characterize(
     spill: Spill = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    partitioned: Partitioned = None,
 ) -> None:
     """Measure every combination of columns: how few share it, how much it tells about others.
 
@@ -81,9 +83,9 @@ def characterize(
     check_files(html, private, force=force)
     rules, schema = load_rules(policy)
     reading = stated(engine=engine, master=master, memory=memory, spill=spill)
-    text = stated(delimiter=delimiter, decimal=decimal)
+    text = stated(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
     subject: Table | Release
-    if data.is_dir():
+    if data.is_dir() and not partitioned and not rules.reading.get("partitioned"):
         subject = read_release(data, schema, **reading)
     elif release:
         subject = read_release(data, schema, **reading, **text)

@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     Facts,
     Master,
     Memory,
+    Partitioned,
     PolicyFile,
     Spill,
 )
@@ -53,6 +54,7 @@ def compare(
     spill: Spill = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    partitioned: Partitioned = None,
 ) -> None:
     """Anonymize with many parameters; tell what each release costs and leaves to be found.
 
@@ -88,6 +90,7 @@ def compare(
         spill=spill,
         delimiter=delimiter,
         decimal=decimal,
+        partitioned=partitioned,
     )
     found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
     if html is not None:

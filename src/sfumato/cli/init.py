@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter
+from sfumato.cli.options import Decimal, Delimiter, Partitioned
 
 
 def init(
@@ -21,6 +21,7 @@ def init(
     ] = False,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
+    partitioned: Partitioned = None,
 ) -> None:
     """Draft a policy: roles, hierarchies and criteria guessed from the data, with reasons.
 
@@ -33,7 +34,7 @@ def init(
 
     if out is not None:
         check_new_file(out, force=force)
-    draft = draft_policy(data, delimiter=delimiter, decimal=decimal)
+    draft = draft_policy(data, delimiter=delimiter, decimal=decimal, partitioned=bool(partitioned))
     if out is not None:
         draft.save(out, force=force)
     if json:

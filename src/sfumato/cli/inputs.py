@@ -24,7 +24,7 @@ def load_rules(path: Path) -> tuple[Policy, Schema]:
     return rules, rules.schema
 
 
-def reading_hints(rules: Policy, files: list[Path]) -> dict[str, str]:
+def reading_hints(rules: Policy, files: list[Path]) -> dict[str, Any]:
     """How the policy says its table is written, as far as these files are written that way.
 
     A release is not the table it was made of: our own folders say themselves how they are
@@ -34,7 +34,7 @@ def reading_hints(rules: Policy, files: list[Path]) -> dict[str, str]:
     from sfumato.errors import InputError
 
     if not rules.reading or any(not path.is_file() for path in files):
-        return {}
+        return {"partitioned": True} if rules.reading.get("partitioned") else {}
     columns = set(rules.schema.quasi) if rules.schema is not None else set()
     try:
         for path in files:

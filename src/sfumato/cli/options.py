@@ -68,6 +68,14 @@ Spill = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="What separates the fields of a text file.")
 ]
+Partitioned = Annotated[
+    bool | None,
+    typer.Option(
+        "--partitioned",
+        help="The path is a folder of Parquet files that are one table; inner folders such as "
+        "year=2020 name a column.",
+    ),
+]
 Decimal = Annotated[
     str | None, typer.Option("--decimal", help="The decimal sign of a text file: . or ,")
 ]

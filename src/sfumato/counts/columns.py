@@ -11,7 +11,7 @@ from sfumato.counts.contingency import Sets
 from sfumato.counts.people import people_of, weight_of
 from sfumato.counts.several import code_sets, is_list_type, joined, members_of, split_texts
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
 from sfumato.schema.domain import Codes, Domain, Kind, build_domain
 from sfumato.schema.listing import looks_like_json
@@ -59,7 +59,7 @@ def check_lists(source: Source, schema: Schema) -> None:
 
 def key_of(engine: Engine, source: Source, schema: Schema, name: str, table: str = "") -> str:
     """SQL expression: what rows are grouped by; lists in an order of their own."""
-    column = f"{quote(table)}.{quote(name)}" if table else quote(name)
+    column = f"{table}.{source.column(name)}" if table else source.column(name)
     if is_list(source, name):
         return engine.set_of_list(column, repeated=schema.several == "multiset")
     return column

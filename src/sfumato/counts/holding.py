@@ -14,7 +14,7 @@ from sfumato.counts.contingency import Attribute
 from sfumato.counts.held import SMALL, Held, fresh
 from sfumato.counts.people import weight_of
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.schema.roles import Schema
 
 
@@ -79,7 +79,7 @@ def join_codes(
         brought.append(relation)
         left_out = ("identifiers",) if kept else ("identifiers", "keep")
         needed = [name for role, name in schema.roles() if role not in left_out]
-        parsed = select([quote(name) for name in needed], source.name)
+        parsed = select([source.column(name) for name in needed], source.name)
         engine.materialize(relation, parsed, large=large)
     columns: dict[str, Column] = {}
     joins = relation
@@ -124,7 +124,7 @@ def _by_person(
 
     The columns of sensitive attributes become those of the sets that were found.
     """
-    person = quote(str(schema.person))
+    person = source.column(str(schema.person))
     plain = {name: code for name, code in where.items() if name not in schema.sensitive}
     called = {name: f"k{place}" for place, name in enumerate(plain)}
     inner = [named(person, "person"), *(named(plain[name], called[name]) for name in plain)]

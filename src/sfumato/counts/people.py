@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
 from sfumato.schema.roles import Schema
 
@@ -32,7 +32,7 @@ def weight_of(source: Source, column: str, aggregate: str = "SUM") -> str:
 def check_people(engine: Engine, source: Source, schema: Schema) -> None:
     """Refuse counts, weights and persons that cannot mean what their role says."""
     if schema.person is not None:
-        person = quote(schema.person)
+        person = source.column(schema.person)
         missing = _first(engine, source, f"COUNT(*) - COUNT({person})")
         if missing:
             raise InputError(
@@ -81,14 +81,14 @@ def is_numeric(kind: pa.DataType) -> bool:
 def _number(source: Source, column: str) -> str:
     if source.is_untyped(column):
         # TRIM also keeps DuckDB from moving the cast into its CSV reader, where it would fail hard.
-        text = f"TRIM({quote(column)})"
+        text = f"TRIM({source.column(column)})"
         # One engine reads 5d and 0x5p0 as numbers, another 5_0: nobody writes people so.
         odd = (
             f"LOWER(RIGHT({text}, 1)) IN ('d', 'f') "
             f"OR LENGTH(TRANSLATE(LOWER({text}), 'x_', '')) < LENGTH({text})"
         )
         return f"CASE WHEN {odd} THEN NULL ELSE TRY_CAST({text} AS DOUBLE) END"
-    return f"CAST({quote(column)} AS DOUBLE)"
+    return f"CAST({source.column(column)} AS DOUBLE)"
 
 
 def _first(engine: Engine, source: Source, aggregate: str) -> int:

@@ -18,7 +18,7 @@ from sfumato.counts.held import bytes_for, fits
 from sfumato.counts.holding import hold
 from sfumato.counts.people import check_people
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
 from sfumato.schema.domain import Codes
 from sfumato.schema.roles import Schema
@@ -51,7 +51,7 @@ def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
 
 
 def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
-    listed = ", ".join(quote(column) for column in keys(schema))
+    listed = ", ".join(source.column(column) for column in keys(schema))
     estimate = engine.fetch(
         select([named(f"approx_count_distinct(hash({listed}))", "tuples")], source.name)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,10 @@ import pyarrow as pa
 @dataclass(frozen=True)
 class Source:
     """A registered source of rows.
+
+    In SQL its columns are c0, c1, ... in the order of `types`, whatever their names: engines hold
+    names for equal that differ in case, and a column must never be taken for another. `column`
+    gives that of a name.
 
     `untyped` says that every column is text whose type nobody has stated (a text file);
     `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
@@ -27,6 +32,14 @@ class Source:
     untyped: bool = False
     apart: frozenset[str] = frozenset()
     one_each: bool = False
+
+    @cached_property
+    def _places(self) -> dict[str, str]:
+        return {name: f"c{place}" for place, name in enumerate(self.types)}
+
+    def column(self, name: str) -> str:
+        """A column as it stands in SQL, told by its exact name."""
+        return self._places[name]
 
     def is_untyped(self, column: str) -> bool:
         """Whether a column is text whose type nobody has stated."""

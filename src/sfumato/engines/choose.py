@@ -27,13 +27,19 @@ def open_engine(
     threads: int | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    partitioned: bool = False,
 ) -> Engine:
     """The engine for a source of rows, with the settings that it knows."""
     at_spark = is_spark_frame(source)
     engine = engine or ("spark" if at_spark else "duckdb")
     if engine not in ENGINES:
         raise InputError(f"engine {engine!r} is not known; {did_you_mean(engine, ENGINES)}")
-    reading = {"memory": memory, "delimiter": delimiter, "decimal": decimal}
+    reading: dict[str, Any] = {
+        "memory": memory,
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "partitioned": partitioned,
+    }
     if engine == "duckdb":
         if master is not None:
             raise InputError(f"master {master!r} is Spark's; choose the engine spark with it")

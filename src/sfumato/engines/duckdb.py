@@ -34,6 +34,7 @@ class DuckDB(Connected):
         threads: int | None = None,
         delimiter: str | None = None,
         decimal: str | None = None,
+        partitioned: bool = False,
     ) -> None:
         self._limit = machine_memory() if memory is None else in_bytes(memory)
         self.memory = int(self._limit * _OURS)
@@ -56,7 +57,13 @@ class DuckDB(Connected):
         if threads is not None:
             settings["threads"] = threads
         connection = duckdb.connect(":memory:", config=settings)
-        super().__init__(connection, delimiter=delimiter, decimal=decimal)
+        super().__init__(
+            connection,
+            spill=self._spill,
+            delimiter=delimiter,
+            decimal=decimal,
+            partitioned=partitioned,
+        )
         weakref.finalize(self, _clear, connection, self._spill)
 
     # -- queries -----------------------------------------------------------------------------

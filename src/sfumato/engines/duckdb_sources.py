@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import pyarrow as pa
 
 from sfumato.engines.base import Source
 from sfumato.engines.duckdb_failures import translated
-from sfumato.engines.files import kind_of, read_arrow
+from sfumato.engines.files import is_packed, kind_of, read_arrow, shown_name
 from sfumato.engines.frames import check_names, from_pandas, is_pandas
-from sfumato.engines.parts import parts_of
-from sfumato.engines.sql import literal, quote
+from sfumato.engines.parts import Parts, partition_values, partitioned
+from sfumato.engines.sql import literal
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 
@@ -29,12 +30,17 @@ class Connected:
         self,
         connection: duckdb.DuckDBPyConnection,
         *,
+        spill: Path,
         delimiter: str | None = None,
         decimal: str | None = None,
+        partitioned: bool = False,
     ) -> None:
         if decimal not in (None, ".", ","):
             raise InputError(f"decimal {decimal!r} is not allowed; use '.' or ','")
         self._connection = connection
+        self._spill = spill
+        self._links = 0
+        self._partitioned = partitioned
         self._delimiter = delimiter
         self._decimal = decimal
         self._sources = 0
@@ -62,6 +68,8 @@ class Connected:
     # -- sources -----------------------------------------------------------------------------
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
+        if isinstance(source, Parts):
+            return self._register_parquet(source.label, source.files, source.folder)
         if isinstance(source, str | Path):
             return self._register_file(Path(source))
         if isinstance(source, pa.Table):
@@ -82,57 +90,115 @@ class Connected:
         return name
 
     def _register_file(self, path: Path) -> Source:
-        if path.is_dir() and (parts := parts_of(path)):
-            return self._register_parquet(path.name, parts)
+        if path.is_dir() and self._partitioned:
+            return self.register(partitioned(path))
         kind = kind_of(path)
         if kind == "text":
             return self._register_text(path)
         if kind == "parquet":
-            return self._register_parquet(path.name, [path])
-        return self._register_arrow(read_arrow(path), None, path.name)
+            return self._register_parquet(shown_name(path), (path,))
+        return self._register_arrow(read_arrow(path), None, shown_name(path))
 
-    def _register_parquet(self, label: str, paths: list[Path]) -> Source:
+    def _register_parquet(
+        self, label: str, paths: Sequence[Path], partitions: Path | None = None
+    ) -> Source:
+        """Parquet files of one table; `partitions`: a folder whose inner folders name columns."""
         name = self._name(label)
-        listed = ", ".join(literal(str(path)) for path in paths)
-        self._run(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listed}])")
+        listed = [literal(self._address(path)) for path in paths]
+        nodes = self._parquet_nodes(label, listed[0])
+        if any(self._parquet_nodes(label, other) != nodes for other in listed[1:]):
+            raise InputError(
+                f"{label}: its files do not all have the same columns, of the same types and in "
+                "the same order"
+            )
+        names = _top_level(nodes)
+        told = [] if partitions is None else partition_values(partitions, paths)
+        named_by_folders = list(told[0]) if told else []
+        check_names([*names, *named_by_folders], label)
+        columns = ", ".join(f"c{place}" for place in range(len(names) + len(named_by_folders)))
+        selected = []
+        # One file after the other: across files the engine would match columns by their names.
+        for place, file in enumerate(listed):
+            values = "".join(f", {_text(value)}" for value in told[place].values()) if told else ""
+            read = f"read_parquet({file}, hive_partitioning = false, filename = false)"
+            selected.append(f"SELECT *{values} FROM {read}")
+        whole = " UNION ALL ".join(selected)
+        self._run(f"CREATE VIEW {name}({columns}) AS {whole}")
         rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
-        return Source(name, label, self._types(name), rows)
+        types = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema.types
+        return Source(name, label, dict(zip([*names, *named_by_folders], types, strict=True)), rows)
+
+    def _parquet_nodes(self, label: str, file: str) -> list[tuple[Any, ...]]:
+        """What a Parquet file says of its columns; a view of it may change their names."""
+        told = "name, num_children, type, type_length, converted_type, scale, precision"
+        try:
+            found = self._connection.sql(
+                f"SELECT {told}, CAST(logical_type AS VARCHAR) FROM parquet_schema({file})"
+            )
+            return list(found.fetchall())
+        except duckdb.Error as error:
+            raise translated(error, label, "read_parquet") from None
 
     def _register_text(self, path: Path) -> Source:
         file = inspect_text(path, self._delimiter)
-        columns = ", ".join(f"{literal(column)}: 'VARCHAR'" for column in file.columns)
-        name = self._name(path.name)
+        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(file.columns)))
+        label = shown_name(path)
+        name = self._name(label)
+        packed = "gzip" if is_packed(path) else "none"
         # Nothing is sniffed: the engine either reads every row as stated or fails.
         self._run(
-            f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(str(path))}, "
+            f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(self._address(path))}, "
             f"auto_detect = false, header = true, delim = {literal(file.delimiter)}, "
             f"quote = '\"', escape = '\"', columns = {{{columns}}}, strict_mode = true, "
-            "null_padding = false, ignore_errors = false)"
+            f"null_padding = false, ignore_errors = false, compression = '{packed}', "
+            "hive_partitioning = false)"
         )
         if self._decimal == ",":
-            name = self._with_points(name, file.columns, path.name)
+            name = self._with_points(name, len(file.columns), label)
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
-        return Source(name, path.name, types, file.rows, untyped=True)
+        return Source(name, label, types, file.rows, untyped=True)
 
-    def _with_points(self, raw: str, columns: tuple[str, ...], label: str) -> str:
+    def _address(self, path: Path) -> str:
+        """A path under which the engine reads this file and no other.
+
+        It takes `*`, `?` and `[` for patterns, and knows only names that are UTF-8. A file with
+        another name is reached by a link of ours, whose own folder is written as a pattern that
+        stands for itself alone.
+        """
+        text = path.absolute().as_posix()
+        if not text.isprintable() or any(sign in text for sign in "*?[\\"):
+            self._links += 1
+            link = self._spill / f"file-{self._links}"
+            try:
+                link.symlink_to(path.absolute())
+            except OSError:
+                raise InputError(
+                    f"{shown_name(path)} cannot be read under this name; rename the file, or its "
+                    "folder, to one of letters and digits"
+                ) from None
+            text = link.absolute().as_posix()
+        return re.sub(r"([*?\[])", r"[\1]", text)
+
+    def _with_points(self, raw: str, columns: int, label: str) -> str:
         """A view with 1.234,5 as 1234.5, in the columns most of whose values are such numbers."""
-        matches = [f"regexp_full_match({quote(column)}, {COMMA_NUMBER})" for column in columns]
+        names = [f"c{place}" for place in range(columns)]
+        matches = [f"regexp_full_match({column}, {COMMA_NUMBER})" for column in names]
         shares = self.fetch(
             "SELECT "
             + ", ".join(
-                f"2 * COUNT(*) FILTER (WHERE {match}) >= GREATEST(COUNT({quote(column)}), 1)"
-                for column, match in zip(columns, matches, strict=True)
+                f"2 * COUNT(*) FILTER (WHERE {match}) >= GREATEST(COUNT({column}), 1)"
+                for column, match in zip(names, matches, strict=True)
             )
             + f" FROM {raw}"
         )
         written = []
-        for place, (column, match) in enumerate(zip(columns, matches, strict=True)):
-            plain = f"replace(replace({quote(column)}, '.', ''), ',', '.')"
+        for place, (column, match) in enumerate(zip(names, matches, strict=True)):
+            plain = f"replace(replace({column}, '.', ''), ',', '.')"
             numbers = shares.column(place)[0].as_py()
             written.append(
-                f"CASE WHEN {match} THEN {plain} ELSE {quote(column)} END AS {quote(column)}"
+                f"CASE WHEN {match} THEN {plain} ELSE {column} END AS {column}"
                 if numbers
-                else quote(column)
+                else column
             )
         name = self._name(label)
         self._run(f"CREATE VIEW {name} AS SELECT {', '.join(written)} FROM {raw}")
@@ -141,14 +207,17 @@ class Connected:
     def _register_arrow(
         self, table: pa.Table, needed: tuple[str, ...] | None, label: str = "the table"
     ) -> Source:
-        check_names(table.schema.names, label)
+        names = list(table.schema.names)
+        check_names(names, label)
         if needed is not None:
-            table = table.select([column for column in needed if column in table.schema.names])
+            names = [column for column in needed if column in names]
+            table = table.select(names)
         name = self._name(label)
+        types = dict(zip(names, table.schema.types, strict=True))
+        table = table.rename_columns([f"c{place}" for place in range(len(names))])
         self._alive.append(table)
         if table.num_columns:  # with none of the needed columns there is nothing to query
             self._connection.register(name, table)
-        types = dict(zip(table.schema.names, table.schema.types, strict=True))
         return Source(name, label, types, table.num_rows)
 
     def _register_stream(self, source: Any, needed: tuple[str, ...] | None) -> Source:
@@ -157,17 +226,40 @@ class Connected:
         check_names(reader.schema.names, "the table")
         names = [c for c in (needed or reader.schema.names) if c in reader.schema.names]
         name = self._name("the table")
-        self._connection.register(f"{name}_stream", reader)
-        if names:
-            columns = ", ".join(quote(column) for column in names)
-            self._run(f"CREATE TABLE {name} AS SELECT {columns} FROM {name}_stream")
-        types = dict(zip(reader.schema.names, reader.schema.types, strict=True))
+        types = {column: reader.schema.field(column).type for column in names}
         rows = 0
         if names:
+            stream = _called_by_place(reader, names)
+            self._connection.register(f"{name}_stream", stream)
+            self._run(f"CREATE TABLE {name} AS SELECT * FROM {name}_stream")
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
-        return Source(name, "the table", {column: types[column] for column in names}, rows)
+        return Source(name, "the table", types, rows)
 
-    def _types(self, name: str) -> dict[str, pa.DataType]:
-        schema = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema
-        check_names(schema.names, "the file")
-        return dict(zip(schema.names, schema.types, strict=True))
+
+def _top_level(nodes: list[tuple[Any, ...]]) -> list[str]:
+    """The columns of a Parquet file: of its nodes, root first, those that are in no other."""
+    names = []
+    inside = 0  # nodes yet to come that belong to the column before
+    for name, children, *_ in nodes[1:]:
+        if inside:
+            inside += (children or 0) - 1
+        else:
+            names.append(str(name))
+            inside = children or 0
+    return names
+
+
+def _called_by_place(reader: pa.RecordBatchReader, names: list[str]) -> pa.RecordBatchReader:
+    """Some columns of a stream under the names c0, c1, ..."""
+    places = [reader.schema.get_field_index(name) for name in names]
+    fields = [reader.schema.field(at).with_name(f"c{n}") for n, at in enumerate(places)]
+    schema = pa.schema(fields)
+    batches = (
+        pa.RecordBatch.from_arrays([batch.column(at) for at in places], schema=schema)
+        for batch in reader
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _text(value: str | None) -> str:
+    return "CAST(NULL AS VARCHAR)" if value is None else literal(value)

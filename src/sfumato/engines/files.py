@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -17,27 +18,50 @@ _ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
 KNOWN_FILES = "CSV (.csv, .tsv, .txt, also .gz), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
 
 
+def shown_path(path: Path) -> str:
+    """The same of a whole path."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def shown_name(path: Path) -> str:
+    """A file's name as it may be shown, also where its bytes are no text."""
+    return os.fsencode(path.name).decode("utf-8", "backslashreplace")
+
+
+def is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
 def kind_of(path: Path) -> Literal["text", "parquet", "arrow"]:
     """How a file is to be read, or why it cannot be."""
     if not path.exists():
-        raise InputError(f"{path} does not exist")
+        raise InputError(f"{shown_path(path)} does not exist")
     if path.is_dir():
         raise InputError(
-            f"{path} is a folder; give a file: {KNOWN_FILES}, or a folder that holds Parquet files "
-            "and nothing else"
+            f"{shown_name(path)} is a folder; give a file: {KNOWN_FILES}; for a folder of Parquet "
+            "files that are one table, say so: --partitioned, or partitioned=True"
         )
     if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty: expected a header line and rows")
+        raise InputError(f"{shown_name(path)} is empty: expected a header line and rows")
     for kind, endings in _ENDINGS.items():
         if path.name.lower().endswith(endings):
             return kind
-    raise InputError(f"{path.name}: unknown kind of file; known: {KNOWN_FILES}")
+    raise InputError(f"{shown_name(path)}: unknown kind of file; known: {KNOWN_FILES}")
 
 
 def read_arrow(path: Path) -> pa.Table:
-    """An Arrow file, mapped rather than read."""
+    """An Arrow file, mapped rather than read, and looked through.
+
+    Arrow believes what a file says of its offsets, lengths and dictionaries; of a damaged one that
+    leads it outside the file, and the process with it.
+    """
     try:
-        with pa.memory_map(str(path)) as mapped:
-            return pa.ipc.open_file(mapped).read_all()
-    except pa.ArrowInvalid:
-        raise InputError(f"{path.name} is not an Arrow file") from None
+        with pa.memory_map(os.fsencode(path)) as mapped:
+            table = pa.ipc.open_file(mapped).read_all()
+        table.validate(full=True)
+        list(table.schema.names)  # texts, too, are believed until they are looked at
+    except (pa.ArrowException, OSError, MemoryError, UnicodeError):
+        raise InputError(
+            f"{shown_name(path)} is damaged, or not an Arrow file; write it again"
+        ) from None
+    return table

@@ -11,6 +11,7 @@ import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.engines.files import is_packed, shown_name
 from sfumato.errors import InputError, name_some
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -31,7 +32,7 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
     """Find the delimiter and the header, or say what is wrong with the file."""
     lines = _first_lines(path)
     if not any(line.strip() for line in lines):
-        raise InputError(f"{path.name} is empty: expected a header line and rows")
+        raise InputError(f"{shown_name(path)} is empty: expected a header line and rows")
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"delimiter {delimiter!r} must be one character, such as ',' or ';'")
     chosen = delimiter or _decide(lines)
@@ -40,22 +41,24 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
         found = len(next(csv.reader(lines, delimiter=other)))
         if found > 1:
             raise InputError(
-                f"{path.name} has a single column when split at {delimiter!r}, but {found} at "
-                f"{other!r}; use that delimiter or leave it out"
+                f"{shown_name(path)} has a single column when split at {delimiter!r}, but {found} "
+                f"at {other!r}; use that delimiter or leave it out"
             )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise InputError(f"{path.name} names {name_some(twice)} more than once; rename the columns")
+        raise InputError(
+            f"{shown_name(path)} names {name_some(twice)} more than once; rename the columns"
+        )
     blank = [str(place) for place, name in enumerate(header, start=1) if not name.strip()]
     if blank:
-        raise InputError(f"{path.name}: column {', '.join(blank)} of the header has no name")
+        raise InputError(f"{shown_name(path)}: column {', '.join(blank)} of the header has no name")
     mean = sum(len(line.encode()) for line in lines) / len(lines)
-    packed = 5 if path.suffix == ".gz" else 1
+    packed = 5 if is_packed(path) else 1
     return TextFile(path, chosen, tuple(header), int(path.stat().st_size * packed / mean))
 
 
 def _first_lines(path: Path) -> list[str]:
-    opener = gzip.open if path.suffix == ".gz" else open
+    opener = gzip.open if is_packed(path) else open
     lines: list[str] = []
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
@@ -64,11 +67,13 @@ def _first_lines(path: Path) -> list[str]:
                 if len(lines) >= _LOOK:
                     break
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not UTF-8 text; convert it to UTF-8 first") from None
+        raise InputError(
+            f"{shown_name(path)} is not UTF-8 text; convert it to UTF-8 first"
+        ) from None
     except (OSError, EOFError) as error:
-        raise InputError(f"{path.name} cannot be read: {type(error).__name__}") from None
+        raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
     if any("\0" in line for line in lines):
-        raise InputError(f"{path.name} is not a text file; give CSV, Parquet or Arrow")
+        raise InputError(f"{shown_name(path)} is not a text file; give CSV, Parquet or Arrow")
     return lines
 
 

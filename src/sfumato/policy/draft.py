@@ -48,6 +48,7 @@ def draft_policy(
     rows: int = ROWS,
     delimiter: str | None = None,
     decimal: str | None = None,
+    partitioned: bool = False,
 ) -> Draft:
     """Propose a policy for a file, frame or relation: roles, hierarchies and criteria.
 
@@ -56,7 +57,7 @@ def draft_policy(
     """
     from sfumato.engines.duckdb import DuckDB
 
-    engine = DuckDB(delimiter=delimiter, decimal=decimal)
+    engine = DuckDB(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
     registered = engine.register(source)
     sample = take(engine, registered, rows)
     profiles = profile(sample)
@@ -69,6 +70,8 @@ def draft_policy(
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles), *unsure]
     written = _reading(source, registered, delimiter, decimal)
+    if partitioned:
+        written["partitioned"] = True
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
     tried = rehearse(sample, roles, untried.policy)
     questions = [*tried.questions, *questions]
@@ -79,11 +82,13 @@ def draft_policy(
 
 def _reading(
     source: object, registered: Source, delimiter: str | None, decimal: str | None
-) -> dict[str, str]:
+) -> dict[str, str | bool]:
     if not registered.untyped or not isinstance(source, str | Path):
         return {}
     sign = inspect_text(Path(source), delimiter).delimiter
-    told = {"delimiter": sign} if delimiter is not None or sign != "," else {}
+    told: dict[str, str | bool] = (
+        {"delimiter": sign} if delimiter is not None or sign != "," else {}
+    )
     return {**told, "decimal": decimal} if decimal == "," else told
 
 

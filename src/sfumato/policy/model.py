@@ -25,8 +25,8 @@ class Policy:
     """What a release must satisfy.
 
     `anonymizer` makes the release (Mondrian when none is named), `utility` names what the lattice
-    makes best, `suppression` is the share of people it may suppress. `reading` says how the text
-    file the policy was written for is to be read: delimiter, decimal.
+    makes best, `suppression` is the share of people it may suppress. `reading` says how the file
+    the policy was written for is to be read: delimiter, decimal, partitioned.
     """
 
     require: Sequence[Criterion]
@@ -34,7 +34,7 @@ class Policy:
     utility: str = "loss"
     suppression: float = 0.0
     schema: Schema | None = None
-    reading: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):

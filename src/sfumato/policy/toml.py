@@ -89,6 +89,7 @@ class SchemaModel(_Strict):
 class ReadModel(_Strict):
     delimiter: str | None = None
     decimal: Literal[".", ","] | None = None
+    partitioned: bool | None = None
 
 
 class PolicyModel(_Strict):

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines.base import Engine
-from sfumato.engines.sql import named, quote, select
-from sfumato.errors import InputError, ResourceError
+from sfumato.engines.sql import named, select
+from sfumato.errors import InputError, ResourceError, name_some
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.originals import check_keep
 from sfumato.release.regions import Regions
@@ -111,6 +111,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
             people = cells_of(origin, scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
+        _refuse_alike([*names, *table.schema.keep])
         fields = [pa.field(name, one.type) for name, one in zip(names, labels, strict=True)]
         width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels) + _KEPT * len(kept)
         yield EngineRows(
@@ -122,11 +123,24 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         )
 
 
+def _refuse_alike(names: list[str]) -> None:
+    """Engines write one of two columns whose names differ only in case under another name."""
+    lowered = [name.lower() for name in names]
+    alike = [name for name in names if lowered.count(name.lower()) > 1]
+    if alike:
+        raise InputError(
+            f"the release is too large for memory, and the engine cannot write {name_some(alike)} "
+            "into one file, names that differ only in case; rename the columns in the data"
+        )
+
+
 def _kept_types(table: Table) -> list[pa.Field]:
     if not table.schema.keep:
         return []
-    listed = select([quote(name) for name in table.schema.keep], table.source.name)
-    return list(table.engine.fetch(f"{listed} LIMIT 0").schema)
+    source, names = table.source, table.schema.keep
+    listed = select([source.column(name) for name in names], source.name)
+    found = table.engine.fetch(f"{listed} LIMIT 0").schema
+    return [pa.field(name, kind) for name, kind in zip(names, found.types, strict=True)]
 
 
 def _select(

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.counts.columns import encode, is_list, keys
 from sfumato.counts.contingency import Ints, rank_rows
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import SchemaError
 from sfumato.table.load import Table
 
@@ -42,11 +42,12 @@ def rows_of_people(
     if not schema.keep:
         return {}
     check_keep(table)
-    listed = [named(quote(name), f"k{place}") for place, name in enumerate(keys(schema))]
-    listed += [named(quote(name), f"x{place}") for place, name in enumerate(schema.keep)]
-    rows = table.engine.fetch(select(listed, table.source.name))
+    source = table.source
+    listed = [named(source.column(name), f"k{place}") for place, name in enumerate(keys(schema))]
+    listed += [named(source.column(name), f"x{place}") for place, name in enumerate(schema.keep)]
+    rows = table.engine.fetch(select(listed, source.name))
     coded = [
-        encode(name, rows.column(f"k{place}").combine_chunks(), table.source, schema)
+        encode(name, rows.column(f"k{place}").combine_chunks(), source, schema)
         for place, name in enumerate(keys(schema))
     ]
     counts = table.counts

@@ -19,6 +19,7 @@ from sfumato.counts.contingency import rank_rows
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine
 from sfumato.engines.choose import open_engine
+from sfumato.engines.parts import listed
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
@@ -60,12 +61,15 @@ def read_release(
     separator: Separator = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    partitioned: bool = False,
     engine: str | None = None,
     master: str | None = None,
     memory: str | None = None,
     spill: str | Path | None = None,
 ) -> Release:
     """Read a release: one generalized file or frame, or a bucketized pair.
+
+    `partitioned`: the path is a folder of Parquet files that are one table (as in `sf.read`).
 
     One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
     notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
@@ -101,6 +105,7 @@ def read_release(
         spill=spill,
         delimiter=delimiter,
         decimal=decimal,
+        partitioned=partitioned,
     )
     manifest = find_manifest(path)
     _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
@@ -162,10 +167,11 @@ def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matchin
         release = read_buckets(engine, manifest, path.parent, published)
     else:
         file = data_file(manifest, path.parent)
-        if manifest["scheme"] == "randomised" and no_people(engine, file, published.count):
+        data = listed(file) if file.is_dir() else file
+        if manifest["scheme"] == "randomised" and no_people(engine, data, published.count):
             release = nobody(published, file.name)
         else:
-            release = _generalized(engine, file, published, matching, {})
+            release = _generalized(engine, data, published, matching, {})
     return with_manifest(release, manifest, path.parent)
 
 

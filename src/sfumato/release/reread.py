@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.engines.base import Engine
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError, name_some
 from sfumato.release.bucketized import read_pair
 from sfumato.release.groups import Floats, Groups
@@ -104,14 +104,14 @@ def read_buckets(engine: Engine, manifest: dict[str, Any], folder: Path, schema:
     return read_pair(engine, quasi, sensitive, replace(schema, count="count"), GROUP_ID)
 
 
-def no_people(engine: Engine, file: Path, count: str | None) -> bool:
+def no_people(engine: Engine, file: object, count: str | None) -> bool:
     """Whether noise left nobody: no row, or counts that are all 0."""
     source = engine.register(file)
     some = ""
     if count is not None:
         if count not in source.types:
             return False
-        some = f" FILTER (WHERE TRY_CAST({quote(count)} AS DOUBLE) IS DISTINCT FROM 0)"
+        some = f" FILTER (WHERE TRY_CAST({source.column(count)} AS DOUBLE) IS DISTINCT FROM 0)"
     told = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
     return not told.column(0)[0].as_py()
 

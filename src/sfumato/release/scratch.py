@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.counts.held import fresh
 from sfumato.counts.holding import join_codes
 from sfumato.engines.base import Engine
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.regions import Regions
@@ -133,7 +133,8 @@ def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
     keys = [f"q{place}" for place in range(len(schema.quasi))]
     keys += [f"s{place}" for place in range(len(schema.sensitive))]
     listed = [named(where[name], key) for name, key in zip(schema.judged, keys, strict=True)]
-    listed += [named(quote(name), f"k{place}") for place, name in enumerate(schema.keep)]
+    kept = [table.source.column(name) for name in schema.keep]
+    listed += [named(column, f"k{place}") for place, column in enumerate(kept)]
     # Tuples may differ in what people want protected, and be the same for us.
     groups = select([*keys, "g"], placed, group=[*keys, "g"])
     same = " AND ".join(f"originals.{key} = told.{key}" for key in keys)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato.counts.people import is_numeric
 from sfumato.counts.several import is_list_type
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError, SchemaError, did_you_mean
 from sfumato.schema.roles import Schema
 
@@ -36,7 +36,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     _check_rows(engine, people, second, schema.person)
     repeated = schema.several == "multiset"
     gathered = [
-        named(engine.set_of_rows(quote(name), repeated=repeated), f"s{place}")
+        named(engine.set_of_rows(second.column(name), repeated=repeated), f"s{place}")
         for place, name in enumerate(told)
     ]
     engine.materialize(
@@ -44,10 +44,9 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     )
     _check_known(engine, people, second, mine)
     kept = [name for role, name in schema.roles() if role != "identifiers" and name in people.types]
-    columns = [named(f"{people.name}.{quote(name)}", name) for name in kept]
-    columns += [
-        named(engine.or_empty(f"{BY_PERSON}.s{place}"), name) for place, name in enumerate(told)
-    ]
+    cells = [f"{people.name}.{people.column(name)}" for name in kept]
+    cells += [engine.or_empty(f"{BY_PERSON}.s{place}") for place in range(len(told))]
+    columns = [named(cell, f"c{place}") for place, cell in enumerate(cells)]
     engine.materialize(
         JOINED,
         select(columns, f"{people.name} LEFT JOIN {BY_PERSON} ON {mine} = {BY_PERSON}.person"),
@@ -94,7 +93,8 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
 
 def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
     """The person column of each table, as text where their types cannot be compared."""
-    mine, theirs = f"{people.name}.{quote(person)}", f"{second.name}.{quote(person)}"
+    mine = f"{people.name}.{people.column(person)}"
+    theirs = f"{second.name}.{second.column(person)}"
     one, other = people.types[person], second.types[person]
     if one == other or (is_numeric(one) and is_numeric(other)):
         return mine, theirs
@@ -102,8 +102,8 @@ def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
 
 
 def _check_rows(engine: Engine, people: Source, second: Source, person: str) -> None:
-    key = quote(person)
     for source in (people, second):
+        key = source.column(person)
         counted = engine.fetch(
             select([f"COUNT(*) - COUNT({key}) AS x", f"COUNT(DISTINCT {key}) AS y"], source.name)
         )

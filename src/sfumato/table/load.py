@@ -63,6 +63,7 @@ def read(
     threads: int | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    partitioned: bool = False,
 ) -> Table:
     """Read a table: a path, anything with `__arrow_c_stream__`, pandas, a DuckDB or Spark frame.
 
@@ -70,6 +71,8 @@ def read(
     the schema's person column names the people in both. People without a row there have no value.
     `memory` limits what may be taken ("2GB"); beyond it, work spills to the folder `spill`.
     `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
+    `partitioned`: the path is a folder of Parquet files that are one table, and inner folders such
+    as year=2020 name a column; without it a path is one file, whatever its name.
     `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
     session, and all else by DuckDB. `master` is where a Spark session that we start is to run.
     """
@@ -86,6 +89,7 @@ def read(
         threads=threads,
         delimiter=delimiter,
         decimal=decimal,
+        partitioned=partitioned,
     )
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)

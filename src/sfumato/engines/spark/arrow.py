@@ -6,6 +6,7 @@ Nothing is rounded on the way: two values that became one would make two people 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -28,12 +29,14 @@ _WIDER = {
 }
 
 
-def to_spark(session: SparkSession, table: pa.Table) -> DataFrame:
-    """A small table as a Spark frame."""
+def to_spark(
+    session: SparkSession, table: pa.Table, called: Sequence[str] | None = None
+) -> DataFrame:
+    """A small table as a Spark frame, its columns `called` otherwise if that is given."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     columns = [_column(name, table.column(name)) for name in table.schema.names]
-    plain = pa.table(columns, names=table.schema.names)
+    plain = pa.table(columns, names=table.schema.names if called is None else list(called))
     # A time without a zone stays one, whatever the session takes timestamps to be.
     schema = from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
     return session.createDataFrame(plain, schema)

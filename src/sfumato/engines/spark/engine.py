@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sfumato.engines.base import Source
+from sfumato.engines.files import shown_name
 from sfumato.engines.memory import in_bytes, machine_memory
+from sfumato.engines.parts import Parts
 from sfumato.engines.spark.arrow import to_spark
 from sfumato.engines.spark.dialect import translate
 from sfumato.engines.spark.failures import Unsplit, translated
@@ -50,6 +52,7 @@ class Spark:
         spill: str | Path | None = None,
         delimiter: str | None = None,
         decimal: str | None = None,
+        partitioned: bool = False,
     ) -> None:
         if decimal not in (None, "."):
             raise InputError(
@@ -59,6 +62,7 @@ class Spark:
         # Half for us, half for Java: a driver on this machine takes as much again.
         self.memory = machine_memory() // 2 if memory is None else in_bytes(memory)
         self._delimiter = delimiter
+        self._partitioned = partitioned
         if session is None:
             from sfumato.engines.spark.session import open_session
 
@@ -74,13 +78,15 @@ class Spark:
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
         with translated(_label(source), "the table's columns"):
-            opened = open_source(self._session, source, needed, self._delimiter)
+            opened = open_source(
+                self._session, source, needed, self._delimiter, in_parts=self._partitioned
+            )
             frame = self._own(opened.frame)
             name = f"{self._prefix}_source_{len(self._opened) + 1}"
-            types = {column: pa.string() for column in frame.columns}
-            if not opened.untyped and frame.columns:
+            types = dict.fromkeys(opened.names, pa.string())
+            if not opened.untyped and opened.names:
                 schema = frame.limit(0).toArrow().schema
-                types = dict(zip(schema.names, schema.types, strict=True))
+                types = dict(zip(opened.names, schema.types, strict=True))
             frame.createOrReplaceTempView(name)
             self._tables[name] = name
             self._opened[name] = opened
@@ -197,7 +203,9 @@ class Spark:
 
 
 def _label(source: object) -> str:
-    return Path(source).name if isinstance(source, str | Path) else "the table"
+    if isinstance(source, Parts):
+        return source.label
+    return shown_name(Path(source)) if isinstance(source, str | Path) else "the table"
 
 
 def _keep(frame: DataFrame, *, large: bool) -> None:

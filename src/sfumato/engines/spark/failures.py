@@ -84,6 +84,11 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
         return InputError(
             f"Spark does not find {label}; every machine of a cluster must see it under one path"
         )
+    if tells(("COLUMN_ALREADY_EXISTS", "AMBIGUOUS_REFERENCE")):
+        return InputError(
+            f"{label} has columns whose names differ only in case, which Spark holds for one; "
+            "rename them, or use the engine duckdb"
+        )
     if tells(_UNREADABLE):
         return InputError(f"{label} cannot be read as the file its name says it is")
     told = getattr(error, "getCondition", lambda: None)()

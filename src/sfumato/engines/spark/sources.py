@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from sfumato.engines.choose import is_spark_frame
-from sfumato.engines.files import kind_of, read_arrow
+from sfumato.engines.files import kind_of, read_arrow, shown_name
 from sfumato.engines.frames import check_names, from_pandas, is_pandas
+from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.spark.arrow import to_spark
 from sfumato.engines.spark.textfile import read_text
 from sfumato.engines.textfile import TextFile, inspect_text
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,9 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Opened:
-    """A frame, what to call it, and what is known of it before anything is counted."""
+    """A frame with columns c0, c1, ..., their names, and what is known before it is counted."""
 
     frame: DataFrame
+    names: tuple[str, ...]
     label: str = "the table"
     rows: int | None = None
     file: TextFile | None = None
@@ -36,14 +40,25 @@ class Opened:
 
 
 def open_source(
-    session: SparkSession, source: Any, needed: tuple[str, ...] | None, delimiter: str | None
+    session: SparkSession,
+    source: Any,
+    needed: tuple[str, ...] | None,
+    delimiter: str | None,
+    *,
+    in_parts: bool,
 ) -> Opened:
+    """Open a source; `in_parts`: a folder may be given whose Parquet files are one table."""
     if isinstance(source, str | Path):
-        return _open_path(session, Path(source), needed, delimiter)
+        path = Path(source)
+        if not (in_parts and path.is_dir()):
+            return _open_file(session, path, needed, delimiter)
+        source = partitioned(path)
+    if isinstance(source, Parts):
+        return _parquet(session, source, needed)
     if is_spark_frame(source):
         if source.isStreaming:
             raise InputError("a stream has no end to count to; give a frame of finished rows")
-        return Opened(_chosen(source, needed, "the table"))
+        return _chosen(source, source.columns, needed, "the table")
     if isinstance(source, pa.Table):
         return _brought(session, source, needed)
     if is_pandas(source):
@@ -57,40 +72,46 @@ def open_source(
     )
 
 
-def _open_path(
+def _open_file(
     session: SparkSession, path: Path, needed: tuple[str, ...] | None, delimiter: str | None
 ) -> Opened:
-    if path.is_dir():
-        _check_folder(path)
-        return _parquet(session, path, needed)
-    kind = kind_of(path)
-    if path.name.startswith(("_", ".")):
-        raise InputError(f"{path.name}: Spark passes over files of such names; rename it")
+    kind, label = kind_of(path), shown_name(path)
     if kind == "arrow":
-        return _brought(session, read_arrow(path), needed, path.name)
+        return _brought(session, read_arrow(path), needed, label)
+    if label != path.name or path.name.startswith(("_", ".")):
+        raise InputError(f"{label}: Spark passes over files of such names; rename it")
     if kind == "parquet":
-        return _parquet(session, path, needed)
+        return _parquet(session, Parts(label, (path,)), needed)
     file = inspect_text(path, delimiter)
     frame, rows = read_text(session, file, _address(path))
-    return Opened(_chosen(frame, None, path.name), path.name, rows, file)
+    opened = _chosen(frame, file.columns, None, label)
+    return replace(opened, rows=rows, file=file)
 
 
-def _check_folder(path: Path) -> None:
-    """Refuse a folder of which Spark would read a part, or what is no table of people."""
-    if not any(path.rglob("*.parquet")):
-        raise InputError(f"{path} is a folder without Parquet files; give a file, or such one")
-    if any(path.rglob("manifest.json")):
-        raise InputError(f"{path} holds a release; give it to read_release or sfumato audit")
-    for inner in path.rglob("*"):
-        if inner.is_dir() and "=" not in inner.name:
-            raise InputError(
-                f"{path} has the folder {inner.name}, which Spark would pass over; parts of a "
-                "table are files, or folders like year=2020"
-            )
+def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None) -> Opened:
+    """Files each for itself: no column comes from a folder's name unless `parts` says so."""
+    from pyspark.sql import functions
 
-
-def _parquet(session: SparkSession, path: Path, needed: tuple[str, ...] | None) -> Opened:
-    return Opened(_chosen(session.read.parquet(_address(path)), needed, path.name), path.name)
+    told = [] if parts.folder is None else partition_values(parts.folder, parts.files)
+    if not told or not told[0]:
+        frame = session.read.option("recursiveFileLookup", True).parquet(
+            *map(_address, parts.files)
+        )
+        return _chosen(frame, frame.columns, needed, parts.label)
+    values = list(dict.fromkeys(tuple(values.items()) for values in told))
+    frames = []
+    for one in values:
+        files = [file for file, other in zip(parts.files, told, strict=True) if dict(one) == other]
+        frame = session.read.option("recursiveFileLookup", True).parquet(*map(_address, files))
+        # As text: 01301 is not the number that Spark would make of it.
+        more = [functions.lit(value).cast("string") for _, value in one]
+        places = [f"c{place}" for place in range(len(frame.columns))]
+        frames.append((frame.columns, frame.toDF(*places).select(*places, *more)))
+    columns = [*frames[0][0], *(name for name, _ in values[0])]
+    if any(names != frames[0][0] for names, _ in frames):
+        raise InputError(f"{parts.label}: its files do not all have the same columns")
+    whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
+    return _chosen(whole, columns, needed, parts.label)
 
 
 def _brought(
@@ -102,27 +123,22 @@ def _brought(
     check_names(table.schema.names, label)
     if needed is not None:
         table = table.select([name for name in needed if name in table.schema.names])
-    return Opened(_chosen(to_spark(session, table), None, label), label, table.num_rows)
+    names = tuple(table.schema.names)
+    frame = to_spark(session, table, [f"c{place}" for place in range(len(names))])
+    return Opened(frame, names, label, table.num_rows)
 
 
-def _chosen(frame: DataFrame, needed: tuple[str, ...] | None, label: str) -> DataFrame:
-    """The needed columns of a frame under names that Spark tells apart in any session."""
+def _chosen(
+    frame: DataFrame, names: Sequence[str], needed: tuple[str, ...] | None, label: str
+) -> Opened:
+    """The needed columns of a frame, told apart by their places: to Spark, a and A are one."""
     from pyspark.sql import functions
 
-    names = list(frame.columns)
+    names = list(names)
     check_names(names, label)
     kept = [name for name in names if needed is None or name in needed]
-    lowered = [name.lower() for name in kept]
-    alike = [name for name in kept if lowered.count(name.lower()) > 1]
-    if alike:
-        raise InputError(
-            f"{label}: Spark does not tell {name_some(alike)} apart; rename the columns"
-        )
-    odd = [name for name in kept if "${" in name]
-    if odd:
-        raise InputError(f"{label}: Spark would replace part of {name_some(odd)}; rename it")
     by_place = frame.toDF(*(f"c{place}" for place in range(len(names))))
-    columns = []
+    columns: list[Any] = []
     for name in kept:
         place = names.index(name)
         column = functions.col(f"c{place}")
@@ -130,8 +146,8 @@ def _chosen(frame: DataFrame, needed: tuple[str, ...] | None, label: str) -> Dat
         if " collate " in kind:
             # Texts that a collation holds for equal are different values.
             column = column.cast(re.sub(r" collate \w+", " collate UTF8_BINARY", kind))
-        columns.append(column.alias(name))
-    return by_place.select(*columns)
+        columns.append(column.alias(f"c{len(columns)}"))
+    return Opened(by_place.select(*columns), tuple(kept), label)
 
 
 def _address(path: Path) -> str:

@@ -14,7 +14,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sfumato.engines.spark.dialect import literal
-from sfumato.engines.sql import quote
 from sfumato.engines.textfile import TextFile
 from sfumato.errors import InputError
 
@@ -27,7 +26,7 @@ _FIX = "; correct the file, or give Parquet"
 
 
 def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFrame, int]:
-    """The frame and the number of its lines."""
+    """The frame, its columns called c0, c1, ..., and the number of its lines."""
     found = _look(session, file, uri)
     _check(file, found)
     columns = [f"c{place}" for place in range(len(file.columns))]
@@ -59,7 +58,7 @@ def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFram
                 f"{file.path.name} has quotation marks, spaces or line breaks that Spark reads "
                 f"differently{_FIX}"
             )
-    return frame.toDF(*file.columns), int(found["lines"]) - 1
+    return frame, int(found["lines"]) - 1
 
 
 def read_by_duckdb(file: TextFile) -> list[int]:
@@ -68,7 +67,7 @@ def read_by_duckdb(file: TextFile) -> list[int]:
 
     engine = DuckDB(delimiter=file.delimiter)
     source = engine.register(file.path)
-    figures = ", ".join(_figures([quote(column) for column in file.columns]))
+    figures = ", ".join(_figures(list(map(source.column, file.columns))))
     return list(engine.fetch(f"SELECT {figures} FROM {source.name}").to_pylist()[0].values())
 
 

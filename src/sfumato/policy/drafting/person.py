@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.policy.drafting.guess import (
     NEARLY_ALL,
     Guess,
@@ -124,8 +124,8 @@ def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Sev
         table, names = TABLE, [f"c{sample.columns.index(name)}" for name in listed]
         key, rows = f"c{person.place}", "SUM(n)"
     else:
-        table, names = sample.source.name, [quote(name) for name in listed]
-        key, rows = quote(person.name), "COUNT(*)"
+        table, names = sample.source.name, [sample.source.column(name) for name in listed]
+        key, rows = sample.source.column(person.name), "COUNT(*)"
     differs = [
         named(
             f"CASE WHEN MIN({name}) <> MAX({name}) OR "

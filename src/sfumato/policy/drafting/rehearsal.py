@@ -12,7 +12,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.counts.scan import scan
 from sfumato.criteria.judge import judge
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import SfumatoError
 from sfumato.policy.drafting.roles import Roles
 from sfumato.policy.drafting.sample import TABLE, Sample
@@ -69,7 +69,7 @@ def rehearse(sample: Sample, roles: Roles, policy: Policy) -> Rehearsal:
 
 
 def _stage(sample: Sample, roles: Roles, policy: Policy) -> tuple[Table, int]:
-    """Some of the sample's rows under the names of their columns, with all rows of a person."""
+    """Some of the sample's rows, with all rows of a person."""
     assert policy.schema is not None  # a draft that is no policy is our mistake, not hers
     places = {name: place for place, name in enumerate(sample.columns)}
     key = (
@@ -78,11 +78,11 @@ def _stage(sample: Sample, roles: Roles, policy: Policy) -> tuple[Table, int]:
         else [f"c{places[roles.person]}"]
     )
     share = max(1, sample.rows // sample.one_in // ROWS)
-    listed = [named(f"c{place}", name) for name, place in places.items()]
+    listed = [f"c{place}" for place in places.values()]
     kept = f"{TABLE} WHERE hash({', '.join(key)}) % {share} = 0" if share > 1 else TABLE
     chosen = select([*listed, named("n", "sfumato_n")], kept)
     each = sample.engine.repeated(f"({chosen}) AS chosen", "sfumato_n")
-    sample.engine.materialize(_STAGE, select([quote(name) for name in places], each))
+    sample.engine.materialize(_STAGE, select(listed, each))
     counted = sample.engine.fetch(select([named("COUNT(*)", "n")], _STAGE))
     rows = int(counted.column("n")[0].as_py())
     types = {name: sample.source.types[name] for name in places}

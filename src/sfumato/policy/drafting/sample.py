@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
 
 TABLE = "draft_sample"
@@ -50,12 +50,12 @@ def take(engine: Engine, source: Source, rows: int) -> Sample:
     if not columns:
         raise InputError(f"{source.label} has no column with a name")
     most = max(1, min(rows, CELLS // len(columns)))
-    listed = [named(quote(name), f"c{place}") for place, name in enumerate(columns)]
+    listed = [named(source.column(name), f"c{place}") for place, name in enumerate(columns)]
     if source.rows <= most:  # of a text file an estimate: good enough for a limit of memory
         engine.materialize(TABLE, select([*listed, named("CAST(1 AS BIGINT)", "n")], source.name))
         total, _, distinct = _sizes(engine, TABLE, [f"c{place}" for place in range(len(columns))])
         return _checked(Sample(engine, source, columns, total, distinct))
-    quoted = [quote(name) for name in columns]
+    quoted = [source.column(name) for name in columns]
     total, different, distinct = _sizes(engine, source.name, quoted)
     one_in = max(1, -(-different // most))
     kept = f"{source.name} WHERE hash({', '.join(quoted)}) % {one_in} = 0"

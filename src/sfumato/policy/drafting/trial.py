@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, is_list
-from sfumato.engines.sql import named, quote, select
+from sfumato.engines.sql import named, select
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.drafting.fit import Fit, plain
 from sfumato.policy.drafting.guess import Guess
@@ -72,7 +72,7 @@ def _ends(domain: Domain) -> Domain:
 
 def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
     """The distinct values of columns, in one scan of the whole table."""
-    table, columns = sample.source.name, [quote(name) for name in names]
+    table, columns = sample.source.name, [sample.source.column(name) for name in names]
     if sample.one_in == 1:
         table, columns = TABLE, [f"c{sample.columns.index(name)}" for name in names]
     sets = ", ".join(f"({column})" for column in columns)

@@ -285,7 +285,11 @@ def parameter(
     if np.isfinite(most):
         limits.append(f"at most {most:g}")
     kind = int if whole else (int, float)
-    fine = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(value)
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    if number and isinstance(value, int) and abs(value) >= 2**63:  # where compiled integers end
+        limits.append("of fewer than 19 digits")
+        number = False
+    fine = number and np.isfinite(value)  # type: ignore[call-overload]
     if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
         sort = "a whole number" if whole else "a number"
         raise PolicyError(

@@ -118,6 +118,8 @@ def parse_policy(text: str, path: Path) -> dict[str, Any]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise PolicyError(f"{path.name} is nested too deeply to be a policy") from None
     try:
         model = PolicyModel.model_validate(content)
     except ValidationError as error:

@@ -98,7 +98,7 @@ class RealisticAdversary:
             )
         self._check_stubbornness(counted)
         whole = isinstance(self.known, int) and not isinstance(self.known, bool)
-        if not whole or self.known < 0:
+        if not whole or not 0 <= self.known < 2**63:
             raise PolicyError(
                 f"{NAME}: known = {quoted(self.known)} is not allowed; it must be a whole "
                 "number of people, at least 0"

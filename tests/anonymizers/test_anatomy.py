@@ -101,7 +101,7 @@ def test_everybody_is_in_one_bucket_with_exact_qis(
     summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
     assert (summed == table.counts.n).all()
     assert release.disjoint == release.regions.disjoint()
-    assert sf.audit(release, [sf.DistinctDiversity(l), sf.KAnonymity(l)]).holds
+    assert sf.audit(release, [sf.DistinctDiversity(l)]).holds
 
 
 def test_seven_people_at_l_4_are_one_bucket_of_seven() -> None:
@@ -194,14 +194,91 @@ def test_fewer_people_than_l() -> None:
 
 def test_a_further_criterion_is_judged_on_the_result() -> None:
     table = table_of([(i, "a", f"v{i % 6}") for i in range(60)])
-    assert len(bucketize(table, 4, sf.KAnonymity(4), sf.TCloseness(0.4)).groups) == 15
+    assert len(bucketize(table, 4, sf.DistinctDiversity(4), sf.TCloseness(0.4)).groups) == 15
     with pytest.raises(
-        sf.NoSafeRelease, match=r"k-anonymity, required k ≥ 5, measured 4.*at most 6 here"
+        sf.NoSafeRelease, match=r"distinct-diversity, required l ≥ 5, measured 4.*at most 6 here"
     ):
-        bucketize(table, 4, sf.KAnonymity(5))
-    with pytest.raises(sf.NoSafeRelease, match="k-anonymity") as told:
-        bucketize(table, 6, sf.TCloseness(0.0), sf.KAnonymity(7))
+        bucketize(table, 4, sf.DistinctDiversity(5))
+    with pytest.raises(sf.NoSafeRelease, match="distinct-diversity") as told:
+        bucketize(table, 6, sf.TCloseness(0.0), sf.DistinctDiversity(7))
     assert "larger l" not in str(told.value)
+
+
+# -- who can be told apart ------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(eligible(6), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_k_and_linkage_are_those_of_the_published_quasi_identifiers(
+    case: tuple[list[int], int], random, seed: int
+) -> None:
+    """By the rows of the published table, whatever the buckets; and the same when read back."""
+    classes, l = case  # noqa: E741
+    values = [f"v{v}" for v, n in enumerate(classes) for _ in range(n)]
+    rows = [(random.choice([20, 21, None]), random.choice("ab"), value) for value in values]
+    release = bucketize(table_of(rows), l, seed=seed)
+    published = release.tables()
+    quasi = [(row["age"], row["zip"]) for row in published["quasi"].to_pylist()]
+    alike = Counter(quasi)
+    k = min(alike.values())
+    pair = published["quasi"], published["sensitive"]
+    schema = sf.Schema(quasi=["age", "zip"], sensitive="disease", count="count")
+    back = sf.read_release(pair, schema, group=published["quasi"].column_names[0])
+    register = table_of([*rows, (20, "a", "v0")])
+    for subject in (release, back):
+        policy = [sf.KAnonymity(k + 1), sf.AlphaK(1.0, k + 1), sf.KMap(k + 1, register)]
+        report = sf.audit(subject, policy)
+        wanted, both, known = report.verdicts
+        assert (wanted.status, wanted.measured) == ("violated", k)
+        assert both.status == "violated"
+        behind = min(n + (who == (20, "a")) for who, n in alike.items())
+        assert known.measured == behind
+        assert wanted.note.startswith(f"{sum(n == k for n in alike.values())} of {len(alike)} ")
+        found = report.linkage
+        assert found.prosecutor.mean == pytest.approx(len(alike) / len(rows))
+        assert found.prosecutor.unique == sum(n == 1 for n in alike.values()) / len(rows)
+        assert (found.people, found.prosecutor.highest) == (len(rows), 1 / k)
+        for worst in report.findings[0].worst:
+            who = worst.description["age"], worst.description["zip"]
+            assert alike[int(who[0]) if who[0].isdigit() else None, who[1]] == worst.people
+        enough = sf.audit(subject, [sf.KAnonymity(k), sf.AlphaK(1.0, k), sf.KMap(k, register)])
+        assert enough.holds
+        assert report.to_html()
+
+
+def test_anatomy_says_plainly_that_it_gives_no_k(tmp_path) -> None:
+    table = table_of([(i, "a", f"v{i % 6}") for i in range(60)])
+    for criterion in (sf.KAnonymity(5), sf.AlphaK(0.5, 5)):
+        with pytest.raises(sf.NoSafeRelease, match=r"publishes exact quasi-identifiers") as told:
+            bucketize(table, 5, criterion)
+        assert "k is theirs (1), not the size of a bucket" in str(told.value)
+        assert "require distinct-diversity l = 5 instead" in str(told.value)
+        assert "\n" not in str(told.value)
+    with pytest.raises(sf.NoSafeRelease, match=r"alpha-k-anonymity, required alpha ≤ 0\.1"):
+        bucketize(table, 5, sf.AlphaK(0.1, 1))
+    # Where exact quasi-identifiers are k-anonymous, so is the release, and its manifest says so.
+    pairs = table_of([(i % 10, "a", f"v{i % 6}") for i in range(60)])
+    rules = sf.Policy([sf.KAnonymity(6), sf.DistinctDiversity(3)], Anatomy(3))
+    release = sf.anonymize(pairs, rules, seed=1)
+    report = sf.audit(release, rules)
+    release.save(tmp_path / "out", report=report)
+    assert [one["measured"] for one in report.promises()] == [6, 3]
+    assert "20 buckets (smallest 3)" in repr(report)
+
+
+def test_weights_of_a_bucketized_release_are_those_of_the_tuples() -> None:
+    rows = {"q": [1, 1, 2, 3], "s": list("abab"), "w": [2.5, 3.0, 4.0, 1.5]}
+    schema = sf.Schema(quasi=["q"], sensitive="s", weight="w")
+    release = Anatomy(2).run(Task(sf.read(pa.table(rows), schema), (), seed=0))
+    behind = release.indistinguishable.population
+    assert behind is not None
+    assert behind.tolist() == [5.5, 4.0, 1.5]
+    assert sf.audit(release, [sf.KMap(2, "weights")]).verdicts[0].measured == 1.5
+    listed = pa.table({"gid": [1, 1, 2, 2], "q": [1, 2, 1, 3], "w": [2.5, 4.0, 3.0, 1.5]})
+    values = pa.table({"gid": [1, 1, 2, 2], "s": list("abab")})
+    back = sf.read_release((listed, values), schema, group="gid")
+    assert back.indistinguishable.population.tolist() == [5.5, 4.0, 1.5]
+    assert sf.audit(back, [sf.KMap(2, "weights")]).linkage.journalist.highest == 1 / 1.5
 
 
 def test_what_cannot_be_bucketized_is_refused() -> None:

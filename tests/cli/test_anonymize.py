@@ -36,7 +36,7 @@ def test_every_anonymizer_from_a_policy_file(folder: Path, tmp_path: Path, kind:
         folder,
         f"{kind}.toml",
         a=('kind = "mondrian"', f'kind = "{kind}"{more}'),
-        k=("k = 5", "k = 2"),
+        k=("k = 5", "k = 1" if kind == "anatomy" else "k = 2"),
         l=("l = 3", "l = 2"),
         t=("t = 0.4", "t = 1.0"),
     )
@@ -46,6 +46,16 @@ def test_every_anonymizer_from_a_policy_file(folder: Path, tmp_path: Path, kind:
     assert json.loads(run.stdout)["holds"] is True
     again = sfumato("audit", out, "--policy", rules, "--json")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_anatomy_writes_no_release_that_promises_k(folder: Path, tmp_path: Path) -> None:
+    rules = policy(folder, "buckets.toml", a=('kind = "mondrian"', 'kind = "anatomy"\nl = 5'))
+    out = tmp_path / "out"
+    run = sfumato("anonymize", folder / "census.csv", "--policy", rules, "--out", out)
+    assert run.returncode == 1
+    assert "anatomy publishes exact quasi-identifiers, so k is theirs (1)" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert not out.exists()
 
 
 def test_the_same_seed_gives_the_same_files_and_no_seed_a_new_order(folder, tmp_path) -> None:

@@ -53,9 +53,7 @@ EXAMPLES: dict[str, Example] = {
         GENERAL,
         steady=True,
     ),
-    "anatomy": Example(
-        (Anatomy(3),), (sf.KAnonymity(3), sf.DistinctDiversity(3), sf.AlphaK(0.4, 3)), steady=False
-    ),
+    "anatomy": Example((Anatomy(3),), (sf.DistinctDiversity(3), sf.AlphaK(0.4, 1)), steady=False),
     "microaggregation": Example((Microaggregation(3),), GENERAL, steady=False),
     "noise": Example((Noise(1.0),), (sf.DifferentialPrivacy(1.0),), steady=False, noisy=True),
 }

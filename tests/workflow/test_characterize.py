@@ -316,7 +316,9 @@ def test_a_bucket_shows_its_tuples_and_the_shares_of_its_values() -> None:
     ]
     schema = sf.Schema(quasi=["a", "b", "c"], sensitive="s")
     subject = table(rows, schema, NAMES[:4])
-    release = sf.anonymize(subject, sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Anatomy(2)), seed=1)
+    release = sf.anonymize(
+        subject, sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2)), seed=1
+    )
     found = sf.characterize(release, 3)
     whole = found.finding(["a", "b", "c"])
     assert whole.classes == 4

@@ -81,7 +81,9 @@ def test_an_observer_may_expect_a_value_that_nobody_published_has(tmp_path: Path
 def test_buckets_tell_published_values_only() -> None:
     rows = {"a": list("xxyyz"), "s": ["flu", "cold", "flu", "cold", "gout"]}
     table = sf.read(pa.table(rows), sf.Schema(quasi=["a"], sensitive="s"), threads=1)
-    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Anatomy(2)), seed=1)
+    release = sf.anonymize(
+        table, sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2)), seed=1
+    )
     found = sf.characterize(release, 1)
     published = {value for g in range(len(release.groups)) for value in release.groups.counts_of(g)}
     assert set(found.finding("a").worst.values) == published

@@ -4,7 +4,8 @@ The release is two tables. One lists everybody's quasi-identifiers as they are, 
 number; the other lists each bucket's sensitive values. Who in a bucket has which of its values is
 all that is hidden: the adversary finds her target's bucket at once, and then all its values are
 equally likely, none more than 1/l. That keeps every statistic of the QIs exact, and is no answer to
-an adversary who must not learn that somebody is in the table at all.
+an adversary who must not learn that somebody is in the table at all, or which row is hers: k is
+that of the exact QIs, and buckets of l people do not make it l.
 
 n people, of whom no more than n / l have any one value, become floor(n / l) buckets whose sizes
 differ by at most one: l or l + 1 people each, unless n mod l > floor(n / l) leaves more people over
@@ -27,8 +28,9 @@ import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.counts.contingency import Attribute, Counts, Ints
-from sfumato.criteria.base import parameter
+from sfumato.criteria.base import Criterion, Verdict, parameter
 from sfumato.criteria.judge import judge
+from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.release.build import build_release
 from sfumato.release.members import Members
@@ -117,6 +119,14 @@ class Anatomy(Anonymizer):
             verdict = judge(criterion, release)
             if verdict.holds:
                 continue
+            k = _k_of(criterion, verdict, release)
+            if k is not None:
+                raise NoSafeRelease(
+                    f"{self.name} publishes exact quasi-identifiers, so k is theirs ({k:g}), not "
+                    f"the size of a bucket; {criterion.name} requires {criterion.required}: "
+                    f"require distinct-diversity l = {self.l} instead (buckets then have at least "
+                    f"{self.l} people), or use an anonymizer that generalizes"
+                )
             measured = "" if verdict.measured is None else f", measured {verdict.measured:.6g}"
             why = f" ({verdict.note})" if verdict.note else ""
             larger = f"give a larger l (at most {largest} here), " if largest > self.l else ""
@@ -126,6 +136,14 @@ class Anatomy(Anonymizer):
                 "loosen that bound, or use an anonymizer that searches by it"
             )
         return release
+
+
+def _k_of(criterion: Criterion, verdict: Verdict, release: Release) -> float | None:
+    """The k that fails a criterion, which no dealing can change; None if something else does."""
+    if verdict.per == "tuple":
+        return verdict.measured
+    k = int(release.indistinguishable.sizes.min())
+    return k if isinstance(criterion, AlphaK) and k < criterion.k else None
 
 
 def _largest_l(classes: Ints) -> int:
@@ -157,11 +175,17 @@ def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Members, 
     listed, n = np.unique(bucket * len(first) + number[tuples], return_counts=True)
     owner, listing = np.divmod(listed, len(first))
     total = int(bucket.max()) + 1
+    weights = None
+    if counts.weights is not None:
+        each = (counts.weights / counts.n)[tuples]  # everybody's share of her tuple's weight
+        where = np.searchsorted(listed, bucket * len(first) + number[tuples])
+        weights = np.bincount(where, weights=each).astype(np.float64)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=total))])
     members = Members(
         domains=counts.quasi,
         indptr=indptr.astype(np.int64),
         codes=np.ascontiguousarray(counts.codes[:, first[listing]]),
         n=n.astype(np.int64),
+        weights=weights,
     )
     return members, len(listed) == len(first)

@@ -35,6 +35,7 @@ Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
 Bools = npt.NDArray[np.bool_]
 WORST = 5  # how many of the worst groups a verdict names
+EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,9 @@ class Measure:
 class Verdict:
     """Does the criterion hold, how tightly, and which groups are worst (private).
 
-    `beyond_mending`: why no release of the same people can hold, and what to ask instead.
+    `beyond_mending`: why no release of the same people can hold, and what to ask instead. `per`:
+    what `worst` and `per_group` go through, the release's groups or the exact tuples that a
+    bucketized release lists.
     """
 
     criterion: str
@@ -86,6 +89,7 @@ class Verdict:
     note: str = ""
     threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
     beyond_mending: str = ""
+    per: Literal["group", "tuple"] = "group"
 
     @property
     def holds(self) -> bool:
@@ -106,6 +110,7 @@ class Criterion(ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     private: ClassVar[bool] = False  # True: measured on true values, so the figure stays private
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
+    about_identity: ClassVar[bool] = False  # True: it asks who can be told apart, by QIs alone
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
     joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
     merge_closed: ClassVar[bool]

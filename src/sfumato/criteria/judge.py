@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sfumato.criteria.base import Criterion, ReleaseCriterion, Status, Verdict
+from sfumato.criteria.base import EXACT, Criterion, ReleaseCriterion, Status, Verdict
 from sfumato.release.groups import Groups
 from sfumato.release.inside import with_inside
 from sfumato.release.joint import joint_groups
@@ -33,7 +34,10 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
             "memory; raise the memory limit",
         )
     about = groups_about(criterion, release)
-    return worst_of([criterion.of_release(release, groups) for groups in about])
+    verdict = worst_of([criterion.of_release(release, groups) for groups in about])
+    if release.scheme == "bucketized" and criterion.about_identity:
+        return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
+    return verdict
 
 
 def by_counts(criterion: Criterion) -> bool:
@@ -43,9 +47,12 @@ def by_counts(criterion: Criterion) -> bool:
 
 
 def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
-    """The groups a criterion judges: by its attribute, by each of them, or by several jointly."""
+    """The groups a criterion judges: by its attribute, by each of them, or by several jointly.
+
+    One about identity judges those who cannot be told apart by their quasi-identifiers.
+    """
     if not criterion.reads_values:
-        return [release.groups]
+        return [release.indistinguishable if criterion.about_identity else release.groups]
     if criterion.joint:
         return [joint_groups(release, criterion.joint)]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]

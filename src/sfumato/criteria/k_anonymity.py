@@ -4,16 +4,30 @@ The adversary knows somebody's QIs and that she is in the table, and looks for h
 more people in every group she cannot narrow it down to fewer than k. That says nothing about what
 those k people have in common, which is why (alpha, k) also bounds how frequent one sensitive value
 may be in a group: every value's share is at most alpha.
+
+A bucketized release publishes exact QIs, so its k is that of the exact tuples, however large its
+buckets; alpha is judged on the buckets, which is what they are for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import (
+    EXACT,
+    Bools,
+    GroupCriterion,
+    Measure,
+    Verdict,
+    parameter,
+    summarize,
+)
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.release.groups import Groups
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
 
 
 @dataclass(frozen=True)
@@ -25,6 +39,7 @@ class KAnonymity(GroupCriterion):
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
+    about_identity: ClassVar[bool] = True
 
     k: int
 
@@ -73,6 +88,22 @@ class AlphaK(GroupCriterion):
     def inapplicable(self, groups: Groups) -> str:
         reason = super().inapplicable(groups)
         return "" if reason and groups.width and len(groups) else reason
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        if release.scheme != "bucketized":
+            return self.verdict(groups)
+        shares = replace(self, k=1).verdict(groups)
+        people = KAnonymity(self.k).verdict(release.indistinguishable)
+        if shares.measured is None or people.measured is None:
+            return replace(shares, required=self.required)
+        smallest = f"at least {people.measured:g} people share exact quasi-identifiers; {EXACT}"
+        told = (shares.note, "" if people.holds else people.note, smallest)
+        return replace(
+            shares,
+            status="holds" if shares.holds and people.holds else "violated",
+            required=self.required,
+            note="; ".join(filter(None, told)),
+        )
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         alpha = fraction(self.alpha)

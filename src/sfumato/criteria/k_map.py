@@ -41,6 +41,7 @@ class KMap(GroupCriterion):
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
+    about_identity: ClassVar[bool] = True
 
     k: int
     population: Table | Release | Literal["weights"] = field(hash=False)

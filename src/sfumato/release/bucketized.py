@@ -32,9 +32,13 @@ def read_pair(
     _check(schema, group)
     exact = _part(schema, group, (group, *schema.quasi), ())
     exact = replace(exact, weight=schema.weight, keep=schema.keep, identifiers=schema.identifiers)
-    lists, exact, notes = open_release(engine, listed, exact, group)
+    lists, exact, notes = open_release(engine, listed, exact, group, count=schema.count)
     buckets, told, _ = open_release(
-        engine, values, _part(schema, group, (group,), schema.sensitive), group
+        engine,
+        values,
+        _part(schema, group, (group,), schema.sensitive),
+        group,
+        count=schema.count,
     )
     if schema.count is not None and schema.count not in {*lists.types, *buckets.types}:
         raise InputError(
@@ -135,5 +139,6 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
         indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         codes=np.ascontiguousarray(tuples.codes[1:, order]),
         n=tuples.n[order],
+        weights=None if tuples.weights is None else tuples.weights[order],
     )
     return members, group_of

@@ -1,8 +1,9 @@
 """Members: what a bucketized release says of a group's QIs, which is all of them, exactly.
 
 A bucket lists its people's exact QI tuples and, apart from them, its sensitive values; who has
-which value is what it hides. `Members` stands where a generalized release has `Regions` and answers
-the same questions: how a group is described, and which groups a person may be in.
+which value is what it hides. Who is who it does not hide: people are told apart by their tuples,
+whatever their bucket. `Members` stands where a generalized release has `Regions` and answers the
+same questions: how a group is described, which groups a person may be in, who looks like whom.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.regions import Regions, Singletons
 from sfumato.schema.domain import Codes, Domain
 from sfumato.schema.region import Value, text_of
 
 
 @dataclass(frozen=True)
 class Members:
-    """Group g lists the distinct tuples `codes[:, indptr[g]:indptr[g + 1]]`, `n` people each."""
+    """Group g lists the distinct tuples `codes[:, indptr[g]:indptr[g + 1]]`, `n` people each.
+
+    `weights`: how many people of the population they stand for, where survey weights are known.
+    """
 
     domains: tuple[Domain, ...]
     indptr: Ints
     codes: Codes
     n: Ints
+    weights: Floats | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -54,7 +61,25 @@ class Members:
         many = np.diff(self.indptr)[groups]
         indptr = np.concatenate([[0], np.cumsum(many)]).astype(np.int64)
         listed = np.repeat(self.indptr[groups] - indptr[:-1], many) + np.arange(indptr[-1])
-        return Members(self.domains, indptr, self.codes[:, listed], self.n[listed])
+        weights = None if self.weights is None else self.weights[listed]
+        return Members(self.domains, indptr, self.codes[:, listed], self.n[listed], weights)
+
+    def by_tuple(self) -> Groups:
+        """The people by exact tuple, in whatever bucket: those who cannot be told apart."""
+        number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
+        none = np.zeros(len(first) + 1, dtype=np.int64)
+        sizes = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
+        regions = Regions(
+            self.columns,
+            tuple(Singletons(domain) for domain in self.domains),
+            np.ascontiguousarray(self.codes[:, first]),
+        )
+        population: Floats | None = None
+        if self.weights is not None:
+            summed = np.bincount(number, weights=self.weights, minlength=len(first))
+            population = summed.astype(np.float64)
+        groups = Groups.from_sparse(none, none[:0].astype(np.int32), none[:0], 0, sizes=sizes)
+        return groups.described(regions, population)
 
     def disjoint(self) -> bool:
         """Whether no tuple is listed by two groups."""

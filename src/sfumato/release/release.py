@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -76,6 +77,15 @@ class Release:
         """The groups by the first sensitive attribute (sizes only when there is none)."""
         return next(iter(self.by_attribute.values()))
 
+    @cached_property
+    def indistinguishable(self) -> Groups:
+        """The people nobody can tell apart by quasi-identifiers: what k and linkage are about.
+
+        Those of a group; but a bucketized release publishes exact tuples beside its buckets, and
+        there they are the people with the same tuple.
+        """
+        return self.regions.by_tuple() if isinstance(self.regions, Members) else self.groups
+
     def groups_for(self, attribute: str) -> Groups:
         if attribute not in self.by_attribute:
             raise SchemaError(
@@ -134,9 +144,10 @@ class Release:
     def __repr__(self) -> str:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
         number = self.groups.number()
+        what = "buckets" if self.scheme == "bucketized" else "groups"
         return (
             f"{self.scheme.capitalize()} release of {self.people:,} people in "
-            f"{number:,} groups (smallest {smallest}), {self.suppressed:,} suppressed\n"
+            f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed\n"
             f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
             f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"
             + (f"; {self.guarantee}" if self.guarantee is not None else "")

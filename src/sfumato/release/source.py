@@ -28,13 +28,15 @@ def open_release(
     schema: Schema,
     group: str | None = None,
     facts: object = None,
+    count: str | None = None,
 ) -> tuple[Source, Schema, tuple[str, ...]]:
     """Register a release; the schema loses the roles it rightly has no column for, with a note.
 
     `group` is the quasi-identifier that is really a column of group ids, if there is one; `facts`
-    a second table with the sensitive values.
+    a second table with the sensitive values; `count` a column that may be there.
     """
     wanted = tuple(name for role, name in schema.roles() if role != "identifiers")
+    wanted += () if count is None else (count,)
     registered = engine.register(source, wanted)
     if facts is not None:
         registered = attach_facts(engine, registered, facts, schema)

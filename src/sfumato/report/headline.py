@@ -45,10 +45,11 @@ def glance(report: Report) -> dict[str, int | float | str]:
     """The release in a few numbers; usefulness as far as it was measured."""
     summary = report.summary
     everybody = summary.people + summary.suppressed
+    group = "bucket" if summary.scheme == "bucketized" else "group"
     told: dict[str, int | float | str] = {
         "people published": few(report, summary.people),
-        "groups": few(report, summary.groups),
-        "smallest group": few(report, summary.smallest),
+        f"{group}s": few(report, summary.groups),
+        f"smallest {group}": few(report, summary.smallest),
         "people suppressed": few(report, summary.suppressed),
     }
     if summary.suppressed == 0 or report.audience == "private":

@@ -41,9 +41,10 @@ def number(value: float | None) -> str:
 def render(report: Report, *, private: bool = True) -> RenderableType:
     """What the terminal shows; where others may read it (a log), not who is worst off."""
     summary = report.summary
+    groups = "buckets" if summary.scheme == "bucketized" else "groups"
     head = Text.from_markup(
         f"{_ANSWER[report.status]}\n{escape(summary.label)}: {summary.people:,} people in "
-        f"{summary.groups:,} groups (smallest {summary.smallest:,}), "
+        f"{summary.groups:,} {groups} (smallest {summary.smallest:,}), "
         f"{summary.suppressed:,} suppressed\n"
         f"quasi-identifiers {escape(', '.join(summary.quasi))}; "
         f"sensitive {escape(', '.join(summary.sensitive) or 'none')}"

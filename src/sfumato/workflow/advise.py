@@ -54,6 +54,11 @@ def advise(
     late = dict.fromkeys(one.name for one in criteria if _late(one))
     silent = [f"{name} is judged on finished releases and was not tried here" for name in late]
     suppress = None
+    if any(verdict.per == "tuple" and not verdict.holds for verdict in verdicts):
+        silent.append(
+            "buckets do not change who can be told apart: require what they promise, such as "
+            "distinct-diversity, or use an anonymizer that generalizes"
+        )
     if release.matched is not None:
         silent.append(
             "what leaving groups out would do was not worked out: its groups share people"
@@ -89,7 +94,7 @@ def trouble(release: Release, criteria: Sequence[Criterion]) -> tuple[Trouble, B
         if verdict.holds:
             continue
         failing.append(criterion.name)
-        if isinstance(criterion, GroupCriterion):
+        if isinstance(criterion, GroupCriterion) and verdict.per == "group":
             bad |= _violating(criterion, release)
     failed = tuple(dict.fromkeys(failing))
     return Trouble(release.groups.number(bad), release.groups.people(bad), failed), bad

@@ -25,8 +25,11 @@ from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
+from sfumato.release.groups import Groups
 from sfumato.release.inside import with_inside
 from sfumato.release.joint import BETWEEN
+from sfumato.release.members import Members
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
@@ -181,10 +184,16 @@ def _summary(release: Release) -> Summary:
 def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
     if verdict.per_group is None:
         return ()
+    groups: Groups = release.groups
+    described: Regions | Members = release.regions
+    if verdict.per == "tuple":
+        groups = release.indistinguishable
+        assert groups.regions is not None
+        described = groups.regions
     return tuple(
         WorstGroup(
-            release.regions.describe(group),
-            int(release.groups.sizes[group]),
+            described.describe(group),
+            int(groups.sizes[group]),
             float(verdict.per_group[group]),
         )
         for group in verdict.worst

@@ -35,8 +35,7 @@ from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, po
 from sfumato.adversaries.threat import BeliefChange, Threat, moved
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError, expect
-from sfumato.release.groups import Floats
-from sfumato.release.regions import Regions
+from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 
@@ -164,10 +163,11 @@ def linkage(
     """
     expect("release", release, Release, "a Release")
     limits = _checked(thresholds)
-    sizes, own = release.groups.sizes, release.groups.own_people
-    times = release.groups.times
+    indistinguishable = release.indistinguishable
+    sizes, own = indistinguishable.sizes, indistinguishable.own_people
+    times = indistinguishable.times
     people = release.people
-    groups = release.groups.number()
+    groups = indistinguishable.number()
     if release.scheme == "randomised":
         reason = "counts are noisy; the release carries its own guarantee"
         return Linkage(people, groups, limits, None, reason=reason)
@@ -176,10 +176,10 @@ def linkage(
     notes = []
     if release.scheme == "bucketized":
         notes.append(
-            "quasi-identifiers are published exactly, so everybody sees who is in the release; "
-            "linkage is about which of the group's sensitive values is whose"
+            "quasi-identifiers are published exactly, so everybody sees who is in the release, and "
+            "people are told apart by them, whatever their bucket"
         )
-    candidates, source, reason = _candidates(release, own, population)
+    candidates, source, reason = _candidates(indistinguishable, population)
     if candidates is not None:
         name = population.source.label if population is not None else "the sum of survey weights"
         notes += [text for text in [candidates.note(name)] if text]
@@ -206,17 +206,17 @@ def linkage(
 
 
 def _candidates(
-    release: Release, own: Ints, population: Table | None
+    groups: Groups, population: Table | None
 ) -> tuple[Candidates | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
-        if release.groups.times is not None:
+        if groups.times is not None:
             return None, None, "the file is larger than memory; raise the memory limit"
-        if not isinstance(release.regions, Regions):
-            return None, None, "a population table is matched with published regions only"
-        return Candidates.of(count_behind(release.regions, population), own), "table", ""
-    if release.population is not None:
-        return Candidates.of(release.population, own), "weights", ""
+        assert groups.regions is not None
+        behind = count_behind(groups.regions, population)
+        return Candidates.of(behind, groups.own_people), "table", ""
+    if groups.population is not None:
+        return Candidates.of(groups.population, groups.own_people), "weights", ""
     return None, None, ""
 
 

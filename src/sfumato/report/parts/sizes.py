@@ -19,15 +19,19 @@ def section(report: Report) -> Section | None:
     evidence = report.evidence
     if evidence is None or evidence.release.scheme == "randomised":
         return None
-    sizes, times = evidence.release.groups.sizes, evidence.release.groups.times
+    indistinguishable = evidence.release.indistinguishable
+    sizes, times = indistinguishable.sizes, indistinguishable.times
     if not len(sizes):
         return None
     times = np.ones(len(sizes), dtype=np.int64) if times is None else times
-    k = max((criterion.fewest_people for criterion in evidence.criteria), default=1)
+    bucketized = evidence.release.scheme == "bucketized"
+    asked = [one for one in evidence.criteria if one.about_identity or not bucketized]
+    k = max((criterion.fewest_people for criterion in asked), default=1)
     starts, labels = bins(sizes, k)
     place = np.searchsorted(starts, sizes, side="right") - 1
     groups = np.bincount(place, weights=times, minlength=len(starts)).astype(np.int64)
-    people = np.bincount(place, weights=sizes * times, minlength=len(starts)).astype(np.int64)
+    own = indistinguishable.own_people * times
+    people = np.bincount(place, weights=own, minlength=len(starts)).astype(np.int64)
     everybody = int(people.sum())
     told = [
         (
@@ -40,11 +44,14 @@ def section(report: Report) -> Section | None:
         if many
     ]
     sheet = Sheet(("people in the group", "groups", "people", "share of people"), tuple(told))
+    words = "A person can be told apart from everybody but the people of the same group."
+    if bucketized:
+        words += " Here a group is the people with the same exact quasi-identifiers, not a bucket."
     return Section(
         "Group sizes",
-        "A person can be told apart from everybody but the people of the same group.",
+        words,
         (sheet,),
-        (_figure(report, sheet, sizes, times, k, [int(start) for start in starts[groups > 0]]),),
+        (_figure(report, sheet, sizes, own, k, [int(start) for start in starts[groups > 0]]),),
     )
 
 
@@ -71,7 +78,7 @@ def bins(sizes: Ints, k: int) -> tuple[Ints, list[str]]:
 
 
 def _figure(
-    report: Report, sheet: Sheet, sizes: Ints, times: Ints, k: int, starts: list[int]
+    report: Report, sheet: Sheet, sizes: Ints, own: Ints, k: int, starts: list[int]
 ) -> Figure:
     def bars(name: str, *, below: bool) -> Series:
         rows = [row for row, start in zip(sheet.rows, starts, strict=True) if (start < k) is below]
@@ -79,7 +86,7 @@ def _figure(
         return Series(name, [str(row[0]) for row in rows], people)
 
     order = np.argsort(sizes)[::-1]
-    people = np.cumsum((sizes * times)[order])
+    people = np.cumsum(own[order])
     half = int(sizes[order[np.searchsorted(people, people[-1] / 2)]])
     smallest, largest, middle = (
         shown(few(report, size)) for size in (int(sizes.min()), int(sizes.max()), half)
@@ -91,7 +98,7 @@ def _figure(
     series = [bars("people in large enough groups", below=False)]
     if any(start < k for start in starts):
         series.append(bars(f"people in groups of fewer than {k}", below=True))
-        short = int((sizes * times)[sizes < k].sum())
+        short = int(own[sizes < k].sum())
         alt += f" {shown(few(report, short))} people are in groups of fewer than {k}."
     return Figure(
         "People by the size of their group",

@@ -28,11 +28,12 @@ def section(report: Report) -> Section | None:
     if evidence is None or report.audience == "public" or evidence.release.scheme == "randomised":
         return None
     release = evidence.release
-    named: dict[int, str] = {}
+    named: dict[tuple[str, int], str] = {}
     rows = []
     for finding in report.findings:
         for group, told in zip(finding.verdict.worst, finding.worst, strict=False):
-            letter = named.setdefault(group, _letter(len(named)))
+            key = (finding.verdict.per, group)
+            letter = named.setdefault(key, _letter(len(named)))
             who = ", ".join(f"{column} {value}" for column, value in told.description.items())
             cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
             criterion = finding.verdict.criterion
@@ -60,16 +61,18 @@ def _letter(place: int) -> str:
     return _LETTERS[place] if place < len(_LETTERS) else f"{_LETTERS[place % 26]}{place // 26}"
 
 
-def _of(findings: tuple[Finding, ...], attribute: str, named: Mapping[int, str]) -> dict[int, str]:
+def _of(
+    findings: tuple[Finding, ...], attribute: str, named: Mapping[tuple[str, int], str]
+) -> dict[int, str]:
     """The worst group of each criterion about an attribute, then the next ones."""
     about = [
         finding.verdict.worst
         for finding in sorted(findings, key=lambda finding: finding.verdict.holds)
-        if finding.verdict.attribute in (attribute, None)
+        if finding.verdict.attribute in (attribute, None) and finding.verdict.per == "group"
     ]
     turns = [group[turn] for turn in range(5) for group in about if turn < len(group)]
     chosen = list(dict.fromkeys(turns))[:_DRAWN]
-    return {group: named[group] for group in chosen if group in named}
+    return {group: named["group", group] for group in chosen if ("group", group) in named}
 
 
 def _figure(attribute: str, groups: Groups, chosen: dict[int, str]) -> Figure | None:

@@ -49,7 +49,7 @@ def test_every_anonymizer_from_a_policy_file(folder: Path, tmp_path: Path, kind:
 
 
 def test_anatomy_writes_no_release_that_promises_k(folder: Path, tmp_path: Path) -> None:
-    rules = policy(folder, "buckets.toml", a=('kind = "mondrian"', 'kind = "anatomy"\nl = 5'))
+    rules = policy(folder, "buckets.toml", a=('kind = "mondrian"', 'kind = "anatomy"\nl = 3'))
     out = tmp_path / "out"
     run = sfumato("anonymize", folder / "census.csv", "--policy", rules, "--out", out)
     assert run.returncode == 1

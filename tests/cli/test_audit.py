@@ -53,9 +53,56 @@ def test_an_unlisted_column_is_in_no_output(tmp_path: Path) -> None:
     for more in ((), ("--json",)):
         run = audit(tmp_path, data, policy, "rows.csv", *more)
         everything = run.stdout + run.stderr + (tmp_path / "report.json").read_text()
-        assert run.returncode == 0
-        for secret in ("xyzzy", "plugh", "diary"):
+        assert run.returncode == 1
+        for secret in ("xyzzy", "plugh"):
             assert secret not in everything
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(
+    ("columns", "code", "told"),
+    [
+        ("name,", 1, {"identifiers": ("violated", "name")}),
+        ("ssn,", 3, {"columns without a role": ("cannot_judge", "ssn")}),
+        (
+            "name,ssn,Diary,",
+            1,
+            {
+                "identifiers": ("violated", "name"),
+                "columns without a role": ("cannot_judge", "ssn, Diary"),
+            },
+        ),
+        ("region,", 0, {}),
+        ("", 0, {}),
+    ],
+)
+def test_a_file_that_still_names_people_fails_and_unknown_columns_are_not_shown_safe(
+    tmp_path: Path, columns: str, code: int, told: dict[str, tuple[str, str]], public: bool
+) -> None:
+    """Whatever stands in the file is published with it, also what no role speaks of."""
+    cells = "".join(f"secret-{name}," for name in columns.split(",") if name)
+    data = f"{columns}age,zip,disease\n{cells}30,13053,flu\n{cells}30,13053,cold\n"
+    policy = POLICY.replace(
+        'sensitive = ["disease"]',
+        'sensitive = ["disease"]\nidentifiers = ["name"]\nkeep = ["region"]',
+    )
+    more = ("--public",) if public else ()
+    run = audit(tmp_path, data, policy, "rows.csv", "--json", *more)
+    assert run.returncode == code, run.stdout + run.stderr
+    printed = json.loads(run.stdout)
+    found = {one["criterion"]: one for one in printed["verdicts"]}
+    assert {
+        name: (one["status"], one["attribute"])
+        for name, one in found.items()
+        if name != "k-anonymity"
+    } == told
+    assert found["k-anonymity"]["status"] == "holds"
+    for _, names in told.values():
+        assert names in printed["headline"] or code == 1
+    assert "secret-" not in run.stdout
+    shown = audit(tmp_path, data, policy, "rows.csv")
+    assert shown.returncode == code
+    assert all(names in shown.stdout for _, names in told.values())
 
 
 def test_kept_columns_are_reported_as_unprotected(tmp_path: Path) -> None:

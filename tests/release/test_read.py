@@ -410,7 +410,8 @@ def test_columns_a_release_rightly_lacks_are_told_and_identifiers_it_keeps_as_we
     )
     release = sf.read_release(path, schema)
     notes = " | ".join(release.notes)
-    assert "still holds the identifier 'name'" in notes
+    assert release.stray.identifiers == ("name",)
+    assert release.stray.without_role == ()
     assert "region (keep), w (weight)" in notes
     assert "ssn" not in notes
     assert release.population is None

@@ -236,6 +236,6 @@ def test_suppressing_buckets_takes_their_people_along() -> None:
     release = sf.anonymize(table(rows), policy, seed=0)
     sizes = release.groups.sizes
     assert len(set(sizes.tolist())) == 2
-    found = advice_on(release, [sf.KAnonymity(int(sizes.max()))])
+    found = advice_on(release, [sf.DistinctDiversity(int(sizes.max()))])
     assert found.suppress.people == int(sizes[sizes < sizes.max()].sum())
     assert found.suppress.left.holds

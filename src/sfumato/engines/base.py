@@ -23,6 +23,7 @@ class Source:
     `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
     text file an estimate from its size. Of the columns `apart`, which come from a second table,
     the contrary of `untyped` is true. `one_each`: every row is known to be another person.
+    `others`: columns that stand there besides and were not asked for.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Source:
     untyped: bool = False
     apart: frozenset[str] = frozenset()
     one_each: bool = False
+    others: tuple[str, ...] = ()
 
     @cached_property
     def _places(self) -> dict[str, str]:

@@ -32,11 +32,12 @@ def read_pair(
     _check(schema, group)
     exact = _part(schema, group, (group, *schema.quasi), ())
     exact = replace(exact, weight=schema.weight, keep=schema.keep, identifiers=schema.identifiers)
-    lists, exact, notes = open_release(engine, listed, exact, group, count=schema.count)
-    buckets, told, _ = open_release(
+    lists, exact, notes, stray = open_release(engine, listed, exact, group, count=schema.count)
+    second = _part(schema, group, (group,), schema.sensitive)
+    buckets, told, _, more = open_release(
         engine,
         values,
-        _part(schema, group, (group,), schema.sensitive),
+        replace(second, identifiers=schema.identifiers),
         group,
         count=schema.count,
     )
@@ -65,6 +66,7 @@ def read_pair(
         notes=(*release.notes, *notes, told_besides),
         population=population,
         origin=None,
+        stray=stray + more,
     )
 
 

@@ -183,7 +183,7 @@ def _generalized(
     separator: Mapping[str, str],
     facts: object = None,
 ) -> Release:
-    registered, schema, notes = open_release(engine, source, schema, facts=facts)
+    registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
     published = as_published(engine, registered, schema)
     table = Table(schema, scan(engine, registered, published), {}, registered, engine)
     counts = table.counts
@@ -217,6 +217,7 @@ def _generalized(
         notes=(*release.notes, *notes, *_reading_notes(columns, everybody)),
         origin=None,
         counted=release.origin,
+        stray=stray,
     )
 
 

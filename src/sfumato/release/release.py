@@ -17,6 +17,7 @@ from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.regions import Regions, Singletons
+from sfumato.release.source import StrayColumns
 from sfumato.release.summing import group_counts
 from sfumato.release.wildcard import WildcardMatching
 from sfumato.schema.roles import Schema
@@ -38,7 +39,8 @@ class Release:
     summed survey weights of each group, the people of the population it stands for. `origin` is
     private: what the release was made from, if we made it; `counted` the published tuples behind
     the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
-    that groups share people; None: only equal descriptions are alike.
+    that groups share people; None: only equal descriptions are alike. `stray`: what a file that was
+    read publishes besides.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
     `file`: the folder of ours it was read from.
     """
@@ -56,6 +58,7 @@ class Release:
     origin: Origin | None = field(default=None, repr=False)
     counted: Origin | None = field(default=None, repr=False)
     matched: WildcardMatching | None = field(default=None, repr=False)
+    stray: StrayColumns = field(default_factory=StrayColumns)
     noisy: NoisyTable | None = field(default=None, repr=False)
     file: FileStamp | None = field(default=None, repr=False)
 

@@ -55,8 +55,10 @@ def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
     else:
         known = schema.part(roles["quasi"], roles["sensitive"], roles["keep"])
     people = [column["name"] for column in manifest["columns"] if column["role"] == "count"]
+    named = {name for names in roles.values() for name in names} | set(people)
     return replace(
         known,
+        identifiers=[] if schema is None else [n for n in schema.identifiers if n not in named],
         lists=lists,
         several=several[0] if several else known.several,
         count=people[0] if people else None,

@@ -1,8 +1,12 @@
-"""Opening a published file: which of the schema's columns it still carries, and in what form."""
+"""Opening a published file: which of the schema's columns it still carries, and in what form.
+
+A file publishes all of its columns, not only those somebody gave a role. Identifiers that are still
+in it, and columns of which nothing is known, are part of what is judged (`StrayColumns`).
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sfumato.counts.columns import values_in
 from sfumato.engines.base import Engine, Source
@@ -22,6 +26,20 @@ _WHY = {
 }
 
 
+@dataclass(frozen=True)
+class StrayColumns:
+    """Columns a published file has besides those that are judged."""
+
+    identifiers: tuple[str, ...] = ()
+    without_role: tuple[str, ...] = ()
+
+    def __add__(self, other: StrayColumns) -> StrayColumns:
+        return StrayColumns(
+            tuple(dict.fromkeys(self.identifiers + other.identifiers)),
+            tuple(dict.fromkeys(self.without_role + other.without_role)),
+        )
+
+
 def open_release(
     engine: Engine,
     source: object,
@@ -29,7 +47,7 @@ def open_release(
     group: str | None = None,
     facts: object = None,
     count: str | None = None,
-) -> tuple[Source, Schema, tuple[str, ...]]:
+) -> tuple[Source, Schema, tuple[str, ...], StrayColumns]:
     """Register a release; the schema loses the roles it rightly has no column for, with a note.
 
     `group` is the quasi-identifier that is really a column of group ids, if there is one; `facts`
@@ -45,9 +63,8 @@ def open_release(
     for listed, name in schema.roles():
         role = "group" if name == group else listed
         if name in registered.types:
-            if role == "identifiers":
-                notes.append(f"the file still holds the identifier {name!r}")
-        elif role in _LEFT_OUT:
+            continue
+        if role in _LEFT_OUT:
             gone.append(f"{name} ({role})")
         elif role != "identifiers":
             raise InputError(
@@ -68,7 +85,18 @@ def open_release(
         weight=if_there(schema.weight),
         protect=if_there(schema.protect),
     )
-    return registered, kept, tuple(notes)
+    return registered, kept, tuple(notes), _stray(registered, schema, count)
+
+
+def _stray(source: Source, schema: Schema, count: str | None) -> StrayColumns:
+    """The columns of a published file that no role accounts for."""
+    published = (*source.types, *source.others)
+    roles = {name for role, name in schema.roles() if role != "identifiers"} | {count}
+    hidden = set(schema.identifiers)
+    return StrayColumns(
+        tuple(name for name in published if name in hidden),
+        tuple(name for name in published if name not in hidden | roles),
+    )
 
 
 def as_published(engine: Engine, source: Source, schema: Schema) -> Schema:

@@ -33,8 +33,10 @@ def headline(report: Report) -> str:
 
 
 def _shortfall(verdict: Verdict) -> str:
-    measured = "nothing measured" if verdict.measured is None else number(verdict.measured)
-    return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
+    if verdict.measured is None:
+        return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
+    shown = number(verdict.measured)
+    return f"{verdict.criterion}{_about(verdict)} is {shown}, required {verdict.required}"
 
 
 def _about(verdict: Verdict) -> str:

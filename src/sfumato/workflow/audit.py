@@ -31,6 +31,7 @@ from sfumato.release.joint import BETWEEN
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
+from sfumato.release.source import StrayColumns
 from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
 from sfumato.table.load import Table
@@ -76,14 +77,17 @@ def audit(
     seen = as_read(release)
     threats = _threats(release, seen, criteria, linked)
     threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
+    besides = _strays(release.stray)
     return Report(
         summary=_summary(release),
-        findings=tuple(Finding(verdict, _worst(verdict, release)) for verdict in verdicts),
+        findings=tuple(
+            Finding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
+        ),
         threats=tuple(threats),
         notes=release.notes,
         linkage=linked,
         columns=weakest_columns(release),
-        published=_as_published(release, criteria, verdicts),
+        published=(*besides, *_as_published(release, criteria, verdicts)),
         evidence=Evidence(
             release,
             criteria,
@@ -94,6 +98,35 @@ def audit(
             as_published=partial(_seen, release, criteria, given, threshold),
         ),
     )
+
+
+def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
+    """Verdicts on what a file publishes besides the columns that are judged."""
+    found = []
+    if stray.identifiers:
+        found.append(
+            Verdict(
+                "identifiers",
+                "violated",
+                None,
+                "none in the file",
+                attribute=", ".join(stray.identifiers),
+                note="the file names people: take them out",
+            )
+        )
+    if stray.without_role:
+        found.append(
+            Verdict(
+                "columns without a role",
+                "cannot_judge",
+                None,
+                "none in the file",
+                attribute=", ".join(stray.without_role),
+                note="published in the file, and nothing says what they give away: give each a "
+                "role (keep, to publish it as it is), or take it out",
+            )
+        )
+    return tuple(found)
 
 
 def _judged(criterion: Criterion, release: Release, attacks: Sequence[Any]) -> Verdict:

@@ -195,7 +195,7 @@ def linkage(
         people,
         groups,
         limits,
-        _risk(own, sizes, limits, times),
+        _risk(own, sizes, limits, times, people),
         None if candidates is None else _risk(own, candidates.people, limits, times),
         source,
         sampling_fraction,
@@ -221,9 +221,16 @@ def _candidates(
 
 
 def _risk(
-    own: Ints, candidates: Ints | Floats, thresholds: Sequence[float], times: Ints | None
+    own: Ints,
+    candidates: Ints | Floats,
+    thresholds: Sequence[float],
+    times: Ints | None,
+    everybody: float | None = None,
 ) -> Risk:
-    """The risk 1 / candidates of each group's own people; `times`: of so many equal groups."""
+    """The risk 1 / candidates of each group's own people; `times`: of so many equal groups.
+
+    `everybody`: among how many people is looked for anyone, by default all groups' candidates.
+    """
     exactly = candidates is own
     own, number = (own, len(own)) if times is None else (own * times, int(times.sum()))
     people = int(own.sum())
@@ -234,8 +241,9 @@ def _risk(
 
     per_group = 1 / candidates
     mean = number if exactly else float(own @ per_group)
-    everybody = candidates if times is None else candidates * times
-    blind = min(1 / float(everybody.sum()), 1.0)
+    if everybody is None:
+        everybody = float((candidates if times is None else candidates * times).sum())
+    blind = min(1 / everybody, 1.0)
     return Risk(
         highest=float(1 / fewest),
         mean=mean / people,

@@ -80,4 +80,5 @@ def build_release(
         label=f"release of {table.source.label}",
         notes=standing_notes(table),
         origin=origin,
+        spanning=table.counts.spanning,
     )

@@ -20,6 +20,7 @@ from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.release.data_files import data_of
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
+from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import digest
 from sfumato.table.noisy_part import MANIFEST
 
@@ -95,6 +96,13 @@ def _write(path: Path, content: str) -> None:
     path.write_text(content.rstrip("\n") + "\n", encoding="utf-8")
 
 
+def _counted_by(schema: Schema) -> str:
+    """What stood for a person in the table: a person column, a count, or the row itself."""
+    if schema.person is not None:
+        return "person"
+    return "row" if schema.count is None else "count"
+
+
 def _manifest(
     release: Release,
     columns: Sequence[pa.Field],
@@ -110,6 +118,7 @@ def _manifest(
         "sfumato": version("sfumato"),
         "scheme": release.scheme,
         "people": release.people,
+        "counted_by": _counted_by(schema),
         "suppressed": release.suppressed,
         **({"guarantee": release.guarantee.public()} if release.guarantee is not None else {}),
         "promises": promises,

@@ -46,4 +46,5 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         Examples(regions),
         label=table.source.label,
         notes=(*standing_notes(table), *notes),
+        spanning=held.spanning,
     )

@@ -37,6 +37,7 @@ from sfumato.release.reread import (
     folder_schema,
     load_manifest,
     no_people,
+    one_row_each,
     read_buckets,
     with_manifest,
 )
@@ -171,7 +172,8 @@ def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matchin
         if manifest["scheme"] == "randomised" and no_people(engine, data, published.count):
             release = nobody(published, file.name)
         else:
-            release = _generalized(engine, data, published, matching, {})
+            one_each = one_row_each(manifest, schema)
+            release = _generalized(engine, data, published, matching, {}, one_each=one_each)
     return with_manifest(release, manifest, path.parent)
 
 
@@ -182,8 +184,11 @@ def _generalized(
     matching: Matching,
     separator: Mapping[str, str],
     facts: object = None,
+    *,
+    one_each: bool = False,
 ) -> Release:
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
+    registered = replace(registered, one_each=registered.one_each or one_each)
     published = as_published(engine, registered, schema)
     table = Table(schema, scan(engine, registered, published), {}, registered, engine)
     counts = table.counts

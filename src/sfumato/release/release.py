@@ -40,7 +40,8 @@ class Release:
     private: what the release was made from, if we made it; `counted` the published tuples behind
     the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
     that groups share people; None: only equal descriptions are alike. `stray`: what a file that was
-    read publishes besides.
+    read publishes besides. `spanning` is how many more places in groups there are than people,
+    where rows of one person are in several groups.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
     `file`: the folder of ours it was read from.
     """
@@ -59,6 +60,7 @@ class Release:
     counted: Origin | None = field(default=None, repr=False)
     matched: WildcardMatching | None = field(default=None, repr=False)
     stray: StrayColumns = field(default_factory=StrayColumns)
+    spanning: int = 0
     noisy: NoisyTable | None = field(default=None, repr=False)
     file: FileStamp | None = field(default=None, repr=False)
 
@@ -99,8 +101,8 @@ class Release:
 
     @property
     def people(self) -> int:
-        """Published people; one whose rows differ in their quasi-identifiers counts in each."""
-        return self.groups.people()
+        """Published people, each once, also where rows of hers are in several groups."""
+        return self.groups.people() - self.spanning
 
     def refuse_wildcards(self) -> None:
         """For whoever must find each person in one group."""
@@ -203,6 +205,7 @@ def as_it_stands(table: Table) -> Release:
         label=table.source.label,
         notes=standing_notes(table),
         counted=whole_tuples(table, group),
+        spanning=counts.spanning,
     )
 
 
@@ -210,7 +213,7 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     """What a reader of any judgement on this table must know besides."""
     notes = []
     schema, counts = table.schema, table.counts
-    if schema.person is None and schema.count is None:
+    if schema.person is None and schema.count is None and not table.source.one_each:
         notes.append("one row is taken for one person (no person column was named)")
     if counts.spanning:
         notes.append(

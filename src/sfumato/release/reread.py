@@ -65,6 +65,16 @@ def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
     )
 
 
+def one_row_each(manifest: dict[str, Any], schema: Schema | None) -> bool:
+    """Whether a row is known to be one person: people were counted, not taken for rows.
+
+    Folders of before say nothing of it; the owner's schema then does.
+    """
+    by_schema = schema is not None and (schema.person or schema.count) is not None
+    told = manifest.get("counted_by")
+    return by_schema if told is None else told != "row"
+
+
 def load_manifest(path: Path) -> dict[str, Any]:
     """The manifest, after checking that the files are the ones it was written for."""
     try:

@@ -98,7 +98,7 @@ def test_people_with_several_values_lack_the_value_to_be_known() -> None:
     rows = "id,zip,disease\n1,1,HIV\n1,1,flu\n2,1,flu\n3,1,cold\n3,1,flu\n4,1,gout\n"
     release = release_of(rows, person="id")
     found = sf.worst_grounding(release, "HIV", 1, 2, 0)
-    assert found.case == "linked"
+    assert found.case == "lists"
     known = [one for one in people_behind(release, found) if one.part == "known"]
     assert sum(one.people for one in known) == 2
     assert all("HIV" not in one.values for one in known)

@@ -2,8 +2,9 @@
 
 The adversary knows her target's QIs and that the target is in the release. She finds the group and
 takes every assignment of its sensitive values to its people as equally likely, so she believes
-that the target has s with probability n(g, s) / n(g). Where a value may occur several times with
-one person, each of its n(g, s) occurrences is anybody's, and she believes 1 - (1 - 1/n(g))^n(g, s).
+that the target has s with probability n(g, s) / n(g), n(g, s) being people who have it. Where a
+value may occur several times with one person and a group publishes loose values, each of its n(g, s)
+occurrences is anybody's, and she believes 1 - (1 - 1/n(g))^n(g, s).
 She knows nothing else: the weakest adversary who reads the sensitive column at all, and the
 baseline of every stronger one.
 """
@@ -29,20 +30,21 @@ class RandomWorlds:
 
     def belief(self, group: int) -> dict[str, float]:
         """What she believes about anybody in a group."""
-        size = int(self.groups.sizes[group])
+        groups, size = self.groups, np.float64(self.groups.sizes[group])
+        stored = slice(groups.indptr[group], groups.indptr[group + 1])
         return {
-            value: float(self._believed(np.float64(n), np.float64(size)))
-            for value, n in self.groups.counts_of(group).items()
+            groups.values[code]: float(self._believed(np.float64(n), size))
+            for code, n in zip(groups.indices[stored], groups.having[stored], strict=True)
         }
 
     def strongest(self) -> Floats:
         """Her strongest belief in each group."""
-        largest = self.groups.largest.astype(np.float64)
+        largest = self.groups.max_of(self.groups.having).astype(np.float64)
         found: Floats = self._believed(largest, self.groups.sizes.astype(np.float64))
         return found
 
     def _believed(self, n: Any, size: Any) -> Any:
-        if self.groups.case == "multiset":
+        if self.groups.case == "multiset" and not self.groups.linked:
             return 1 - (1 - 1 / size) ** n
         return n / size
 
@@ -60,9 +62,9 @@ class RandomWorlds:
         """From how common a value is among everybody to how common it is in a group."""
         groups, everybody = self.groups, np.float64(max(self.groups.people(), 1))
         found = Moves(groups)
-        before = self._believed(groups.by_value(), everybody)
-        found.see_counts(
-            before[groups.indices],
-            self._believed(groups.data.astype(np.float64), groups.sizes[groups.row]),
-        )
+        having = groups.having.astype(np.float64)
+        all_having = having if groups.times is None else having * groups.times[groups.row]
+        summed = np.bincount(groups.indices, weights=all_having, minlength=groups.width)
+        before = self._believed(summed.astype(np.float64), everybody)
+        found.see_counts(before[groups.indices], self._believed(having, groups.sizes[groups.row]))
         return found

@@ -99,10 +99,18 @@ def sides(
     """
     single = len(offsets) == 0
     total = len(node)
+    room = most = 0
+    for at in range(total):
+        if at == 0 or node[at] != node[at - 1]:
+            most = 0
+            for row in range(starts[node[at]], stops[node[at]]):
+                most += 1 if single else offsets[value[row] + 1] - offsets[value[row]]
+        room += 2 * (most if most < width else width)
     indptr = np.zeros(2 * total + 1, np.int64)
-    indices = np.empty(2 * total * width, np.int32)
-    data = np.empty(2 * total * width, np.int64)
+    indices = np.empty(room, np.int32)
+    data = np.empty(room, np.int64)
     people = np.zeros(2 * total, np.int64)
+    whole, left = np.zeros(width, np.int64), np.zeros(width, np.int64)
     filled = 0
     first = 0
     while first < total:
@@ -110,13 +118,13 @@ def sides(
         while last < total and node[last] == node[first] and column[last] == column[first]:
             last += 1
         start, stop = starts[node[first]], stops[node[first]]
-        whole, left = np.zeros(width, np.int64), np.zeros(width, np.int64)
         for row in range(start, stop):
             if single:
                 whole[value[row]] += n[row]
             else:
                 for listed in range(offsets[value[row]], offsets[value[row] + 1]):
                     whole[members[listed]] += n[row]
+        shown = np.flatnonzero(whole)  # few of a wide domain's values are in one node
         everybody = n[start:stop].sum()
         order, present, begins = by_code(codes[start:stop, column[first]])
         on_left = 0
@@ -133,7 +141,7 @@ def sides(
                             left[members[listed]] += n[row]
                 one += 1
             for side in range(2):
-                for code in range(width):
+                for code in shown:
                     having = left[code] if side == 0 else whole[code] - left[code]
                     if having > 0:
                         indices[filled] = code
@@ -141,6 +149,8 @@ def sides(
                         filled += 1
                 indptr[2 * at + side + 1] = filled
                 people[2 * at + side] = on_left if side == 0 else everybody - on_left
+        whole[shown] = 0
+        left[shown] = 0
         first = last
     return indptr, indices[:filled].copy(), data[:filled].copy(), people
 

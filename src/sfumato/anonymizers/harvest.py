@@ -10,6 +10,7 @@ from sfumato.counts.contingency import Counts, Ints, rank_rows
 from sfumato.counts.held import Held, fresh
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
+from sfumato.release.lists import Lists
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, standing_notes
@@ -130,6 +131,9 @@ def _joined(parts: list[Groups]) -> Groups:
         labels = one.protected[0]
         told = [part.protected[1] for part in parts if part.protected is not None]
         protected = labels, np.concatenate(told)
+    lists = None
+    if one.lists is not None:
+        lists = Lists.joined([part.lists for part in parts if part.lists is not None])
     parts.clear()
     groups = Groups.from_sparse(
         np.concatenate([[0], np.cumsum(lengths)]),
@@ -140,6 +144,7 @@ def _joined(parts: list[Groups]) -> Groups:
         reference=one.reference,
         domain=one.domain,
         case=one.case,
+        lists=lists,
     )
-    groups.protected, groups.linked = protected, one.linked
+    groups.protected = protected
     return groups

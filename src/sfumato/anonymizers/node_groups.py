@@ -9,6 +9,7 @@ from sfumato.counts.rollup import Rolled
 from sfumato.criteria.base import Bools
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.inside import Inside
+from sfumato.release.lists import Lists
 from sfumato.release.regions import Regions
 from sfumato.release.summing import protected_by
 
@@ -24,7 +25,11 @@ def sized_groups(node: Rolled) -> Groups:
 
 def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
     """By the values of the sensitive attribute at this place."""
-    cells = node.cells[place]
+    cells, lists = node.cells[place], None
+    if attribute.sets is not None:
+        assert cells.lists is not None
+        by_list = cells.lists
+        lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.sets)
     groups = Groups.from_sparse(
         cells.indptr,
         cells.indices,
@@ -34,8 +39,9 @@ def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Flo
         reference=reference,
         domain=attribute.domain,
         case=attribute.case,
+        lists=lists,
     )
-    groups.linked, groups.times = attribute.sets is not None, node.times
+    groups.times = node.times
     return groups
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
 from typing import Literal
@@ -26,6 +26,7 @@ from sfumato.criteria.judge import worst_of
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.sparse import SparseCounts
 from sfumato.release.summing import group_counts
 from sfumato.utility.view import Pieces, View
 
@@ -86,7 +87,8 @@ class Judge:
         cells = []
         for place in range(len(counts.sensitive)):
             groups = group_counts(counts, group, len(first), place)
-            cells.append(Cells(groups.indptr, groups.indices, groups.data, groups.width))
+            by_list = None if groups.lists is None else _cells(groups.lists)
+            cells.append(replace(_cells(groups), lists=by_list))
         return lowest(counts, self.steps, levels, cells)
 
     @contextmanager
@@ -251,6 +253,10 @@ class Judge:
     @cached_property
     def heights(self) -> tuple[int, ...]:
         return tuple(one.height for one in self.levels)
+
+
+def _cells(counted: SparseCounts) -> Cells:
+    return Cells(counted.indptr, counted.indices, counted.data, counted.width)
 
 
 def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:

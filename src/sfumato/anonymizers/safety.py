@@ -12,15 +12,16 @@ import numpy as np
 from sfumato.anonymizers import cuts, splits
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.rows import Nodes, Rows, Split, rows_of
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.contingency import Counts, Ints, Sets
 from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion, Verdict
 from sfumato.criteria.candidates import Candidates
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.inside import Inside
+from sfumato.release.lists import Lists
 from sfumato.release.regions import Regions
 from sfumato.release.summing import protected_by
-from sfumato.schema.domain import Codes
+from sfumato.schema.domain import Codes, Domain
 
 _CELLS = 1 << 22  # counts of candidate cuts that are held at a time
 
@@ -66,24 +67,37 @@ class Safety:
             empty = np.zeros(len(people) + 1, dtype=np.int64)
             return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=people)
         rows = batch.rows
-        cells = splits.cells(
-            order, begins, rows.values[attribute], rows.n, *self._values(attribute)
-        )
-        return self._made(attribute, *cells, people)
+        value, n = rows.values[attribute], rows.n
+        cells = splits.cells(order, begins, value, n, *self._values(attribute))
+        lists = None
+        if (sets := self._counts.sensitive[attribute].sets) is not None:
+            lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
+        return self._made(attribute, *cells, people, lists)
 
     def _values(self, attribute: int) -> tuple[Ints, Codes, int]:
         """What the compiled code must know of an attribute: its sets, if any, and its width."""
         described = self._counts.sensitive[attribute]
-        width = len(described.domain)
         if described.sets is None:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), width
-        return described.sets.offsets, described.sets.members, width
+            return _each(described.domain)
+        return described.sets.offsets, described.sets.members, len(described.domain)
+
+    def _shown(self, attribute: int, rows: int) -> int:
+        """At most so many values and lists are in a node of so many rows."""
+        described = self._counts.sensitive[attribute]
+        lists = 0 if described.sets is None else len(described.sets)
+        return max(len(described.domain), min(rows, lists))
 
     def _made(
-        self, attribute: int, indptr: Ints, indices: Codes, data: Ints, people: Ints
+        self,
+        attribute: int,
+        indptr: Ints,
+        indices: Codes,
+        data: Ints,
+        people: Ints,
+        lists: Lists | None,
     ) -> Groups:
         described = self._counts.sensitive[attribute]
-        groups = Groups.from_sparse(
+        return Groups.from_sparse(
             indptr,
             indices,
             data,
@@ -92,9 +106,8 @@ class Safety:
             reference=self._references[described.name],
             domain=described.domain,
             case=described.case,
+            lists=lists,
         )
-        groups.linked = described.sets is not None
-        return groups
 
     def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""
@@ -166,7 +179,9 @@ class Safety:
         fine = np.ones(len(nodes), dtype=bool)
         if self._needs or not any(criterion.reads_values for criterion in self.task.searched):
             return fine
-        widest = max(self._values(place)[2] for place in range(len(batch.rows.values)))
+        # Both sides of a cut show no more than its node: so many values, and lists, as people.
+        longest = int((batch.stops - batch.starts).max(initial=1))
+        widest = max(self._shown(place, longest) for place in range(len(batch.rows.values)))
         step = max(1, _CELLS // (2 * widest))
         for start in range(0, len(nodes), step):
             some = slice(start, start + step)
@@ -180,18 +195,12 @@ class Safety:
 
         def parts(attribute: int) -> Groups:
             if attribute not in made:
-                found = cuts.sides(
-                    rows.codes,
-                    rows.n,
-                    batch.starts,
-                    batch.stops,
-                    nodes,
-                    column,
-                    cut,
-                    rows.values[attribute],
-                    *self._values(attribute),
-                )
-                made[attribute] = self._made(attribute, *found)
+                where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
+                value, lists = rows.values[attribute], None
+                found = cuts.sides(*where, value, *self._values(attribute))
+                if (sets := self._counts.sensitive[attribute].sets) is not None:
+                    lists = Lists(*cuts.sides(*where, value, *_each(sets))[:3], sets)
+                made[attribute] = self._made(attribute, *found, lists)
             return made[attribute]
 
         for criterion in self.task.by_group:
@@ -254,3 +263,8 @@ class Safety:
             for attribute in self.task.about(release_wide):
                 root = self._parts(everybody, whole, attribute)
                 self._in_turn.append(Judged(release_wide, attribute, release_wide.start(root)))
+
+
+def _each(counted: Domain | Sets) -> tuple[Ints, Codes, int]:
+    """What the compiled code must know where every code counts by itself."""
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), len(counted)

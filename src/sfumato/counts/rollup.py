@@ -25,12 +25,22 @@ from sfumato.schema.hierarchy import Levels
 
 @dataclass(frozen=True)
 class Cells:
-    """Sensitive counts of groups in sparse form; `width` values."""
+    """Sensitive counts of groups in sparse form; `width` values.
+
+    Where people have several values, `lists` count them by distinct list.
+    """
 
     indptr: Ints
     indices: Codes
     data: Ints
     width: int
+    lists: Cells | None = None
+
+    def merged(self, order: Codes, starts: Ints) -> Cells:
+        """Those of coarser groups: group g is made of the finer ones order[starts[g]:...]."""
+        summed = _merge_cells(order, starts, self.indptr, self.indices, self.data, self.width)
+        lists = None if self.lists is None else self.lists.merged(order, starts)
+        return Cells(*summed, self.width, lists)
 
 
 class Steps:
@@ -118,13 +128,7 @@ class Rolled:
         if self.finer is None:
             return self.base
         order, starts = _gather(self.of_finer, len(self))
-        return tuple(
-            Cells(
-                *_merge_cells(order, starts, cell.indptr, cell.indices, cell.data, cell.width),
-                cell.width,
-            )
-            for cell in self.finer.cells
-        )
+        return tuple(cell.merged(order, starts) for cell in self.finer.cells)
 
     def margins(self, kept: npt.NDArray[np.bool_]) -> Ints:
         """How many kept people have each label, column after column."""

@@ -42,7 +42,8 @@ EXACT = "exact quasi-identifiers are published: people are told apart by them, n
 class Measure:
     """What a criterion found: the worst value, the value of each group, the worst groups.
 
-    `sense` says how the value must lie to the required bound. `parts` holds further figures a
+    `sense` says how the value must lie to the required bound. `bounded` says of each group whether
+    its value is an upper bound only ("at most"); None: none is. `parts` holds further figures a
     criterion of several conditions measures. Searches look at truth values only, so the worst
     groups are found when somebody asks.
     """
@@ -51,6 +52,7 @@ class Measure:
     sizes: npt.NDArray[np.int64]
     sense: Sense
     parts: Mapping[str, float] = field(default_factory=dict)
+    bounded: Bools | None = None
 
     @cached_property
     def worst(self) -> tuple[int, ...]:
@@ -68,6 +70,11 @@ class Measure:
     def value(self) -> float:
         return float(self.per_group[self.worst[0]]) if self.worst else float("nan")
 
+    @property
+    def at_most(self) -> bool:
+        """Whether the worst value is an upper bound only: no group is known to have it."""
+        return self.bounded is not None and bool(self.bounded[self.per_group == self.value].all())
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -76,6 +83,8 @@ class Verdict:
     `beyond_mending`: why no release of the same people can hold, and what to ask instead. `per`:
     what `worst` and `per_group` go through, the release's groups or the exact tuples that a
     bucketized release lists.
+    `at_most`: what is measured is an upper bound, the truth may be less; a bound that it exceeds
+    counts as violated. `bounded` says the same of each group.
     """
 
     criterion: str
@@ -90,6 +99,8 @@ class Verdict:
     threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
     beyond_mending: str = ""
     per: Literal["group", "tuple"] = "group"
+    at_most: bool = False
+    bounded: Bools | None = None
 
     @property
     def holds(self) -> bool:
@@ -252,9 +263,10 @@ def summarize(
     per_group: npt.NDArray[Any],
     sense: Sense,
     parts: Mapping[str, float] | None = None,
+    bounded: Bools | None = None,
 ) -> Measure:
     """What was measured, group by group."""
-    return Measure(per_group, groups.sizes, sense, parts or {})
+    return Measure(per_group, groups.sizes, sense, parts or {}, bounded)
 
 
 def _worst(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: int) -> list[int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.adversaries.skyline.acquaintance import certainties
-from sfumato.adversaries.skyline.breach import breach
+from sfumato.adversaries.skyline.breach import Bounds, breach
+from sfumato.criteria.base import Bools
 from sfumato.criteria.skyline_search import Questions
 from sfumato.release.groups import Floats, Groups
 
@@ -23,13 +24,19 @@ class Scale:
         below = np.minimum(scaled, np.nextafter(self.strictest, 0))
         return np.where(certainty < self.limits, below, np.maximum(scaled, self.strictest))
 
-    def by_group(self, groups: Groups, least: Floats, found: Floats) -> Floats:
-        """How sure she can become of a target in each group, whatever she knows of other groups.
+    def by_group(self, groups: Groups, least: Bounds, found: Floats) -> tuple[Floats, Bools]:
+        """How sure she can become of a target in each group, whatever she knows of other groups;
+        and where that is an upper bound only.
 
         `found` is what was decided for the release; it holds of the groups that decide it.
         """
-        asked, out, most = self.asked, np.zeros(len(groups)), breach(least)
-        for block, sure in certainties(groups, asked.targets, asked.points, asked.case, least):
-            decided = np.where(sure >= most, found, np.minimum(sure, found))
-            out[block] = self.of(decided).max(axis=1, initial=0.0)
-        return out
+        asked, out, most = self.asked, np.zeros(len(groups)), breach(least.least)
+        at_most = np.zeros(len(groups), dtype=bool)
+        targets, points = asked.targets, asked.points
+        for block, sure, reached in certainties(groups, targets, points, asked.case, least):
+            decided = self.of(np.where(sure >= most, found, np.minimum(sure, found)))
+            out[block] = decided.max(axis=1, initial=0.0)
+            if reached is not sure:
+                worst = decided >= out[block][:, None]
+                at_most[block] = ~(worst & (reached == sure)).any(axis=1)
+        return out, at_most

@@ -8,8 +8,10 @@ point (l, k, m, c) of the skyline. What she knows, how she reasons: `adversaries
 Points are for all values; `value` restricts them to some, or gives values lists of their own. A
 point that another one implies is dropped, and the verdict says so.
 
-Single values: merging groups never makes anybody surer, so a table that is unsafe as one group has
-no safe release. Several values: merging may harm, and an unsafe group may have a safe split. Errata
+Single values, and lists that are published whole: merging groups never makes anybody surer, so a
+table that is unsafe as one group has no safe release. Several values in one bag: merging may harm,
+and an unsafe group may have a safe split; so may a group whose lists are so many that what she
+believes is known as an upper bound only (the verdict then says "at most"). Errata
 of Fig. 6: "A5 = min{A4, ...}" must be min{A5, ...}, and the starting group is never checked.
 """
 
@@ -29,13 +31,13 @@ from sfumato.adversaries.skyline.breach import (
     Case,
     case_of,
     check_point,
-    minima,
+    minima_bounds,
     odds_at,
     safe,
     unknown_value,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.contingency import Attribute, Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.criteria.candidates import Candidates
 from sfumato.criteria.skyline_measure import Scale
@@ -60,6 +62,7 @@ class SkylinePrivacy(ReleaseCriterion):
     adversary: ClassVar[str] = NAME
     upward_closed: ClassVar[bool] = False
     cases: ClassVar[tuple[Case, ...]] = ()  # of the attributes it is about, once bound
+    closed: ClassVar[frozenset[str]] = frozenset()  # those of them that merging cannot spoil
 
     points: Sequence[Point]
     value: Values = field(default=None, hash=False)
@@ -127,24 +130,34 @@ class SkylinePrivacy(ReleaseCriterion):
     # -- what a search may rely on ----------------------------------------------------------------
 
     def bind(self, counts: Counts) -> Self:
-        """Only single values never grow worse by merging: see what the table's attributes are."""
+        """Single values, and lists that can be judged exactly, never grow worse by merging."""
         about = [a for a in counts.sensitive if self.sensitive in (None, a.name)]
         bound = copy.copy(self)
+        closed = frozenset(attribute.name for attribute in about if self._closed(attribute))
         object.__setattr__(bound, "cases", tuple(attribute.case for attribute in about))
+        object.__setattr__(bound, "closed", closed)
         return bound
+
+    def _closed(self, attribute: Attribute) -> bool:
+        if attribute.sets is None:
+            return True
+        from sfumato.adversaries.skyline.whole_lists import always_exact
+
+        facts = max(point.l for points in self._lists for point in points)
+        return always_exact(attribute.sets, len(attribute.domain), facts)
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
-        """Of single values, as far as is known before the table is."""
-        return bool(self.cases) and set(self.cases) == {"single"}
+        """As far as is known: not before the table is."""
+        return 0 < len(self.cases) == len(self.closed)
 
     @property
     def fewest_people(self) -> int:
         """Every group has some value, which must outlast what she knows."""
         own = self.value.values() if isinstance(self.value, Mapping) else ()
         listed = isinstance(self.value, str | tuple)
-        if listed or not self.merge_closed or not all((self.points, *own)):
-            return 1  # there may be a group none of whose values is asked about
+        if listed or set(self.cases) != {"single"} or not all((self.points, *own)):
+            return 1  # there may be a group without values, or none of whose is asked about
         return min(max(_fewest(point) for point in points) for points in self._lists)
 
     def inapplicable(self, groups: Groups) -> str:
@@ -154,13 +167,13 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def questions(self, groups: Groups) -> Questions:
         """What is asked of these groups: a column for each value and point."""
-        key = (groups.values, case_of(groups))  # a search asks the same of every batch
+        key = (groups.attribute, groups.values, case_of(groups))  # the same for every batch
         if key not in self._asked:
             self._asked[key] = self._ask(groups)
         return self._asked[key]
 
     @cached_property
-    def _asked(self) -> dict[tuple[tuple[str, ...], Case], Questions]:
+    def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
         return {}
 
     def _ask(self, groups: Groups) -> Questions:
@@ -178,6 +191,7 @@ class SkylinePrivacy(ReleaseCriterion):
             np.array([point.known for _, point in asked], dtype=np.int64).reshape(-1, 3),
             tuple(point.confidence for _, point in asked),
             case_of(groups),
+            case_of(groups) == "single" or groups.attribute in self.closed,
         )
 
     def known(self, groups: Groups) -> dict[tuple[int, int, int], list[int]]:
@@ -212,13 +226,14 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def _judge(self, groups: Groups) -> tuple[Measure, Questions, Floats, Bools]:
         asked = self.questions(groups)
-        least = minima(groups, asked.targets, asked.points, asked.case)
+        least = minima_bounds(groups, asked.targets, asked.points, asked.case)
         found, good = safe(
-            groups, asked.targets, asked.points, asked.confidences, asked.case, least
+            groups, asked.targets, asked.points, asked.confidences, asked.case, least.least
         )
         scale = Scale(asked, self.strictest)
-        per_group = scale.by_group(groups, least, found)
-        return summarize(groups, per_group, "below"), asked, scale.of(found), good
+        per_group, bounded = scale.by_group(groups, least, found)
+        measure = summarize(groups, per_group, "below", bounded=bounded)
+        return measure, asked, scale.of(found), good
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
@@ -248,6 +263,8 @@ class SkylinePrivacy(ReleaseCriterion):
             measure.sense,
             groups.attribute,
             "; ".join(told),
+            at_most=measure.at_most,
+            bounded=measure.bounded,
         )
 
 

@@ -3,9 +3,10 @@
 The breach probability of a release follows from five minima over its groups for each question
 asked (`adversaries.skyline.breach`). Single values: a split never raises a minimum, so the running
 minima are all there is to remember, and a split that is refused once is refused for ever. The
-paper's line "A5 = min{A4, ...}" must read min{A5, ...}; as printed it is unsafe. Several values per
-person: the minima of the group that is split must be forgotten, since merging may be worse than
-splitting, so the factors of every present group are remembered.
+paper's line "A5 = min{A4, ...}" must read min{A5, ...}; as printed it is unsafe. Whole lists are
+like single values as long as every group's factors are exact. Several values per person in one bag,
+and lists whose factors may be bounds: the minima of the group that is split must be forgotten,
+since merging may be worse than splitting, so the factors of every present group are remembered.
 
 Odds within 1e-9 of the bound are refused.
 """
@@ -28,12 +29,16 @@ _SAME = 1e-12  # factors of the same counts agree to this
 
 @dataclass(frozen=True)
 class Questions:
-    """P columns: a target value's code, (l, k, m) and a confidence each; what a value is."""
+    """P columns: a target value's code, (l, k, m) and a confidence each; what a value is.
+
+    `closed`: merging groups never lowers a factor.
+    """
 
     targets: Ints
     points: Ints
     confidences: tuple[Fraction, ...]
     case: Case
+    closed: bool
 
     def factors(self, groups: Groups) -> Floats:
         return factors(groups, self.targets, self.points, self.case)
@@ -110,7 +115,7 @@ class Present:
 
 @dataclass(frozen=True)
 class RunningMinima:
-    """Candidate splits of single values, by the minima over their parts."""
+    """Candidate splits where merging never lowers a factor, by the minima over their parts."""
 
     questions: Questions
     least: Floats
@@ -126,7 +131,7 @@ class RunningMinima:
 
 @dataclass(frozen=True)
 class Replacements:
-    """Candidate splits of several values: each takes its parent's factors out of the minima."""
+    """Candidate splits where it may: each takes its parent's factors out of the minima."""
 
     questions: Questions
     parents: Floats
@@ -146,7 +151,7 @@ class Replacements:
 
 def begin(questions: Questions, groups: Groups) -> Floats | Present:
     """The state of a search that begins with these groups."""
-    if questions.case == "single":
+    if questions.closed:
         return minima(groups, questions.targets, questions.points, questions.case)
     return Present(questions.factors(groups))
 

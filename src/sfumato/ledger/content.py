@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.contingency import Ints, Sets
 from sfumato.errors import InputError
 from sfumato.ledger.spelling import read_region, read_value, spell_region, spell_value
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.lists import Lists
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -67,6 +68,17 @@ def pack(release: Release) -> bytes:
             f"data {place}": groups.data,
             f"sizes {place}": groups.sizes,
         }
+        if groups.lists is not None:
+            among = np.zeros(groups.width, dtype=np.int64)
+            among[used] = np.arange(len(used))
+            lists = groups.lists.relabel(among)
+            arrays |= {
+                f"list indptr {place}": lists.indptr,
+                f"list indices {place}": lists.indices,
+                f"list data {place}": lists.data,
+                f"list offsets {place}": lists.sets.offsets,
+                f"list members {place}": lists.sets.members,
+            }
     return _write(arrays, head)
 
 
@@ -93,6 +105,7 @@ def unpack(content: bytes, label: str) -> Release:
             sizes=arrays[f"sizes {place}"],
             domain=domain,
             case=told["case"],
+            lists=_lists(arrays, place),
         )
     told_guarantee = head["guarantee"]
     return Release(
@@ -105,6 +118,16 @@ def unpack(content: bytes, label: str) -> Release:
         guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
         label=label,
     )
+
+
+def _lists(arrays: dict[str, Ints], place: int) -> Lists | None:
+    """Whole lists of an attribute, where people have several values each."""
+    if f"list indptr {place}" not in arrays:
+        return None
+    named = ("indptr", "indices", "data", "offsets", "members")
+    indptr, indices, data, offsets, members = (arrays[f"list {name} {place}"] for name in named)
+    sets = Sets(offsets, members.astype(np.int32))
+    return Lists(indptr, indices.astype(np.int32), data, sets)
 
 
 def _spell_domain(domain: Domain, used: Sequence[int] | Ints) -> dict[str, Any]:

@@ -6,6 +6,11 @@ multiset (then occurrences are counted, which may be more than people). `referen
 weights that "table" priors and t-closeness refer to: by default the column sums, and the whole
 table's counts, suppressed rows included, wherever a search makes the groups. It is fixed across a
 search.
+
+Where a release shows each person's values together, as every file of rows does, the groups also
+have `lists`: their people by distinct list. Groups are made out of groups in three ways only, and
+each keeps all that is known: `take` (some of them), `merge` (put together), `relabel` (other codes
+of the same values).
 """
 
 from __future__ import annotations
@@ -19,8 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.contingency import Case, Ints
+from sfumato.counts.several import code_sets
 from sfumato.errors import InputError
-from sfumato.release.sparse import SparseCounts
+from sfumato.release.lists import Lists
+from sfumato.release.sparse import SparseCounts, summed
 from sfumato.release.stated import check_groups, numbers, whole_numbers
 from sfumato.schema.domain import Domain
 
@@ -46,7 +53,7 @@ class Groups(SparseCounts):
     published: Ints | None = None
     guarantee: Guarantee | None = None
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
-    linked: bool = False  # several values: each person's are published together
+    lists: Lists | None = None  # several values, each person's published together
     inside: Inside | None = None  # who is in them, private
     times: Ints | None = None  # how many groups each stands for, where equal ones are told once
 
@@ -96,6 +103,7 @@ class Groups(SparseCounts):
         domain: Domain | None = None,
         attribute: str | None = None,
         case: Case | None = None,
+        lists: Lists | None = None,
     ) -> Groups:
         """Groups whose row g holds `data[indptr[g]:indptr[g + 1]]` at `indices` of `width`.
 
@@ -103,7 +111,48 @@ class Groups(SparseCounts):
         """
         groups = cls.__new__(cls)
         groups._set(indptr, indices, data, width, sizes, reference, domain, attribute, case)
+        if lists is not None:
+            groups.lists = lists
         return groups
+
+    @classmethod
+    def of_lists(
+        cls,
+        groups: Sequence[Sequence[Sequence[str]]],
+        values: Sequence[str] | None = None,
+        *,
+        repeated: bool = False,
+    ) -> Groups:
+        """Groups of people whose lists of values are published whole: a list for each person.
+
+        `repeated`: a value that somebody has twice counts twice.
+
+        >>> Groups.of_lists([[["HIV", "TB"], ["flu"], []]]).counts_of(0)
+        {'HIV': 1, 'TB': 1, 'flu': 1}
+        """
+        people = [[str(one) for one in listed] for group in groups for listed in group]
+        labels = list(values) if values is not None else sorted({v for one in people for v in one})
+        code = {label: place for place, label in enumerate(labels)}
+        unknown = next((one for listed in people for one in listed if one not in code), None)
+        if unknown is not None:
+            raise InputError(f"{unknown!r} is in a list, but is not one of the values")
+        sizes = np.array([len(group) for group in groups], dtype=np.int64)
+        if not len(sizes) or sizes.min() == 0:
+            raise InputError("a group must have at least one individual")
+        ends = np.concatenate([[0], np.cumsum([len(one) for one in people])]).astype(np.int64)
+        members = np.array([code[one] for listed in people for one in listed], dtype=np.int32)
+        number, sets = code_sets(ends, members, repeated=repeated)
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        lists = Lists.of_people(group, len(sizes), number, np.ones_like(group), sets)
+        made = cls.from_sparse(
+            *lists.by_value(len(labels)),
+            len(labels),
+            sizes=sizes,
+            case="multiset" if repeated else "set",
+            lists=lists,
+        )
+        made.values = tuple(labels)
+        return made
 
     def _set(
         self,
@@ -197,22 +246,17 @@ class Groups(SparseCounts):
 
     def take(self, kept: Ints) -> Groups:
         """Some of the groups, by their positions, with the same reference."""
-        lengths = self.distinct[kept]
-        ends = np.cumsum(lengths)
-        stored = np.repeat(self.indptr[kept] - (ends - lengths), lengths)
-        stored += np.arange(len(stored))
         groups = Groups.from_sparse(
-            np.concatenate([[0], ends]),
-            self.indices[stored],
-            self.data[stored],
+            *self.rows(kept),
             self.width,
             sizes=self.sizes[kept],
             reference=self.reference,
             domain=self.domain,
             attribute=self.attribute,
             case=self.case,
+            lists=None if self.lists is None else self.lists.take(kept),
         )
-        groups.values, groups.linked = self.values, self.linked
+        groups.values, groups.guarantee = self.values, self.guarantee
         groups.regions = None if self.regions is None else self.regions.take(kept)
         groups.population = None if self.population is None else self.population[kept]
         groups.published = None if self.published is None else self.published[kept]
@@ -220,6 +264,80 @@ class Groups(SparseCounts):
         groups.times = None if self.times is None else self.times[kept]
         if self.protected is not None:
             groups.protected = self.protected[0], self.protected[1][kept]
+        return groups
+
+    def merge(self, number: Ints, total: int) -> Groups:
+        """Groups put together: group g becomes part of group `number[g]` of `total`.
+
+        What the new groups publish is for their maker to say: they have no `regions`.
+        """
+        if self.times is not None:
+            raise InputError("groups that each stand for many cannot be put together")
+        groups = Groups.from_sparse(
+            *summed(number[self.row], self.indices, self.data, total, self.width),
+            self.width,
+            sizes=np.bincount(number, weights=self.sizes, minlength=total).astype(np.int64),
+            reference=self.reference,
+            domain=self.domain,
+            attribute=self.attribute,
+            case=self.case,
+            lists=None if self.lists is None else self.lists.merge(number, total),
+        )
+        groups.values, groups.guarantee = self.values, self.guarantee
+        if self.population is not None:
+            summed_up = np.bincount(number, weights=self.population, minlength=total)
+            groups.population = summed_up.astype(np.float64)
+        if self.published is not None:
+            own = np.bincount(number, weights=self.published, minlength=total)
+            groups.published = own.astype(np.int64)
+        if self.inside is not None:
+            order = np.argsort(number, kind="stable")
+            first = np.searchsorted(number[order], np.arange(total + 1)).astype(np.int64)
+            groups.inside = self.inside.take(order).together(first)
+        if self.protected is not None:
+            labels, present = self.protected
+            together = np.zeros((total, present.shape[1]), dtype=bool)
+            np.logical_or.at(together, number, present)
+            groups.protected = labels, together
+        return groups
+
+    def everybody(self) -> Groups:
+        """All people of all groups, or of those they stand for, as one group."""
+        whole, lists = self, self.lists
+        if self.times is not None:
+            whole = copy.copy(self)
+            whole.times, whole.data = None, self.data * self.times[self.row]
+            whole.sizes = self.sizes * self.times
+            whole.lists = None if lists is None else lists.weighted(self.times)
+        return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
+
+    def relabel(
+        self,
+        codes: Ints,
+        values: tuple[str, ...],
+        domain: Domain | None,
+        reference: Floats | None = None,
+    ) -> Groups:
+        """The same groups with value v at `codes[v]` of `values`; each value that occurs has one.
+
+        `reference` is the new one, by default the column sums.
+        """
+        groups = Groups.from_sparse(
+            self.indptr,
+            codes[self.indices].astype(np.int32),
+            self.data,
+            len(values),
+            sizes=self.sizes,
+            reference=reference,
+            domain=domain,
+            attribute=self.attribute,
+            case=self.case,
+            lists=None if self.lists is None else self.lists.relabel(codes),
+        )
+        groups.values, groups.guarantee = values, self.guarantee
+        groups.regions, groups.population = self.regions, self.population
+        groups.protected, groups.inside = self.protected, self.inside
+        groups.times, groups.published = self.times, self.published
         return groups
 
     def number(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
@@ -242,6 +360,22 @@ class Groups(SparseCounts):
     def single_valued(self) -> bool:
         """Whether every individual has exactly one value."""
         return self.case == "single"
+
+    @property
+    def linked(self) -> bool:
+        """Whether each person's several values are published together."""
+        return self.lists is not None
+
+    @cached_property
+    def having(self) -> Ints:
+        """For each stored count how many people have the value; occurrences, if that is all."""
+        if self.lists is None or self.case != "multiset":
+            return self.data
+        indptr, codes, people = self.lists.by_value(self.width, once=True)
+        row = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(indptr))
+        place = np.searchsorted(row * self.width + codes, self.row * self.width + self.indices)
+        found: Ints = people[place]
+        return found
 
     @cached_property
     def share(self) -> Floats:

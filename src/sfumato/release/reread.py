@@ -184,17 +184,6 @@ def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
     values: dict[str, Value] = dict(zip(domain.labels, domain.values, strict=True))
     wider = Domain(domain.name, domain.kind, tuple(values.get(label, label) for label in weights))
     place = {label: code for code, label in enumerate(weights)}
-    codes = np.array([place[label] for label in groups.values], dtype=np.int32)
+    codes = np.array([place[label] for label in groups.values], dtype=np.int64)
     reference: Floats = np.array(list(weights.values()), dtype=np.float64)
-    found = Groups.from_sparse(
-        groups.indptr,
-        codes[groups.indices],
-        groups.data,
-        len(wider),
-        sizes=groups.sizes,
-        reference=reference,
-        domain=wider,
-        case=groups.case,
-    )
-    found.linked, found.times = groups.linked, groups.times
-    return found
+    return groups.relabel(codes, wider.labels, wider, reference)

@@ -50,6 +50,14 @@ class SparseCounts:
         # One sort of plain integers (group, shortfall) beats a two-key sort by far.
         return step - 1 - np.sort(self.row * step + (step - 1 - self.data)) % step
 
+    def rows(self, kept: Ints) -> tuple[Ints, npt.NDArray[np.int32], Ints]:
+        """The stored counts of some groups: where each begins, the columns, the counts."""
+        lengths = self.distinct[kept]
+        ends = np.cumsum(lengths)
+        stored = np.repeat(self.indptr[kept] - (ends - lengths), lengths)
+        stored += np.arange(len(stored))
+        return np.concatenate([[0], ends]), self.indices[stored], self.data[stored]
+
     def sum_of(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Sum over each group of a number per stored count; 0 for a group without values."""
         return self._reduce(np.add, stored, 0)
@@ -86,3 +94,25 @@ class SparseCounts:
         step = max(1, _BLOCK_CELLS // max(self.width, 1))
         for start in range(0, len(self), step):
             yield start, min(start + step, len(self))
+
+
+def summed(
+    row: npt.NDArray[np.integer[Any]],
+    column: npt.NDArray[np.integer[Any]],
+    n: Ints,
+    total: int,
+    width: int,
+) -> tuple[Ints, npt.NDArray[np.int32], Ints]:
+    """(row, column, number) triples as sparse counts of `total` rows, columns ascending in each."""
+    width = max(width, 1)
+    key = row.astype(np.int64) * width + column
+    if total * width <= max(1 << 22, 8 * len(key)):
+        dense = np.bincount(key, weights=n, minlength=total * width)
+        key = np.flatnonzero(dense)
+        data = dense[key].astype(np.int64)
+    else:
+        key, inverse = np.unique(key, return_inverse=True)
+        data = np.bincount(inverse, weights=n).astype(np.int64)
+    rows, columns = np.divmod(key, width)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=total))])
+    return indptr.astype(np.int64), columns.astype(np.int32), data

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from sfumato.counts.contingency import Attribute, Counts, Ints
 from sfumato.release.groups import Floats, Groups
+from sfumato.release.lists import Lists
+from sfumato.release.sparse import summed
 from sfumato.schema.domain import Codes, Domain
 
 
@@ -23,28 +25,20 @@ def group_counts(
     described = counts.sensitive[attribute]
     row, code, n = spread(described, counts.values[attribute], group, counts.n)
     width = len(described.domain)
-    key = row * width + code
-    if total * width <= max(1 << 22, 8 * len(key)):
-        dense = np.bincount(key, weights=n, minlength=total * width)
-        key = np.flatnonzero(dense)
-        data = dense[key].astype(np.int64)
-    else:
-        key, inverse = np.unique(key, return_inverse=True)
-        data = np.bincount(inverse, weights=n).astype(np.int64)
-    row, code = np.divmod(key, width)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=total))])
+    lists = None
+    if described.sets is not None:
+        codes = counts.values[attribute]
+        lists = Lists.of_people(group, total, codes, counts.n, described.sets)
     groups = Groups.from_sparse(
-        indptr.astype(np.int64),
-        code.astype(np.int32),
-        data,
+        *summed(row, code, n, total, width),
         width,
         sizes=None if described.sets is None else sizes,
         reference=reference,
         domain=described.domain,
         case=described.case,
+        lists=lists,
     )
     groups.protected = protected_by(counts.protect, group, total)
-    groups.linked = described.sets is not None
     return groups
 
 

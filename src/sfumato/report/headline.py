@@ -35,7 +35,7 @@ def headline(report: Report) -> str:
 def _shortfall(verdict: Verdict) -> str:
     if verdict.measured is None:
         return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
-    shown = number(verdict.measured)
+    shown = number(verdict.measured, at_most=verdict.at_most)
     return f"{verdict.criterion}{_about(verdict)} is {shown}, required {verdict.required}"
 
 

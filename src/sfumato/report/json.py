@@ -66,6 +66,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "holds": verdict.holds,
         "required": verdict.required,
         "measured": verdict.measured,
+        "at_most": verdict.at_most,
         "note": verdict.note,
         "worst": [asdict(group) for group in finding.worst],
     }
@@ -124,6 +125,7 @@ def promises(report: Report) -> list[dict[str, Any]]:
                 "about": verdict.attribute,
                 "required": verdict.required,
                 "measured": shown.measured,
+                "at_most": shown.at_most,
                 "holds": verdict.holds,
             }
             for verdict, shown in zip(report.verdicts, report.published, strict=True)

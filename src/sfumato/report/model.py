@@ -33,6 +33,7 @@ class WorstGroup:
     description: dict[str, str]
     people: int
     measured: float
+    at_most: bool = False  # an upper bound
 
 
 @dataclass(frozen=True)

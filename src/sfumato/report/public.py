@@ -41,7 +41,15 @@ def public_report(report: Report) -> Report:
 
 def _bare(verdict: Verdict, shown: Verdict) -> Verdict:
     """Decided against the whole table, measured on what is published, without its groups."""
-    return replace(verdict, measured=shown.measured, worst=(), per_group=None, note="")
+    return replace(
+        verdict,
+        measured=shown.measured,
+        at_most=shown.at_most,
+        worst=(),
+        per_group=None,
+        bounded=None,
+        note="",
+    )
 
 
 def floor_of(report: Report) -> int:

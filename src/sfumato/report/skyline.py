@@ -13,16 +13,21 @@ from sfumato.report.sheet import Sheet
 
 _SHOWN = 40  # points of a table; all are in the JSON
 _DRAWN = 6  # values of one chart
+_EXACTLY = "is safe, any more is not."
+_BOUNDED = (
+    "is safe; more may be, where what she believes is known as at most so much only: finding the "
+    "facts that tell her most took too long."
+)
 _ABOUT = (
     "How much may somebody know before she is so sure of a value? l: facts about her target; k: "
     "other people, none of them of the family, whose value she knows; m: relatives who would share "
-    "it with the target. Knowing no more than a point of the skyline is safe, any more is not."
+    f"it with the target. Knowing no more than a point of the skyline {_EXACTLY}"
 )
 _SEVERAL = (
     "How much may somebody know before she is so sure of a value? l: other values that come with "
     "it if her target has them; k: other people without it, none of them of the family; m: "
     "relatives who would share it with the target. Knowing no more than a point of the skyline "
-    "is safe, any more is not."
+    f"{_EXACTLY}"
 )
 
 
@@ -93,10 +98,13 @@ def skyline_exhibit(
         sections.append(Section(f"Skyline of {one.value}", "", (skyline_sheet(one),), figures))
     sections += [_grounding(release, found) for found in groundings]
     several = any(one.case != "single" for one in skylines)
+    about = _SEVERAL if several else _ABOUT
+    if any(one.at_most for one in skylines):
+        about = about.replace(_EXACTLY, _BOUNDED)
     return Exhibit(
         "skyline",
         f"Knowledge skyline of {release.label} at {100 * confidence:g}% confidence",
-        _SEVERAL if several else _ABOUT,
+        about,
         tuple(sections),
         facts={
             "release": release.label,

@@ -29,10 +29,15 @@ _ANSWER = {
 _SHORT = 48  # a longer note than this does not fit into a column beside the others
 
 
-def number(value: float | None) -> str:
-    """A figure short enough for a table, exact when it is whole; infinity as such."""
+def number(value: float | None, *, at_most: bool = False) -> str:
+    """A figure short enough for a table, exact when it is whole; infinity as such.
+
+    `at_most`: it is an upper bound, and says so.
+    """
     if value is None:
         return "–"
+    if at_most:
+        return f"at most {number(value)}"
     if value in (float("inf"), float("-inf")):
         return "inf"
     return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
@@ -95,7 +100,7 @@ def _verdicts(report: Report) -> list[RenderableType]:
             verdict.criterion,
             escape(verdict.attribute or "sizes"),
             verdict.required,
-            number(verdict.measured),
+            number(verdict.measured, at_most=verdict.at_most),
             mark,
             *([] if below else last),
         )
@@ -115,9 +120,8 @@ def _worst(report: Report, *, private: bool) -> Table:
         who = "shown on a terminal only; --html and --report tell it"
         if private:
             who = ", ".join(f"{column} {value}" for column, value in group.description.items())
-        table.add_row(
-            finding.verdict.criterion, number(group.measured), f"{group.people:,}", escape(who)
-        )
+        measured = number(group.measured, at_most=group.at_most)
+        table.add_row(finding.verdict.criterion, measured, f"{group.people:,}", escape(who))
     return table
 
 

@@ -228,6 +228,7 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
             described.describe(group),
             int(groups.sizes[group]),
             float(verdict.per_group[group]),
+            verdict.bounded is not None and bool(verdict.bounded[group]),
         )
         for group in verdict.worst
     )

@@ -15,7 +15,6 @@ import numpy as np
 
 from sfumato.counts.contingency import Ints
 from sfumato.errors import SchemaError
-from sfumato.release.groups import Groups
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
@@ -73,8 +72,7 @@ def coarsened(release: Release, column: str, step: Step) -> Release:
     return replace(
         release,
         by_attribute={
-            name: merged(groups, number, len(first))
-            for name, groups in release.by_attribute.items()
+            name: groups.merge(number, len(first)) for name, groups in release.by_attribute.items()
         },
         regions=wider.take(first),
         population=population,
@@ -88,32 +86,6 @@ def _moved(origin: Origin | None, number: Ints) -> Origin | None:
         return None
     groups = np.where(origin.groups >= 0, number[origin.groups], -1)
     return replace(origin, groups=groups, search=None)
-
-
-def merged(groups: Groups, number: Ints, total: int) -> Groups:
-    """Groups put together: group g becomes part of group `number[g]` of `total`."""
-    width = max(groups.width, 1)
-    keys, inverse = np.unique(number[groups.row] * width + groups.indices, return_inverse=True)
-    data = np.bincount(inverse, weights=groups.data, minlength=len(keys)).astype(np.int64)
-    row, code = np.divmod(keys, width)
-    found = Groups.from_sparse(
-        np.searchsorted(row, np.arange(total + 1)).astype(np.int64),
-        code.astype(np.int32),
-        data,
-        groups.width,
-        sizes=np.bincount(number, weights=groups.sizes, minlength=total).astype(np.int64),
-        reference=groups.reference,
-        domain=groups.domain,
-        attribute=groups.attribute,
-        case=groups.case,
-    )
-    found.values = groups.values
-    if groups.protected is not None:
-        labels, present = groups.protected
-        together = np.zeros((total, present.shape[1]), dtype=bool)
-        np.logical_or.at(together, number, present)
-        found.protected = labels, together
-    return found
 
 
 def _levels(release: Release, column: str, parts: Sequence[Region], shown: Ints) -> Levels | None:

@@ -46,16 +46,6 @@ def _shown(groups: Groups) -> Groups:
     if domain is not None:
         values = tuple(domain.values[code] for code in present)
         domain = Domain(domain.name, domain.kind, values)
-    found = Groups.from_sparse(
-        groups.indptr,
-        np.searchsorted(present, groups.indices).astype(np.int32),
-        groups.data,
-        len(present),
-        sizes=groups.sizes,
-        domain=domain,
-        attribute=groups.attribute,
-        case=groups.case,
-    )
-    found.values = tuple(groups.values[code] for code in present)
-    found.protected, found.linked, found.times = groups.protected, groups.linked, groups.times
-    return found
+    codes = np.full(groups.width, -1, dtype=np.int64)
+    codes[present] = np.arange(len(present))
+    return groups.relabel(codes, tuple(groups.values[code] for code in present), domain)

@@ -7,7 +7,7 @@ groups too, so the least doubt that relatives anywhere leave counts for every gr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from sfumato.adversaries.skyline.breach import (
     KIN_AIDED,
     NAME,
     OWN,
+    Bounds,
     Case,
     case_of,
-    factors,
-    minima,
+    factor_bounds,
+    minima_bounds,
     odds,
 )
-from sfumato.adversaries.threat import Moves, Threat
+from sfumato.adversaries.threat import BeliefChange, Moves, Threat
 from sfumato.counts.contingency import Ints
 from sfumato.release.groups import Floats, Groups
 
@@ -33,19 +34,26 @@ Known = tuple[int, int, int]
 
 
 def certainties(
-    groups: Groups, targets: Ints, points: Ints, case: Case, least: Floats
-) -> Iterator[tuple[slice, Floats]]:
-    """For block after block of groups: how sure she becomes of a target there, [B, P]."""
+    groups: Groups, targets: Ints, points: Ints, case: Case, least: Bounds
+) -> Iterator[tuple[slice, Floats, Floats]]:
+    """For block after block of groups: how sure she becomes of a target there at most, [B, P], and
+    at least, by the facts that were found."""
     step = max(1, _CELLS // max(1, len(targets)))
     for start in range(0, len(groups), step):
         stop = min(start + step, len(groups))
-        block = factors(groups, targets, points, case, start, stop)
-        # Where nobody has the value the odds are infinite, whatever the family tells elsewhere.
-        having = np.isfinite(block[..., BARE])
-        apart = np.where(having, block[..., BARE], 1) * least[:, KIN_AIDED]
-        beside = np.where(having, block[..., AIDED], 1) * least[:, KIN]
-        against = np.minimum(block[..., OWN], np.minimum(apart, beside))
-        yield slice(start, stop), np.where(having, 1 / (1 + against), 0.0)
+        block = factor_bounds(groups, targets, points, case, start, stop)
+        most = _certainty(block.least, least.least)
+        exact = block.reached is block.least
+        yield slice(start, stop), most, most if exact else _certainty(block.reached, least.reached)
+
+
+def _certainty(block: Floats, least: Floats) -> Floats:
+    # Where nobody has the value the odds are infinite, whatever the family tells elsewhere.
+    having = np.isfinite(block[..., BARE])
+    apart = np.where(having, block[..., BARE], 1) * least[:, KIN_AIDED]
+    beside = np.where(having, block[..., AIDED], 1) * least[:, KIN]
+    against = np.minimum(block[..., OWN], np.minimum(apart, beside))
+    return np.where(having, 1 / (1 + against), 0.0)
 
 
 @dataclass(frozen=True)
@@ -60,13 +68,19 @@ class Acquaintance:
         groups, case = self.groups, case_of(self.groups)
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
-        least = minima(groups, targets, points, case)
+        least = minima_bounds(groups, targets, points, case)
         before = self._without_release(targets, points, case)
-        moves = Moves(groups)
-        for block, found in certainties(groups, targets, points, case, least):
+        moves, reached = Moves(groups), Moves(groups)
+        for block, most, found in certainties(groups, targets, points, case, least):
             rows = np.repeat(np.arange(block.start, block.stop), len(targets))
+            asked = np.tile(targets, block.stop - block.start)
             expected = np.tile(before, block.stop - block.start)
-            moves.see(rows, np.tile(targets, block.stop - block.start), expected, found.ravel())
+            moves.see(rows, asked, expected, most.ravel())
+            if found is not most:
+                reached.see(rows, asked, expected, found.ravel())
+        if case == "lists":
+            moves.worst = _bounded(moves.worst, reached.worst)
+            moves.surest = _bounded(moves.surest, reached.surest)
         name = groups.attribute or "the sensitive value"
         learns = f"{name}: {moves.told}"
         return [
@@ -75,23 +89,16 @@ class Acquaintance:
 
     def _without_release(self, targets: Ints, points: Ints, case: Case) -> Floats:
         """How sure so many facts make her where everybody is one group: the facts' own doing."""
-        groups = self.groups
-        counted = groups.by_value().astype(np.int64)
-        present = np.flatnonzero(counted)
-        everybody = Groups.from_sparse(
-            np.array([0, len(present)]),
-            present.astype(np.int32),
-            counted[present],
-            groups.width,
-            sizes=np.array([groups.people()]),
-            domain=groups.domain,
-            attribute=groups.attribute,
-            case=groups.case,
-        )
-        everybody.values = groups.values
-        against = odds(minima(everybody, targets, points, case))
-        believed: Floats = 1 / (1 + against)
+        everybody = minima_bounds(self.groups.everybody(), targets, points, case)
+        believed: Floats = 1 / (1 + odds(everybody.reached))
         return believed
+
+
+def _bounded(told: BeliefChange | None, reached: BeliefChange | None) -> BeliefChange | None:
+    """A belief, and whether facts that were found make her believe it."""
+    if told is None or (reached is not None and reached.after == told.after):
+        return told
+    return replace(told, at_most=True)
 
 
 def words(known: Known, case: Case) -> str:

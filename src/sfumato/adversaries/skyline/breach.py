@@ -21,10 +21,10 @@ One pass over the groups keeps five running minima (see `forms`); the odds again
     min(own, bare * kin_aided, aided * kin)        and the breach probability 1 / (1 + odds)
 
 Sets and multisets are those of the paper: a group publishes its values, not whose they are
-together. A release that publishes each person's values together (`Groups.linked`: every release of
-rows) tells more, so it is judged by a bound that holds for whole rows as well, with sets and
-multisets alike: T = (n - a - sum(o) - k) / a and V of single values, a and o being occurrences. It
-is never above the paper's odds.
+together. A release that publishes each person's list whole (`Groups.lists`: every release of rows)
+has a form of its own (see `whole_lists`), with sets and multisets alike: a person has a value or
+not. It is exact but where finding her best facts takes too long: then what is told is an upper
+bound, `at_most`.
 
 Multiset counts labelled occurrences: two people and {A, A} give 3/4. Errata. A group without the
 target value has V = 1 even where k + m reach its size (not 0 / 0). Theorem 4 (merging groups never
@@ -37,10 +37,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.adversaries.realistic.priors import exactly
 from sfumato.counts.contingency import Ints
@@ -49,12 +51,19 @@ from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release
 
 NAME = "acquaintance"
-Case = Literal["single", "set", "multiset", "linked"]
+Case = Literal["single", "set", "multiset", "lists"]
 CASES: tuple[Case, ...] = get_args(Case)
-SINGLE, SET, MULTISET, LINKED = range(4)
+SINGLE, SET, MULTISET, LISTS = range(4)
+CASE_WORDS: dict[Case, str] = {
+    "single": "one value a person",
+    "set": "several values a person, published as one bag a group",
+    "multiset": "several values a person, repeated ones counted, published as one bag a group",
+    "lists": "several values a person, each person's list published whole",
+}
 OWN, BARE, KIN_AIDED, AIDED, KIN = range(5)  # the factors of a group; told in forms
 NEAR = 1e-9
 _WORTH_A_THREAD = 1 << 21  # counts to look at
+_LONG = 16  # a list is looked at so often, for each value of a group
 _FEW = 8  # questions up to which a pass for each is faster than one for all
 _BEYOND_ALL_ODDS = Fraction(10**300)  # no group has so many people; fits a float
 MOST_KNOWN = 10**9  # more facts than people; keeps sums of counts within 64 bits
@@ -67,6 +76,58 @@ def columns(targets: Any, points: Any) -> tuple[Ints, Ints]:
     return codes, known
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Factors [..., P, 5]: the least they can be, and what facts that were found make of them.
+
+    Only with whole lists may they differ, where it took too long to find her best facts.
+    """
+
+    least: Floats
+    reached: Floats
+
+    @property
+    def at_most(self) -> npt.NDArray[np.bool_]:
+        """Of minima: whether the breach probability is an upper bound only, [..., P]."""
+        return np.asarray(odds(self.reached) != odds(self.least))
+
+
+class BreachProbability(float):
+    """How sure she can become; `at_most`: no surer than that, and perhaps less sure."""
+
+    at_most: bool
+
+    def __new__(cls, value: float, *, at_most: bool = False) -> Self:
+        made = super().__new__(cls, value)
+        made.at_most = at_most
+        return made
+
+    def __repr__(self) -> str:
+        return f"{'at most ' if self.at_most else ''}{float(self)!r}"
+
+    __str__ = __repr__
+
+
+def factor_bounds(
+    groups: Groups,
+    targets: Any,
+    points: Any,
+    case: Case,
+    start: int = 0,
+    stop: int | None = None,
+) -> Bounds:
+    """The five factors of groups start..stop for P (target value, point) columns: [B, P, 5].
+
+    `targets` are P value codes, `points` P rows of (l, k, m). In the order OWN, BARE, KIN_AIDED,
+    AIDED, KIN. The minimum over the groups of each is what `breach` takes.
+    """
+    stop = len(groups) if stop is None else stop
+    codes, known = columns(targets, points)
+    out = np.tile(nothing(len(codes)), (2, stop - start, 1, 1))
+    _run(groups, codes, known, case, start, stop, out, reduce=False)
+    return Bounds(out[0], out[1] if case == "lists" else out[0])
+
+
 def factors(
     groups: Groups,
     targets: Any,
@@ -75,26 +136,24 @@ def factors(
     start: int = 0,
     stop: int | None = None,
 ) -> Floats:
-    """The five factors of groups start..stop for P (target value, point) columns: [B, P, 5].
-
-    `targets` are P value codes, `points` P rows of (l, k, m). In the order OWN, BARE, KIN_AIDED,
-    AIDED, KIN. The minimum over the groups of each is what `breach` takes.
-    """
-    stop = len(groups) if stop is None else stop
-    codes, known = columns(targets, points)
-    out = np.tile(nothing(len(codes)), (stop - start, 1, 1))
-    _run(groups, codes, known, case, start, stop, out, reduce=False)
-    return out
+    """The least that the five factors of groups start..stop can be: [B, P, 5]."""
+    return factor_bounds(groups, targets, points, case, start, stop).least
 
 
 def minima(groups: Groups, targets: Any, points: Any, case: Case) -> Floats:
+    """The least that the minimum of each factor over all groups can be: [P, 5]."""
+    return minima_bounds(groups, targets, points, case).least
+
+
+def minima_bounds(groups: Groups, targets: Any, points: Any, case: Case) -> Bounds:
     """The minimum of each factor over all groups: [P, 5]; memory does not grow with the groups."""
     codes, known = columns(targets, points)
-    workers = min(os.cpu_count() or 1, 1 + len(groups.data) * len(codes) // _WORTH_A_THREAD)
+    cells = len(groups.data) if groups.lists is None else len(groups.lists.data) * _LONG
+    workers = min(os.cpu_count() or 1, 1 + cells * len(codes) // _WORTH_A_THREAD, len(groups) or 1)
     ends = np.linspace(0, len(groups), workers + 1).astype(np.int64).tolist()
 
     def run(part: int) -> Floats:
-        out = nothing(len(codes))[None]
+        out = np.tile(nothing(len(codes)), (2, 1, 1, 1))
         _run(groups, codes, known, case, ends[part], ends[part + 1], out, reduce=True)
         return out
 
@@ -103,8 +162,8 @@ def minima(groups: Groups, targets: Any, points: Any, case: Case) -> Floats:
     else:
         with ThreadPoolExecutor(workers) as pool:
             parts = list(pool.map(run, range(workers)))
-    found: Floats = np.concatenate(parts).min(axis=0)
-    return found
+    found: Floats = np.concatenate(parts, axis=1).min(axis=1)
+    return Bounds(found[0], found[1] if case == "lists" else found[0])
 
 
 def nothing(columns: int) -> Floats:
@@ -173,15 +232,17 @@ def breach_probability(
     case: Case | None = None,
     *,
     sensitive: str | None = None,
-) -> float:
+) -> BreachProbability:
     """How sure she can become that somebody has `value`, knowing (l, k, m); 0 if nobody has it.
 
-    `case` is that of the groups unless given; `sensitive` names the column of a release.
+    `case` is that of the groups unless given; `sensitive` names the column of a release. A number
+    whose `at_most` says whether it is an upper bound only.
     """
     found = groups_of(groups, sensitive)
     given = case_of(found, case)
     point = check_point((l, k, m))
-    return float(breach(minima(found, [code_of(found, value)], [point], given))[0])
+    bounds = minima_bounds(found, [code_of(found, value)], [point], given)
+    return BreachProbability(breach(bounds.least)[0], at_most=bool(bounds.at_most[0]))
 
 
 def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups:
@@ -194,14 +255,19 @@ def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups
 
 
 def case_of(groups: Groups, case: Case | None = None) -> Case:
-    """Whether people have one value each, a set, a multiset, or several published together."""
+    """Whether people have one value each, a set, a multiset, or lists that are published whole."""
     if case is None:
-        return "linked" if groups.linked else groups.case
+        return "lists" if groups.linked else groups.case
     if not isinstance(case, str) or case not in CASES:
         raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(str(case), CASES)}")
     if case == "single" and not groups.single_valued:
         raise InputError(
-            "people have several values each: case must be 'set', 'multiset' or 'linked'"
+            "people have several values each: case must be 'set', 'multiset' or 'lists'"
+        )
+    if case == "lists" and not groups.linked:
+        raise InputError(
+            "case 'lists' needs each person's list, and these groups know counts of values only; "
+            "make them with Groups.of_lists"
         )
     if case == "set" and (groups.largest > groups.sizes).any():
         raise InputError("a value occurs more often than a group has people: case is 'multiset'")
@@ -257,12 +323,20 @@ def _run(
     *,
     reduce: bool,
 ) -> None:
+    """Into `out[0]`, and with whole lists `out[1]`: the least factors, and those reached."""
+    if case == "lists":
+        from sfumato.adversaries.skyline import whole_lists
+
+        stored_lists = whole_lists.stored(groups)
+        looks = whole_lists.MOST_LOOKS
+        whole_lists.fill(stored_lists, start, stop, codes, known, looks, out, reduce)
+        return
     from sfumato.adversaries.skyline.passes import fill, scan  # Numba is slow to import
 
     stored = (groups.indptr, groups.indices, groups.data, groups.sizes, start, stop, groups.width)
     number = CASES.index(case)
     if reduce and len(codes) <= _FEW:
         for p, code in enumerate(codes):
-            scan(*stored, code, known[p], number, out[0, p])
+            scan(*stored, code, known[p], number, out[0, 0, p])
     elif len(codes):
-        fill(*stored, codes, known, number, out, reduce)
+        fill(*stored, codes, known, number, out[0], reduce)

@@ -6,7 +6,7 @@ Numbers of more than a hundred thousand bits are not worked out: undecided, whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import comb, inf, prod
 
@@ -22,11 +22,14 @@ MOST_SHAPES = 10_000
 
 
 def doubt(n: int, a: int, others: Iterable[int], k: int, case: Case) -> Odds:
-    """T(l, k), `others` being the counts of the l most frequent other values."""
+    """T(l, k), `others` being the counts of the l most frequent other values, or c(l) of lists."""
     if a == 0:
         return inf
-    if case in ("single", "linked"):
+    if case == "single":
         return Fraction(max(n - a - sum(others) - k, 0), a)
+    if case == "lists":
+        (left,) = others
+        return Fraction(left * (n - a - k), a * (n - a)) if n - a > k else Fraction(0)
     if case == "set":
         spared = prod((Fraction(n - o, n) for o in others), start=Fraction(1))
         return Fraction(max(n - a - k, 0), a) * spared
@@ -47,7 +50,7 @@ def kin(n: int, a: int, m: int, k: int, case: Case) -> Fraction:
 
 
 def exact_factor(factor: int, shape: Ints, k: int, m: int, case: Case) -> Odds:
-    """One of the five factors of a group of a shape: n, a and its largest other counts."""
+    """One of the five factors of a group of a shape: n, a and its largest other counts, or c(l)."""
     n, a, *others = (int(number) for number in shape)
     if factor == OWN:
         left = doubt(n, a, others, k, case)
@@ -75,9 +78,16 @@ def compare(
     groups: Groups, target: int, point: Ints, case: Case, least: Floats, bound: Fraction
 ) -> int | None:
     """The sign of (odds - bound) at one column, or None if it is too large to be worked out."""
-    k, m = int(point[1]), int(point[2])
+    shapes = nearest(groups, target, point, case, least)
+    return compare_shapes(shapes, int(point[1]), int(point[2]), case, bound)
+
+
+def compare_shapes(
+    nearest_shapes: Mapping[int, Ints], k: int, m: int, case: Case, bound: Fraction
+) -> int | None:
+    """The same from the shapes that attain the minimum of each factor."""
     found: dict[int, Odds] = {}
-    for factor, shapes in nearest(groups, target, point, case, least).items():
+    for factor, shapes in nearest_shapes.items():
         if len(shapes) > MOST_SHAPES or any(_bits(shape, m, case) > MOST_BITS for shape in shapes):
             return None
         found[factor] = min(exact_factor(factor, shape, k, m, case) for shape in shapes)
@@ -87,20 +97,25 @@ def compare(
 
 def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats) -> dict[int, Ints]:
     """The distinct shapes of the groups that attain the minimum of each factor, or nearly so."""
-    from sfumato.adversaries.skyline.passes import shapes
-
     kept: list[list[Ints]] = [[] for _ in range(5)]
     limits = least * (1 + NEAR)
     for start, stop in groups.blocks():
         block = factors(groups, [target], [point], case, start, stop)[:, 0]
         for factor in range(5):
             some = start + np.flatnonzero(block[:, factor] <= limits[factor])
-            most = min(int(point[0]), groups.width)
-            made = shapes(
-                groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most
-            )
-            kept[factor].append(_distinct(made))
+            kept[factor].append(_distinct(_shapes(groups, some, target, int(point[0]), case)))
     return {factor: _distinct(np.concatenate(kept[factor])) for factor in range(5)}
+
+
+def _shapes(groups: Groups, some: Ints, target: int, facts: int, case: Case) -> Ints:
+    if case == "lists":
+        from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
+
+        return spared_lists(stored(groups), some, target, np.array([facts]), MOST_LOOKS)[0]
+    from sfumato.adversaries.skyline.passes import shapes
+
+    most = min(facts, groups.width)
+    return shapes(groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most)
 
 
 def _distinct(shapes: Ints) -> Ints:

@@ -21,7 +21,7 @@ import math
 
 import numba as nb
 
-from sfumato.adversaries.skyline.breach import LINKED, MULTISET, SET, SINGLE
+from sfumato.adversaries.skyline.breach import MULTISET, SET, SINGLE
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -30,7 +30,7 @@ def doubt(n: int, a: int, k: int, summed: int, spared: float, case: int) -> floa
     (n - o) / n."""
     if a == 0:
         return math.inf
-    if case in (SINGLE, LINKED):
+    if case == SINGLE:
         left = n - a - summed - k
         return left / a if left > 0 else 0.0
     if case == SET:

@@ -8,15 +8,17 @@ the family. Which, follows from where the odds are least (see `forms`):
     family   the target alone in his group; the known people and the family in another
     target   the target and the known people in one group; the family in another
 
-About the target: the most frequent other values. Single values: known people have values that are
-neither the target value nor among those l, so that what is left for the target shrinks. Several
-values: known people lack the target value. Where fewer people or values than (l, k, m) settle it,
-the grounding names only those.
+About the target: the most frequent other values; with whole lists those that leave the fewest lists
+or, where finding them takes too long, the best that were found, and then what she believes is told
+as an upper bound (`at_most`). Single values: known people have values that are neither the target
+value nor among those l, so that what is left for the target shrinks. Several values: known people
+lack the target value. Where fewer people or values than (l, k, m) settle it, the grounding names
+only those.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from sfumato.adversaries.skyline.breach import (
     AIDED,
     BARE,
+    CASE_WORDS,
     KIN,
     KIN_AIDED,
     OWN,
@@ -33,7 +36,7 @@ from sfumato.adversaries.skyline.breach import (
     code_of,
     factors,
     groups_of,
-    minima,
+    minima_bounds,
     odds,
 )
 from sfumato.errors import name_some
@@ -50,7 +53,7 @@ class Grounding:
     `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent);
     `facts` the values she knows about her target; `known_values` how many of the known people have
     which value (single values only); `people` and `members` how many of the known people and of
-    the family it takes.
+    the family it takes. `at_most`: she is no surer than `confidence`, and perhaps less sure.
     """
 
     value: str
@@ -64,10 +67,11 @@ class Grounding:
     known_values: tuple[tuple[str, int], ...] = ()
     family: int | None = None
     members: int = 0
+    at_most: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The grounding for JSON."""
-        return {**asdict(self), "sentence": self.sentence}
+        return {**asdict(self), "case": CASE_WORDS[self.case], "sentence": self.sentence}
 
     @property
     def sentence(self) -> str:
@@ -83,7 +87,8 @@ class Grounding:
         knows = _joined(learnt) if learnt else "nothing but the release"
         return (
             f"Looking for {self.value!r}, somebody whose target is in group {self.target} and who "
-            f"knows {knows} is {_surely(self.confidence)} that the target has it."
+            f"knows {knows} is {'at most ' * self.at_most}{_surely(self.confidence)} that the "
+            "target has it."
         )
 
     def _at(self, group: int | None) -> str:
@@ -130,7 +135,8 @@ def worst_grounding(
 def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case) -> Grounding:
     """The worst grounding of a value by its code."""
     value = groups.values[target]
-    least = minima(groups, [target], [point], case)[0]
+    bounds = minima_bounds(groups, [target], [point], case)
+    least = bounds.least[0]
     against = float(odds(least))
     if np.isinf(against):
         return Grounding(value, point, case, 0.0)
@@ -143,7 +149,8 @@ def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case)
         his, known, family = where[BARE], where[KIN_AIDED], where[KIN_AIDED]
     else:
         his, known, family = where[AIDED], where[AIDED], where[KIN]
-    return _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
+    told = _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
+    return replace(told, at_most=bool(bounds.at_most[0]))
 
 
 def _surely(confidence: float) -> str:
@@ -183,10 +190,7 @@ def _tell(
 ) -> Grounding:
     most, k, m = point
     value = groups.values[target]
-    others = groups.counts_of(his)
-    del others[value]
-    ranked = sorted(others, key=lambda one: (-others[one], groups.values.index(one)))
-    facts = tuple(ranked[:most])
+    facts = _facts(groups, his, target, most, case)
     people = min(k, _without(groups, known, value, facts if known == his else (), case))
     # Somebody of the group must be the target, if it is his; known people are not the family.
     room = int(groups.sizes[family]) - int(family == his) - (people if known == family else 0)
@@ -210,6 +214,30 @@ def _tell(
     )
 
 
+def _facts(groups: Groups, group: int, target: int, most: int, case: Case) -> tuple[str, ...]:
+    """The other values of a group that tell most about somebody in it."""
+    if case == "lists":
+        from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, stored, telling_values
+
+        codes = telling_values(stored(groups), group, target, most, MOST_LOOKS)
+        return tuple(groups.values[code] for code in codes)
+    others = groups.counts_of(group)
+    del others[groups.values[target]]
+    ranked = sorted(others, key=lambda one: (-others[one], groups.values.index(one)))
+    return tuple(ranked[:most])
+
+
+def _having(groups: Groups, group: int, value: str, case: Case) -> int:
+    """How many people of a group have a value; of multisets in a bag, how often it occurs."""
+    if case != "lists":
+        return groups.counts_of(group).get(value, 0)
+    from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
+
+    some, none = np.array([group]), np.zeros(0, dtype=np.int64)
+    code = groups.values.index(value)
+    return int(spared_lists(stored(groups), some, code, none, MOST_LOOKS)[0][0, 1])
+
+
 def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], case: Case) -> int:
     """How many people of a group can be known to lack the value and what is known of the target."""
     counts, size = groups.counts_of(group), int(groups.sizes[group])
@@ -217,7 +245,7 @@ def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], cas
         return size - sum(counts.get(one, 0) for one in {value, *facts})
     if case == "multiset":
         return size - 1
-    return max(size - counts.get(value, 0), 0)
+    return max(size - _having(groups, group, value, case), 0)
 
 
 def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tuple[str, int], ...]:

@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import (
+    CASE_WORDS,
     Case,
     case_of,
     check_confidence,
@@ -29,7 +30,7 @@ from sfumato.adversaries.skyline.breach import (
     groups_of,
     safe,
 )
-from sfumato.adversaries.skyline.shapes import deciding
+from sfumato.adversaries.skyline.shapes import ListShapes, deciding
 from sfumato.counts.contingency import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
@@ -48,7 +49,8 @@ class KnowledgeSkyline:
     `bounds` are the largest l, k and m that could be safe by themselves (-1: none); None for a
     value nobody has. `unbounded` axes: any number is as safe as the one given. `cut` axes were not
     followed beyond `most`, the limit of the walk: points at it may go on. `checks` is how many
-    points the walk has judged.
+    points the walk has judged. `at_most`: some point was left out by an upper bound of what she
+    may believe, so more may be safe than is told.
     """
 
     value: str
@@ -60,6 +62,7 @@ class KnowledgeSkyline:
     unbounded: tuple[Axis, ...] = ()
     cut: tuple[Axis, ...] = ()
     most: int = MOST
+    at_most: bool = False
     checks: int = field(default=0, compare=False, repr=False)
 
     @property
@@ -85,6 +88,10 @@ class KnowledgeSkyline:
             for axis in self.unbounded
         ]
         notes += [f"{axis} was followed up to {self.most:,} only" for axis in self.cut]
+        if self.at_most:
+            notes.append(
+                "some certainties are known as at most so much only, so more knowledge may be safe"
+            )
         return "; ".join([told, *notes]) + "."
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +100,8 @@ class KnowledgeSkyline:
             "value": self.value,
             "sensitive": self.attribute,
             "confidence": self.confidence,
-            "case": self.case,
+            "case": CASE_WORDS[self.case],
+            "at_most": self.at_most,
             "status": self.status,
             "points": [dict(zip(AXES, point, strict=True)) for point in self.points],
             "bounds": None if self.bounds is None else dict(zip(AXES, self.bounds, strict=True)),
@@ -125,22 +133,28 @@ def knowledge_skyline(
     target, limit = code_of(found, value), check_confidence(confidence)
     if most is not None and most < 0:
         raise InputError(f"most = {most} is not allowed; use 0 or more")
-    small = deciding(found, target, given)
     described = (value, found.attribute, float(confidence), given)
-    if len(small) == 0:
+    judged: ListShapes | _LooseValues
+    if given == "lists":
+        judged = ListShapes.of(found, target, most)
+    else:
+        judged = _LooseValues(deciding(found, target, given), given)
+    if len(judged) == 0:
         return KnowledgeSkyline(*described, (), None, AXES)
-    values = len(np.unique(found.indices)) - 1
-    bounds = _bounds(small, values, given)
+    bounds = judged.bounds(len(np.unique(found.indices)) - 1)
     people = MOST if most is None else most
-    occurring = min(bounds[0], small.width - 1)  # facts beyond the values beside it change nothing
+    occurring = min(bounds[0], judged.occurring)
     facts = occurring if most is None else min(occurring, most)
     reach = (facts, min(bounds[1], people), min(bounds[2], people))
-    checks = 0
+    checks, undecided = 0, False
 
     def is_safe(point: Point) -> bool:
-        nonlocal checks
+        nonlocal checks, undecided
         checks += 1
-        return bool(safe(small, [0], [point], [limit], given)[1][0])
+        if judged.safe(point, limit):
+            return True
+        undecided = undecided or judged.may_be_safe(point, limit)
+        return False
 
     points = _walk(is_safe, reach)
     ended = facts == occurring
@@ -156,19 +170,43 @@ def knowledge_skyline(
         ("l",) if free else (),
         tuple(cut),
         people,
+        undecided,
         checks,
     )
 
 
-def _bounds(small: Groups, values: int, case: Case) -> Point:
-    """The largest l, k and m that could be safe; -1 where not even none."""
-    having = small.data[small.indptr[:-1]]  # the target value comes first in every shape
-    if case == "multiset":
-        people = int(small.sizes.min()) - 2
-    else:
-        people = int((small.sizes - having).min()) - 1
-    facts = int(small.distinct.min()) - 2 if case == "single" else values
-    return facts, max(people, -1), max(people, -1)
+@dataclass(frozen=True)
+class _LooseValues:
+    """Groups of the shapes that decide, one value a person or several in one bag."""
+
+    groups: Groups
+    case: Case
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def occurring(self) -> int:
+        """Facts beyond the values that occur beside this one change nothing."""
+        return self.groups.width - 1
+
+    def bounds(self, values: int) -> Point:
+        """The largest l, k and m that could be safe; -1 where not even none."""
+        small = self.groups
+        having = small.data[small.indptr[:-1]]  # the target value comes first in every shape
+        if self.case == "multiset":
+            people = int(small.sizes.min()) - 2
+        else:
+            people = int((small.sizes - having).min()) - 1
+        facts = int(small.distinct.min()) - 2 if self.case == "single" else values
+        return facts, max(people, -1), max(people, -1)
+
+    def safe(self, point: Point, confidence: Fraction) -> bool:
+        return bool(safe(self.groups, [0], [point], [confidence], self.case)[1][0])
+
+    def may_be_safe(self, point: Point, confidence: Fraction) -> bool:
+        """What is not safe is known not to be."""
+        return False
 
 
 def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sfumato.report.exhibit import Section
 from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
+from sfumato.report.text import number
 
 
 def section(report: Report) -> Section:
@@ -16,7 +17,7 @@ def section(report: Report) -> Section:
             verdict.criterion,
             verdict.attribute or "group sizes",
             verdict.required,
-            verdict.measured,
+            number(verdict.measured, at_most=True) if verdict.at_most else verdict.measured,
             verdict.status.replace("_", " "),
             verdict.note,
         )

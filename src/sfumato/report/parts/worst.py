@@ -37,7 +37,8 @@ def section(report: Report) -> Section | None:
             who = ", ".join(f"{column} {value}" for column, value in told.description.items())
             cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
             criterion = finding.verdict.criterion
-            rows.append((letter, criterion, told.measured, told.people, cut))
+            measured = number(told.measured, at_most=True) if told.at_most else told.measured
+            rows.append((letter, criterion, measured, told.people, cut))
     if not rows:
         return None
     sheet = Sheet(("group", "criterion", "measured", "people", "who"), tuple(rows))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline.breach import factors
+from sfumato.adversaries.skyline.breach import factors, minima
 from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_points import Point, undominated
 from sfumato.errors import PolicyError
+from sfumato.release.groups import Groups
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 
 VALUES = ["HIV", "Flu", "Cold"]
@@ -210,12 +214,36 @@ def test_a_mistake_in_a_policy_file_is_one_line(tmp_path) -> None:
 # -- what a search may rely on --------------------------------------------------------------------
 
 
-def test_merging_is_only_promised_for_single_values(tmp_path) -> None:
+def test_merging_is_promised_of_single_values_and_of_lists_that_are_judged_exactly(
+    tmp_path,
+) -> None:
     criterion = sf.SkylinePrivacy([(0, 0, 0, 0.5)])
     assert not criterion.merge_closed
     assert criterion.bind(table(tmp_path).counts).merge_closed
-    assert not criterion.bind(table(tmp_path, several=True).counts).merge_closed
+    several = table(tmp_path, several=True).counts
+    assert criterion.bind(several).merge_closed
+    assert sf.SkylinePrivacy([(3, 1, 1, 0.5)]).bind(several).merge_closed
+    source = random.Random(1)
+    people = [source.sample([f"v{place}" for place in range(45)], 3) for _ in range(400)]
+    lists = pa.table({"zip": [1] * 400, "disease": pa.array(people, pa.list_(pa.string()))})
+    many = sf.read(lists, sf.Schema("zip", "disease")).counts
+    assert sf.SkylinePrivacy([(1, 5, 5, 0.5)]).bind(many).merge_closed
+    assert not sf.SkylinePrivacy([(10, 5, 5, 0.5)]).bind(many).merge_closed
     assert criterion.bind(table(tmp_path).counts) == criterion
+
+
+def test_merging_whole_lists_never_makes_anybody_surer() -> None:
+    source, points = random.Random(3), list(product(range(3), range(3), range(3)))
+    for _ in range(150):
+        repeated = source.random() < 0.5
+        rows = [
+            [source.choices("ABCD", k=source.randint(0, 3)) for _ in range(source.randint(1, 5))]
+            for _ in range(3)
+        ]
+        apart = Groups.of_lists(rows, "ABCD", repeated=repeated)
+        together = apart.merge(np.array([0, 0, 1]), 2)
+        asked = ([0] * len(points), points, "lists")
+        assert (minima(together, *asked) >= minima(apart, *asked) * (1 - 1e-12)).all()
 
 
 def test_merging_groups_of_single_values_keeps_them_safe() -> None:

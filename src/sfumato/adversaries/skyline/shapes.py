@@ -134,10 +134,10 @@ class ListShapes:
             for parts, made in zip(kept, (least, reached), strict=True):
                 parts.append(_distinct(made))
         nothing = np.empty((0, 2 + len(facts)), np.int64)
-        worst = (
+        worst = [
             worst_shapes(_distinct(np.concatenate([nothing, *parts])), "lists") for parts in kept
-        )
-        return cls(*worst, values - 1)
+        ]
+        return cls(worst[0], worst[1], values - 1)
 
     def __len__(self) -> int:
         return len(self.least)

@@ -171,5 +171,5 @@ def test_a_table_larger_than_memory_keeps_lists(several: str) -> None:
     ) == sorted(sorted(here.items()) for here in stands)
     for anonymizer in (sf.Mondrian(), sf.Lattice()):
         policy = sf.Policy([sf.KAnonymity(4)], anonymizer=anonymizer)
-        made = sf.anonymize(beyond(source), policy)
+        made = sf.anonymize(beyond(source, 30), policy)
         assert everybody(made) == everybody(as_it_stands(source))

@@ -16,7 +16,7 @@ from sfumato.criteria.judge import judge
 from sfumato.release.release import as_it_stands
 from sfumato.report.advice import Advice
 from sfumato.workflow.advise import advise, tightest, trouble
-from sfumato.workflow.coarsen import coarsened, merged, next_step
+from sfumato.workflow.coarsen import coarsened, next_step
 
 HIERARCHIES = {"age": sf.intervals([5, 10, 20]), "zip": sf.mask(), "job": sf.suppression()}
 ROWS = st.lists(
@@ -197,7 +197,7 @@ def test_merged_groups_are_sums() -> None:
     groups = sf.Groups(
         [[1, 0, 2], [0, 3, 0], [4, 0, 0]], values=["a", "b", "c"], reference=[9, 9, 9]
     )
-    found = merged(groups, np.array([1, 0, 1]), 2)
+    found = groups.merge(np.array([1, 0, 1]), 2)
     assert found.dense().tolist() == [[0, 3, 0], [5, 0, 2]]
     assert found.sizes.tolist() == [3, 7]
     assert found.reference.tolist() == [9, 9, 9]

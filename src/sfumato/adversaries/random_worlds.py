@@ -3,10 +3,9 @@
 The adversary knows her target's QIs and that the target is in the release. She finds the group and
 takes every assignment of its sensitive values to its people as equally likely, so she believes
 that the target has s with probability n(g, s) / n(g), n(g, s) being people who have it. Where a
-value may occur several times with one person and a group publishes loose values, each of its n(g, s)
-occurrences is anybody's, and she believes 1 - (1 - 1/n(g))^n(g, s).
-She knows nothing else: the weakest adversary who reads the sensitive column at all, and the
-baseline of every stronger one.
+value may occur several times with one person and a group publishes loose values, each of its
+n(g, s) occurrences is anybody's, and she believes 1 - (1 - 1/n(g))^n(g, s). She knows nothing else:
+the weakest adversary who reads the sensitive column at all, and the baseline of every stronger one.
 """
 
 from __future__ import annotations

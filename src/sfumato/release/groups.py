@@ -307,7 +307,7 @@ class Groups(SparseCounts):
         if self.times is not None:
             whole = copy.copy(self)
             whole.times, whole.data = None, self.data * self.times[self.row]
-            whole.sizes = self.sizes * self.times
+            whole.sizes, whole.case = self.sizes * self.times, self.case
             whole.lists = None if lists is None else lists.weighted(self.times)
         return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
 

@@ -28,6 +28,7 @@ from sfumato.criteria.base import (
 )
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.groups import Groups
+from sfumato.release.own_values import own_values
 from sfumato.release.release import Release
 from tests.oracles.mdav_oracle import mdav_oracle
 
@@ -132,34 +133,59 @@ def test_everybody_is_in_one_group_of_at_least_k(rows: list[Any], k: int, seed: 
 
 
 def test_two_heaps_of_people_are_two_groups() -> None:
-    ages = [20, 21, 22, 60, 61, 62]
+    ages = [20, 21, 21, 60, 62, 62]
     table = sf.read(
         pa.table({"age": ages, "disease": list("abcabc")}),
         sf.Schema(quasi=["age"], sensitive="disease"),
     )
     release = aggregate(table, 3, sf.KAnonymity(3))
-    assert [release.regions.describe(g) for g in range(2)] == [{"age": "21"}, {"age": "61"}]
+    assert [release.regions.describe(g) for g in range(2)] == [{"age": "20.7"}, {"age": "61.3"}]
     assert release.groups.counts_of(0) == {"a": 1, "b": 1, "c": 1}
     origin = release.origin
     assert origin is not None
     assert origin.search is not None
-    assert origin.search["centre"] == {"age": 41.0}
+    assert origin.search["centre"] == {"age": 41.0}  # of the people, whatever is published
     assert origin.search["scale"]["age"] == pytest.approx(np.std(ages))
     assert origin.search["missing"]["age"] == pytest.approx(62 + np.std(ages))
 
 
-def test_numbers_are_published_as_a_mean_of_six_digits() -> None:
-    assert one_group(x=[1, 2, 2]) == {"x": "1.66667"}
-    assert one_group(x=[1234567, 1234568]) == {"x": "1234570"}
+def test_numbers_are_published_as_a_mean_to_a_hundredth_of_their_extent() -> None:
+    assert one_group(x=[1, 2, 2]) == {"x": "1.67"}
+    assert one_group(x=[12, 345, 99_999]) == {"x": "33500"}
+    assert one_group(x=[1234567, 1234568]) == {"x": "1234567.5"}
     assert one_group(x=[0.1, 0.2]) == {"x": "0.15"}
     assert one_group(x=[7, 7, 7]) == {"x": "7"}
 
 
-def test_dates_and_ordered_values_are_published_as_a_value_somebody_has() -> None:
+def test_a_centroid_keeps_to_the_unit_or_to_the_finest_level() -> None:
+    month, days = (
+        dt.date(2020, 5, 1),
+        [dt.date(2020, 4, 2), dt.date(2020, 5, 14), dt.date(2021, 1, 1)],
+    )
+    columns = {"x": [21, 23, 29], "cost": [3.13, 4.26, 4.31], "born": days}
+    schema = sf.Schema(
+        quasi=list(columns),
+        units={"cost": 0.05},
+        hierarchies={"x": sf.intervals([5, 10]), "born": sf.dates("month", "year")},
+    )
+    release = aggregate(sf.read(pa.table(columns), schema), 3)
+    assert release.regions.describe(0) == {"x": "25", "cost": "3.9", "born": month.isoformat()}
+
+
+def test_a_centroid_is_no_value_of_one_person() -> None:
+    assert one_group(x=[20, 21, 22]) == {"x": "21.01"}
+    assert one_group(x=[20, 21, 21, 22]) == {"x": "21"}  # two people have it
     day = dt.date(2020, 1, 1)
-    days = [day, day + dt.timedelta(days=1), dt.date(2024, 5, 5)]
-    assert one_group(born=days) == {"born": "2020-01-02"}
-    assert one_group(born=[*days, dt.date(2024, 5, 6)]) == {"born": "2020-01-02"}  # lower of two
+    days = [day, day + dt.timedelta(days=1), day + dt.timedelta(days=2)]
+    assert one_group(born=days) == {"born": "2020-01-02"}  # all days around are somebody's
+    assert one_group(born=[*days[:2], dt.date(2024, 5, 5)]) == {"born": "2020-01-03"}
+    table = sf.read(pa.table({"x": [1, 2, 3]}), sf.Schema(quasi=["x"], units={"x": 1}))
+    release = aggregate(table, 3)
+    assert release.regions.describe(0) == {"x": "2"}
+    assert own_values(release)["x"].total == 1
+
+
+def test_ordered_values_are_published_as_a_value_somebody_has() -> None:
     levels = ["none", "school", "college"]
     assert one_group(level=["none", "college", "college"], ordered=levels) == {"level": "college"}
     assert one_group(level=["none", "college"], ordered=levels) == {"level": "none"}
@@ -176,7 +202,8 @@ def test_null_is_published_where_most_have_no_value() -> None:
     day = dt.date(2020, 1, 1)
     levels = ["none", "school"]
     assert one_group(x=[None, 4, 5]) == {"x": "4.5"}
-    assert one_group(x=[None, 4]) == {"x": "4"}
+    assert one_group(x=[None, 4]) == {"x": "4.01"}
+    assert one_group(x=[None, None, 4, 4]) == {"x": "4"}
     assert one_group(x=[None, None, 4]) == {"x": "(missing)"}
     assert one_group(born=[None, day, day]) == {"born": "2020-01-01"}
     assert one_group(born=[None, None, day]) == {"born": "(missing)"}

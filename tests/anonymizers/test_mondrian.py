@@ -284,11 +284,19 @@ def bags(groups: Iterable[Group]) -> Counter[frozenset[tuple[Person, int]]]:
 @settings(max_examples=40)
 @given(seed=st.integers(0, TABLES - 1), k=st.integers(1, 4))
 def test_ordered_cells_leave_no_gap(strict: bool, seed: int, k: int) -> None:
-    """A combination of values that no cell covers would say that nobody has it."""
+    """A combination of values that no cell covers would say that nobody has it.
+
+    Numbers and dates that are missing are covered where somebody's is.
+    """
     table = small_table(seed, columns=("age", "height", "born", "grade", "city"))
     release = split(table, [sf.KAnonymity(k)], strict=strict)
     if release is not None:
-        fits = set(fitting(release, table).values())
+        scaled = [domain.kind in ("numeric", "date") for domain in table.counts.quasi]
+        fits = {
+            total
+            for values, total in fitting(release, table).items()
+            if not any(value is None and one for value, one in zip(values, scaled, strict=True))
+        }
         assert fits == {1} if strict else 0 not in fits
 
 
@@ -340,6 +348,21 @@ def test_relaxed_mode_parts_people_of_one_age() -> None:
     assert sorted(relaxed.groups.sizes.tolist()) == [4, 5]
     assert {relaxed.regions.describe(g)["age"] for g in (0, 1)} == {"<31", ">=30"}
     assert not relaxed.disjoint
+
+
+@each_style
+@pytest.mark.parametrize("strict", [True, False])
+def test_missing_ages_do_not_uncover_the_oldest(regions: str, strict: bool) -> None:
+    """NULL is no neighbour of the largest value: 117 would stand there by itself."""
+    ages = [*range(20, 79), *range(20, 79), *range(20, 51), 117]
+    for missing in (50, 5):  # enough for a group of their own, or not
+        table = one_column([*ages, *[None] * missing])
+        release = Mondrian(regions=regions, strict=strict).run(Task(table, (sf.KAnonymity(10),)))
+        shown = [release.regions.describe(group)["age"] for group in range(len(release.groups))]
+        assert not any("117" in text for text in shown)
+        assert all("missing" not in text or text == "(missing)" for text in shown)
+        assert ("(missing)" in shown) == (missing == 50)
+        check_places(release, table)
 
 
 RELAXED_GAIN = """
@@ -433,9 +456,9 @@ def test_widths_are_shares_of_the_domain() -> None:
     Mondrian(order=order).run(Task(table, (sf.KAnonymity(1),)))
     # The people share the label care, which stands for 3 of 5 jobs.
     assert seen[0] == (pytest.approx([10 / 50, 1, 1 / 4, 2 / 4, 0]), 4)
-    # Born on the first day; born on the last, or not known when.
-    assert seen[1] == (pytest.approx([10 / 50, 0, 1 / 4, 0, 0]), 2)
-    assert seen[2] == (pytest.approx([0, 1, 1 / 4, 0, 0]), 2)
+    # First those are parted of whom it is not known when they were born.
+    assert seen[1] == (pytest.approx([10 / 50, 1, 1 / 4, 2 / 4, 0]), 3)
+    assert seen[2] == (pytest.approx([0, 0, 0, 0, 0]), 1)
 
 
 def test_an_order_of_the_wrong_shape_is_refused() -> None:

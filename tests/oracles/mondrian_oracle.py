@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import sfumato as sf
 from sfumato.criteria.base import Criterion
@@ -120,10 +121,11 @@ def _splits(table: Table, group: Group) -> Iterator[tuple[int, list[Group]]]:
     for column, domain in enumerate(table.counts.quasi):
         codes = sorted({person.quasi[column] for person in group})
         if not is_nested(table, column):
-            for cut in codes[:-1]:
-                below = [person for person in group if person.quasi[column] <= cut]
-                above = [person for person in group if person.quasi[column] > cut]
-                yield column, [below, above]
+            for cut, following in pairwise(codes):
+                if is_cut(table, column, cut, following, codes[-1]):
+                    below = [person for person in group if person.quasi[column] <= cut]
+                    above = [person for person in group if person.quasi[column] > cut]
+                    yield column, [below, above]
             continue
         for level in reversed(table.levels[domain.name].levels):
             parts: dict[int, Group] = {}
@@ -139,7 +141,58 @@ def column_splits(table: Table, group: Group, column: int) -> list[list[Group]]:
     found = [parts for at, parts in _splits(table, group) if at == column]
     if is_nested(table, column):
         return found
-    return sorted(found, key=lambda parts: abs(len(parts[0]) - len(parts[1])))
+
+    def rank(parts: list[Group]) -> tuple[bool, int]:
+        below = max(person.quasi[column] for person in parts[0])
+        above = min(person.quasi[column] for person in parts[1])
+        return is_told_by_one(table, column, below, above), abs(len(parts[0]) - len(parts[1]))
+
+    return sorted(found, key=rank)
+
+
+# -- bounds: which cuts of numbers and dates may be told ------------------------------------------
+
+
+def is_cut(table: Table, column: int, below: int, above: int, most: int) -> bool:
+    """Whether a group whose values go up to `most` may be cut between two neighbours."""
+    domain = table.counts.quasi[column]
+    if domain.kind not in ("numeric", "date"):
+        return True
+    if domain.values[most] is None:  # first those without a value, all at once
+        return domain.values[above] is None
+    return any(bounds_in(table, column, code) for code in range(below, above))
+
+
+def is_told_by_one(table: Table, column: int, below: int, above: int) -> bool:
+    """Whether every bound between two codes is the value of exactly one person."""
+    domain = table.counts.quasi[column]
+    if domain.kind not in ("numeric", "date") or domain.values[above] is None:
+        return False
+    told = [bounds_in(table, column, code) for code in range(below, above)]
+    return all(has_one_person(table, column, bound) for bounds in told for bound in bounds)
+
+
+def bounds_in(table: Table, column: int, code: int) -> list[Value]:
+    """The bounds that may be told between a value and the next.
+
+    Of a hierarchy: the ends of its finest labels. Otherwise somewhere in the middle, if two values
+    are more than a unit (1, a day, .01 in these tables) apart; else the upper value.
+    """
+    domain = table.counts.quasi[column]
+    low, high = domain.values[code], domain.values[code + 1]
+    recipe = table.schema.hierarchies.get(domain.name)
+    if recipe is None or recipe.kind == "suppression":
+        unit = Fraction(1) if isinstance(high, int | date) else Fraction(1, 100)
+        apart = (high - low).days if isinstance(high, date) else Fraction(str(high - low))
+        return ["in the middle"] if apart > unit else [high]
+    finest = table.levels[domain.name][1]
+    left, right = (finest.regions[finest.codes[one]] for one in (code, code + 1))
+    return [] if left == right else [left.high, right.low]
+
+
+def has_one_person(table: Table, column: int, bound: Value) -> bool:
+    values = table.counts.quasi[column].values
+    return sum(values[person.quasi[column]] == bound for person in everybody(table)) == 1
 
 
 def partition(

@@ -22,6 +22,7 @@ SCHEMA = sf.Schema(
         "disease": sf.taxonomy({"flu": ["lung"], "cold": ["nose"]}),
     },
     domains={"sex": ["F", "M"], "age": "numeric"},
+    units={"age": 0.5, "born": "month"},
     levels={"pay": 1},
 )
 CRITERIA = [
@@ -41,6 +42,23 @@ def test_save_and_load_give_an_equal_policy(tmp_path) -> None:
     policy = sf.Policy(CRITERIA, schema=SCHEMA)
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml") == policy
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ('"fortnight"', "units: column 'born' has 'fortnight'"),
+        ("-1", "larger than 0"),
+        ("[1]", "born"),
+    ],
+)
+def test_a_wrong_unit_is_told_in_one_line(tmp_path, unit: str, words: str) -> None:
+    path = tmp_path / "policy.toml"
+    text = f'[schema]\nquasi = ["born"]\n[schema.units]\nborn = {unit}\n'
+    path.write_text(f'{text}[[require]]\ncriterion = "k-anonymity"\nk = 2\n')
+    with pytest.raises(sf.SfumatoError, match=words) as told:
+        sf.Policy.load(path)
+    assert "\n" not in str(told.value)
 
 
 def test_a_hierarchy_file_is_found_beside_the_policy(tmp_path) -> None:

@@ -93,7 +93,7 @@ class Beyond:
                 inside = slice(starts[place], stops[place])
                 which = int(column[place])
                 nested = self._columns.nested[which] > 0
-                bound = None if nested else int(cut[place])
+                bound = None if nested else self._columns.last_value(which, int(cut[place]))
                 node.grow(which, bound, part[inside], batch.rows.codes[inside, which], made)
             level = [one for node in level for one in node.branches if one.tuples > self._most]
 
@@ -143,7 +143,7 @@ class Beyond:
     ) -> None:
         """Finish some leaves whose tuples are here, sorted by leaf."""
         counts, number = fetched
-        rows = Rows.of(counts, self._target, whole=True)
+        rows = Rows.of(counts, self._columns, self._target, whole=True)
         edges = np.searchsorted(number, np.arange(len(nodes) + 1))
         batch = Nodes(rows, np.arange(len(rows.n)), edges[:-1], edges[1:], *_cells(nodes))
         safety = self.safety.over(counts, rows)

@@ -1,32 +1,47 @@
 """Centroids: the middle values a microaggregated group publishes, by the kind of column.
 
 Mean of numbers, lower median of dates and ordered values, mode of categories; NULL as told in
-`microaggregation.py`. Merging two groups with equal centroids gives the same centroid again (a
-mean, median or mode of the union lies with those of the parts), so what is published does not
-depend on the order in which groups were merged.
+`microaggregation.py`. Means, and medians of dates, are rounded (`schema/centres.py`). Merging two
+groups with equal centroids gives the same centroid again (a mean, median or mode of the union lies
+with those of the parts, and rounding keeps the order), so what is published does not depend on the
+order in which groups were merged.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.release.groups import Floats
 from sfumato.release.regions import Regions
+from sfumato.schema.centres import Centres, centres_of
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, ValueSet
+from sfumato.table.load import Table
 
-DIGITS = 6  # significant digits of a published mean
+
+def centres(table: Table) -> list[Centres | None]:
+    """The points that each quasi-identifier's centroids may be published as."""
+    counts = table.counts
+    return [
+        centres_of(table.levels[domain.name], table.schema.units.get(domain.name), people)
+        for domain, people in zip(
+            counts.quasi, (counts.by_code(c) for c in range(len(counts.quasi))), strict=True
+        )
+    ]
 
 
-def centroids(counts: Counts, tuples: Ints, groups: Ints, n: Ints) -> Regions:
+def centroids(
+    counts: Counts, points: Sequence[Centres | None], tuples: Ints, groups: Ints, n: Ints
+) -> Regions:
     """The centroid of each group, where `n[i]` people of tuple `tuples[i]` are in `groups[i]`."""
     total = int(groups.max()) + 1
     parts: list[tuple[Region, ...]] = []
     rows = []
-    for domain, row in zip(counts.quasi, counts.codes, strict=True):
+    for domain, allowed, row in zip(counts.quasi, points, counts.codes, strict=True):
         codes = row[tuples].astype(np.int64)
         if domain.kind == "numeric":
             distinct, number = np.unique(
@@ -37,8 +52,16 @@ def centroids(counts: Counts, tuples: Ints, groups: Ints, n: Ints) -> Regions:
             middle = _modes if domain.kind == "categorical" else _medians
             picked, number = np.unique(middle(domain, codes, groups, n, total), return_inverse=True)
             values = [domain.values[code] for code in picked]
-        parts.append(tuple(ValueSet(frozenset({value})) for value in values))
-        rows.append(number)
+        index: dict[Region, int] = {}
+        told = [
+            ValueSet(
+                frozenset({value if allowed is None or value is None else allowed.nearest(value)})
+            )
+            for value in values
+        ]
+        place = np.array([index.setdefault(region, len(index)) for region in told])
+        parts.append(tuple(index))
+        rows.append(place[number])
     columns = tuple(domain.name for domain in counts.quasi)
     return Regions(columns, tuple(parts), np.array(rows, dtype=np.int32))
 
@@ -62,9 +85,7 @@ def _means(domain: Domain, codes: Ints, groups: Ints, n: Ints, total: int) -> Fl
     summed = _sums(groups, np.nan_to_num(places, nan=0.0) * people, total)
     means = summed / np.maximum(_sums(groups, people, total), 1)
     means[_mostly_missing(domain, codes, groups, n, total)] = np.nan
-    distinct, number = np.unique(means, return_inverse=True)
-    rounded = np.array([float(f"{mean:.{DIGITS}g}") for mean in distinct.tolist()])
-    return rounded[number]
+    return means
 
 
 def _medians(domain: Domain, codes: Ints, groups: Ints, n: Ints, total: int) -> Ints:

@@ -117,6 +117,9 @@ class Choice:
                 which[ordered],
                 least[ordered],
                 most[ordered],
+                self.columns.last,
+                self.columns.own,
+                self.columns.own_at,
             )
         return where
 
@@ -129,6 +132,7 @@ class Choice:
         )
         if not self._strict:
             halved = (columns.nested[which] == 0) & (where != splits.NONE)
+            halved &= where != columns.last[which]  # NULL is cut off as a whole
             halves = splits.halves(rows.codes, starts[halved], stops[halved], which[halved])
             inside = rows_of(batch, nodes[halved])
             part[inside] = halves[inside]
@@ -153,6 +157,9 @@ class Choice:
             self.columns.nested,
             self.safety.least,
             tried[self.owner(runs)],
+            self.columns.last,
+            self.columns.own,
+            self.columns.own_at,
         )
         hopeful = self.safety.hopeful(batch, runs[run], which, where)
         run, which, where, away = run[hopeful], which[hopeful], where[hopeful], away[hopeful]
@@ -202,16 +209,23 @@ class Choice:
                     shared = high[here, column]
                     widths[here, column] = (leaves[shared] - 1) / (size - 1)
                 continue
-            widths[:, column] = (high[:, column] - low[:, column]) / (size - 1)
+            reach = max(int(self.columns.sizes[column]) - 1, 1)
+            widths[:, column] = (high[:, column] - low[:, column]) / reach
             numbers = one.domain.numbers()
             last = size - 1 - one.domain.has_null
             span = numbers[last] - numbers[0]
             if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:
-                extent = (numbers[high[:, column]] - numbers[low[:, column]]) / span
+                bounded = self.columns.boundaries[column]
+                below = above = numbers
+                if bounded is not None:
+                    missing = [np.nan] if one.domain.has_null else []
+                    below = np.append(bounded.first, missing)
+                    above = np.append(bounded.last, missing)
+                extent = (above[high[:, column]] - below[low[:, column]]) / span
+                parted = high[:, column] > low[:, column]
                 # A node with NULL among its numbers is as wide as can be.
-                widths[:, column] = np.where(
-                    np.isnan(extent), (high[:, column] > low[:, column]).astype(float), extent
-                )
+                extent = np.where(np.isnan(extent), 1.0, extent)
+                widths[:, column] = np.where(parted, extent, 0.0)
         return widths
 
     def _gains(self, batch: Nodes, low: Codes, high: Codes) -> Floats:

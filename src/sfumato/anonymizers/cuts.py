@@ -7,7 +7,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.anonymizers import splits
 from sfumato.counts.contingency import Ints
+from sfumato.schema.boundaries import Bools
 from sfumato.schema.domain import Codes
 
 
@@ -39,12 +41,21 @@ def by_code(codes: Codes) -> tuple[Ints, Codes, Ints]:
 
 @nb.njit(cache=True, nogil=True)
 def all_cuts(
-    codes: Codes, n: Ints, starts: Ints, stops: Ints, nested: Codes, least: int, tried: Codes
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    nested: Codes,
+    least: int,
+    tried: Codes,
+    last: Codes,
+    own: Bools,
+    own_at: Ints,
 ) -> tuple[Ints, Codes, Codes, Ints]:
     """Every other cut of ordered columns that leaves `least` people on both sides.
 
     Returns node, column, cut and how far from half it is, cuts of a column ascending;
-    `tried[node, column]` is left out.
+    `tried[node, column]` is left out. Beside NULL there is no other (see `splits.medians`).
     """
     node_of = [np.int64(0) for _ in range(0)]
     column_of = [np.int32(0) for _ in range(0)]
@@ -59,16 +70,22 @@ def all_cuts(
             if nested[column] != 0:
                 continue
             order, present, begins = by_code(codes[start:stop, column])
+            if present[0] <= last[column] < present[-1]:
+                continue
             left = 0
             for one in range(len(present) - 1):
                 for place in range(begins[one], begins[one + 1]):
                     left += n[start + order[place]]
-                code = present[one]
+                below, above = present[one], present[one + 1]
+                code = np.int32(splits.told_best(own, own_at[column], below, above))
+                away = abs(2 * left - everybody)
+                if own[own_at[column] + code]:
+                    away += 2 * everybody
                 if code != tried[node, column] and left >= least and everybody - left >= least:
                     node_of.append(np.int64(node))
                     column_of.append(code * 0 + np.int32(column))
                     cut_of.append(code)
-                    away_of.append(abs(2 * left - everybody))
+                    away_of.append(away)
     return (
         np.array(node_of, np.int64),
         np.array(column_of, np.int32),

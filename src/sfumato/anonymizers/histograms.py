@@ -54,7 +54,7 @@ def batch_of(
     for column in range(width):
         shown = found.column(f"q{column}").combine_chunks()
         here = np.flatnonzero(shown.is_valid().to_numpy(zero_copy_only=False))
-        codes[here, column] = shown.drop_null().to_numpy()
+        codes[here, column] = columns.searched(column, shown.drop_null().to_numpy())
         which[here] = column
     counts = held.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
     run = found.column("node").to_numpy().astype(np.int64) * width + which

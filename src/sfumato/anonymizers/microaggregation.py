@@ -13,10 +13,11 @@ nothing in particular, and nearest to itself.
 **Centroids** are the mean of numbers, the (lower) median of dates and ordered columns, the mode of
 categorical ones (of several the first in the domain). NULL is a category like any other; a mean or
 median is that of the people who have a value, and NULL where more than half of a group have none.
-A mean is published with six significant digits. An exact mean times the size is an exact sum:
-whoever knows all but one of a group would read off the last, and the further digits would only
-serve to recognise the group elsewhere. Six digits end that for long numbers, not for short ones
-such as ages; against insiders require more than k.
+Means, and medians of dates, are rounded to the column's unit, the ends of its hierarchy's finest
+level or a hundredth of its extent, and away from a value that exactly one person has. An exact mean
+times the size is an exact sum: whoever knows all but one of a group would read off the last, and
+the further digits would only serve to recognise the group elsewhere. Rounding makes that sum
+uncertain, not unknown; against insiders require more than k.
 
 **Other criteria** are kept by merging: groups that violate one are merged with the nearest group,
 nearest pairs first, until all hold (Soria-Comas et al. 2015, algorithm 1, a round at a time).
@@ -31,7 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
-from sfumato.anonymizers.centroids import centroids
+from sfumato.anonymizers.centroids import centres, centroids
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.criteria.base import Bools, parameter
 from sfumato.criteria.judge import judge
@@ -42,9 +43,11 @@ from sfumato.release.build import build_release
 from sfumato.release.groups import Floats
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
+from sfumato.schema.centres import Centres
 from sfumato.schema.domain import Codes, Domain
 
 MOST_PEOPLE = 200_000
+Points = Sequence[Centres | None]
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Microaggregation(Anonymizer):
                 "missing": {axis.name: axis.missing for axis, _ in axes},
             },
         )
-        return check_release(_merge(task, origin, places), task)
+        return check_release(_merge(task, origin, places, centres(task.table)), task)
 
     def _axes(self, counts: Counts) -> list[tuple[Axis, Codes]]:
         names = [domain.name for domain in counts.quasi]
@@ -160,9 +163,9 @@ def _cluster(task: Task, places: Floats, k: int) -> Origin:
     return Origin(task.table, tuples, groups, n.astype(np.int64), seed=task.seed)
 
 
-def _publish(origin: Origin) -> Release:
+def _publish(origin: Origin, points: Points) -> Release:
     """The release of these clusters, groups in the order of what they publish."""
-    regions = centroids(origin.counts, origin.tuples, origin.groups, origin.n)
+    regions = centroids(origin.counts, points, origin.tuples, origin.groups, origin.n)
     order = np.lexsort(regions.codes[::-1])
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
@@ -171,24 +174,24 @@ def _publish(origin: Origin) -> Release:
     return build_release(origin, regions.take(order), scheme="microaggregated", disjoint=True)
 
 
-def _merge(task: Task, origin: Origin, places: Floats) -> Release:
+def _merge(task: Task, origin: Origin, places: Floats, points: Points) -> Release:
     """Merge groups until every criterion that judges groups holds on all, or one group is left."""
-    release = _publish(origin)
+    release = _publish(origin, points)
     bad = _violators(task, release)
     if bad.any():
-        _check_everybody(task, origin)
+        _check_everybody(task, origin, points)
     with Ticker("merging groups", len(bad)) as ticker:
         while bad.any() and len(bad) > 1:
             assert release.origin is not None
-            release = _publish(_merge_round(release.origin, places, bad))
+            release = _publish(_merge_round(release.origin, places, bad), points)
             ticker.add(len(bad) - len(release.groups))
             bad = _violators(task, release)
     return release
 
 
-def _check_everybody(task: Task, origin: Origin) -> None:
+def _check_everybody(task: Task, origin: Origin, points: Points) -> None:
     """A criterion that merging keeps and that fails for all together holds for no partition."""
-    together = _publish(replace(origin, groups=np.zeros_like(origin.groups)))
+    together = _publish(replace(origin, groups=np.zeros_like(origin.groups)), points)
     for criterion in task.by_group:
         if criterion.merge_closed:
             verdict = judge(criterion, together)

@@ -1,11 +1,12 @@
 """Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): multidimensional partitioning from the top.
 
 Everybody starts in one group; a group is split as long as every part satisfies every criterion.
-Ordered columns are cut at the median that keeps equal values together, nested ones along their
-hierarchy. When no median cut of a group is allowed, every other cut is tried, so that in strict
-mode no allowed split remains. Criteria of scope "group" accept the splits of a level at once;
-those of scope "release" one after another in the order of nodes, since two splits can each be safe
-and jointly unsafe.
+Ordered columns are cut at the median that keeps equal values together, numbers and dates only where
+a bound may be told (`schema/boundaries.py`), nested ones along their hierarchy. People without a
+number or date are first parted from those who have one. When no median cut of a group is allowed,
+every other cut is tried, so that in strict mode no allowed split remains. Criteria of scope "group"
+accept the splits of a level at once; those of scope "release" one after another in the order of
+nodes, since two splits can each be safe and jointly unsafe.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Mondrian(Anonymizer):
             return self._beyond(task, task.table.held)
         table = task.table
         levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
-        columns = Columns.of(table.schema, levels)
-        rows = Rows.of(table.counts, self.target, whole=self.strict)
+        columns = Columns.of(table.schema, levels, table.counts, self.regions)
+        rows = Rows.of(table.counts, columns, self.target, whole=self.strict)
 
         safety = Safety(task, table.counts, rows, self._published(columns))
         root = everybody(columns, rows)
@@ -130,7 +131,7 @@ class Mondrian(Anonymizer):
 
         self._refuse_beyond(task)
         levels = tuple(task.table.levels[domain.name] for domain in held.quasi)
-        columns = Columns.of(task.table.schema, levels)
+        columns = Columns.of(task.table.schema, levels, held, self.regions)
         search = Beyond(task, held, columns, self._published(columns), self.order, self.target)
         check_root(search.safety, search.everybody)
         search.split_large()

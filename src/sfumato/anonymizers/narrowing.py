@@ -14,7 +14,7 @@ from sfumato.schema.domain import Codes
 def outermost(columns: Columns) -> tuple[Codes, Codes]:
     """The cell that holds everybody."""
     low = np.zeros((1, len(columns)), dtype=np.int32)
-    high = np.array([[len(one.domain) - 1 for one in columns.levels]], dtype=np.int32)
+    high = columns.sizes[None, :] - np.int32(1)
     for column, one in enumerate(columns.levels):
         if columns.nested[column]:
             low[0, column], high[0, column] = one.height - 1, 0
@@ -58,11 +58,17 @@ def narrowed(
             level = cut[of_node[here]]
             base = columns.at[one] + level.astype(np.int64) * int(columns.nested[one])
             low[here, one], high[here, one] = level, columns.labels[base + first[here]]
-        elif strict:
-            right = first[here] > cut[of_node[here]]
-            low[here[right], one] = cut[of_node[here[right]]] + 1
-            high[here[~right], one] = cut[of_node[here[~right]]]
-        else:
+            continue
+        if columns.last[one] >= 0:  # nobody here has NULL, or it is cut off now
+            values = here[cut[of_node[here]] < columns.last[one]]
+            high[values, one] = np.minimum(high[values, one], columns.last[one])
+        # NULL is cut off in strict mode and in relaxed mode alike.
+        clean = here if strict else here[cut[of_node[here]] == columns.last[one]]
+        right = first[clean] > cut[of_node[clean]]
+        low[clean[right], one] = cut[of_node[clean[right]]] + 1
+        high[clean[~right], one] = cut[of_node[clean[~right]]]
+        here = np.setdiff1d(here, clean, assume_unique=True)
+        if len(here):
             codes = batch.rows.codes[order, one]
             least = np.minimum.reduceat(codes, begins[:-1])
             most = np.maximum.reduceat(codes, begins[:-1])

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.anonymizers import splits
+from sfumato.anonymizers.cells import Columns
 from sfumato.counts.contingency import Counts, Ints
 from sfumato.errors import PolicyError
 from sfumato.schema.domain import Codes
@@ -28,7 +29,7 @@ class Rows:
     target_width: int
 
     @classmethod
-    def of(cls, counts: Counts, target: str | None, *, whole: bool) -> Rows:
+    def of(cls, counts: Counts, columns: Columns, target: str | None, *, whole: bool) -> Rows:
         """`whole`: people with equal values stay one row; else each person is one."""
         tuples = np.arange(len(counts))
         n = counts.n
@@ -39,9 +40,10 @@ class Rows:
         values = np.zeros(len(counts), dtype=np.int32)
         if kind is not None:
             values = counts.codes[place] if kind == "q" else counts.values[place]
+        codes = np.stack([columns.searched(c, row) for c, row in enumerate(counts.codes)], axis=1)
         return cls(
             tuples,
-            np.ascontiguousarray(counts.codes.T[tuples]),
+            np.ascontiguousarray(codes[tuples], dtype=np.int32),
             n,
             np.ascontiguousarray(counts.values[:, tuples]),
             values[tuples],

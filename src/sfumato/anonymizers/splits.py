@@ -13,6 +13,7 @@ import numba as nb
 import numpy as np
 
 from sfumato.counts.contingency import Ints
+from sfumato.schema.boundaries import Bools
 from sfumato.schema.domain import Codes
 
 NONE = -1
@@ -61,14 +62,30 @@ def extents(
 
 @nb.njit(cache=True, nogil=True)
 def medians(
-    codes: Codes, n: Ints, starts: Ints, stops: Ints, column: Codes, low: Codes, high: Codes
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    column: Codes,
+    low: Codes,
+    high: Codes,
+    last: Codes,
+    own: Bools,
+    own_at: Ints,
 ) -> Codes:
-    """The cut nearest to half of the people: codes up to it go left. Equal values stay together."""
+    """The cut nearest to half of the people: codes up to it go left. Equal values stay together.
+
+    Where a node has NULL beside values, NULL is cut off: codes up to `last[column]` go left. Cuts
+    that are told by the value of one person (`own`) come after all others.
+    """
     total = len(starts)
     cuts = np.full(total, NONE, np.int32)
     for node in range(total):
         start, stop, which = starts[node], stops[node], column[node]
         if low[node] >= high[node]:
+            continue
+        if low[node] <= last[which] < high[node]:
+            cuts[node] = last[which]
             continue
         reach = high[node] - low[node] + 1
         if reach <= 8 * (stop - start) + 64:
@@ -80,9 +97,9 @@ def medians(
             best = np.int64(-1)
             for place in range(reach - 1):
                 left += people[place]
-                if people[place] == 0:
-                    continue
                 away = abs(2 * left - everybody)
+                if own[own_at[which] + low[node] + place]:
+                    away += 2 * everybody
                 if best < 0 or away < best:
                     best = away
                     cuts[node] = low[node] + place
@@ -94,13 +111,26 @@ def medians(
             for place in range(len(order) - 1):
                 row = start + order[place]
                 left += n[row]
-                if codes[row, which] == codes[start + order[place + 1], which]:
+                above = codes[start + order[place + 1], which]
+                if codes[row, which] == above:
                     continue
+                cut = told_best(own, own_at[which], codes[row, which], above)
                 away = abs(2 * left - everybody)
+                if own[own_at[which] + cut]:
+                    away += 2 * everybody
                 if best < 0 or away < best:
                     best = away
-                    cuts[node] = codes[row, which]
+                    cuts[node] = cut
     return cuts
+
+
+@nb.njit(cache=True, nogil=True)
+def told_best(own: Bools, at: int, below: int, above: int) -> int:
+    """Of all cuts between two codes, the first that is not told by the value of one person."""
+    for cut in range(below, above):
+        if not own[at + cut]:
+            return cut
+    return below
 
 
 @nb.njit(cache=True, nogil=True)

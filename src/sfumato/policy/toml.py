@@ -80,6 +80,7 @@ class SchemaModel(_Strict):
     protect: str | None = None
     hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
     domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)
+    units: dict[str, str | Number] = Field(default_factory=dict)
     levels: dict[str, int] = Field(default_factory=dict)
     lists: dict[str, str] = Field(default_factory=dict)
     nulls: str = "value"
@@ -240,7 +241,7 @@ def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hiera
 
 # -- writing ---------------------------------------------------------------------------------------
 
-_BY_COLUMN = ("hierarchies", "domains", "levels", "lists")
+_BY_COLUMN = ("hierarchies", "domains", "units", "levels", "lists")
 
 
 def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:

@@ -102,8 +102,22 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
     check_keep(table)
     with Scratch(table.engine) as scratch:
         groups = scratch.append("groups", group_blocks(regions))
-        labels = [shown_regions(parts) for parts in regions.parts]
-        labels += [shown_values(one, (lists or {}).get(one.name)) for one in table.counts.sensitive]
+        declared = table.schema.domains
+        labels = [
+            shown_regions(parts, codes, declared.get(name))
+            for name, parts, codes in zip(
+                regions.columns, regions.parts, regions.codes, strict=True
+            )
+        ]
+        labels += [
+            shown_values(
+                one,
+                release.groups_for(one.name).indices,
+                (lists or {}).get(one.name),
+                declared.get(one.name),
+            )
+            for one in table.counts.sensitive
+        ]
         kept = _kept_types(table)
         if kept:
             people = people_with_kept(table, placed_of(origin, scratch), scratch)

@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.release.data_files import data_of
+from sfumato.release.own_values import own_values
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
 from sfumato.schema.roles import Schema
@@ -114,6 +115,7 @@ def _manifest(
     schema = release.schema
     roles = {name: role for role, name in schema.roles()}
     several = dict.fromkeys(_lists(release), schema.several)
+    own = {name: told.public() for name, told in own_values(release).items()}
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),
         "scheme": release.scheme,
@@ -129,6 +131,7 @@ def _manifest(
                 "type": str(field.type),
                 **({"several": several[field.name]} if field.name in several else {}),
                 **({"list": lists[field.name]} if field.name in lists else {}),
+                **own.get(field.name, {}),
             }
             for field in columns
         ],

@@ -21,6 +21,7 @@ from sfumato.release.members import Members
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.originals import rows_of_people
+from sfumato.release.regions import Singletons
 from sfumato.release.release import Release
 from sfumato.release.shown import described_order, shown_regions, shown_values
 
@@ -52,12 +53,16 @@ def tables_of(
     rank = described_order(release.regions)
     order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
     columns: dict[str, Any] = {}
+    declared = release.schema.domains
     for name, parts, codes in zip(
         release.regions.columns, release.regions.parts, release.regions.codes, strict=True
     ):
-        columns[name] = shown_regions(parts).take(pa.array(codes[people.groups[order]]))
+        cells = shown_regions(parts, codes, declared.get(name))
+        columns[name] = cells.take(pa.array(codes[people.groups[order]]))
     for place, attribute in enumerate(counts.sensitive):
-        cells = shown_values(attribute, (lists or {}).get(attribute.name))
+        used = release.groups_for(attribute.name).indices
+        form = (lists or {}).get(attribute.name)
+        cells = shown_values(attribute, used, form, declared.get(attribute.name))
         columns[attribute.name] = cells.take(pa.array(shown[place][order]))
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
@@ -73,7 +78,9 @@ def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:
         shuffle = np.random.default_rng(noisy.seed if seed is None else seed)
         order = shuffle.permutation(np.repeat(order, noisy.counts))
     columns = {
-        axis.name: shown_regions(axis.parts).take(pa.array(places[order]))
+        axis.name: shown_regions(axis.parts, np.arange(len(axis)), None).take(
+            pa.array(places[order])
+        )
         for axis, places in zip(noisy.axes, cells, strict=True)
     }
     return pa.table({**columns, **counted})
@@ -115,6 +122,7 @@ def _bucketized(
     release: Release, members: Members, origin: Origin, shuffle: np.random.Generator
 ) -> dict[str, pa.Table]:
     people = _people(origin)
+    declared = release.schema.domains
     kept = rows_of_people(origin.table, people.tuples, shuffle)
     rank = _listed_order(members, release)
     number = shuffle.permutation(len(members))[rank] + 1  # ids that say nothing about the making
@@ -124,8 +132,10 @@ def _bucketized(
     for domain, codes in zip(members.domains, origin.counts.codes, strict=True):
         if domain.name == GROUP_ID:
             raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
-        quasi[domain.name] = pa.array(list(domain.values)).take(
-            pa.array(codes[people.tuples[order]])
+        own = codes[people.tuples[order]]
+        parts = Singletons(domain)
+        quasi[domain.name] = shown_regions(parts, own, declared.get(domain.name)).take(
+            pa.array(own)
         )
     for name, values in kept.items():
         quasi[name] = values.take(pa.array(order))
@@ -133,7 +143,7 @@ def _bucketized(
     groups = release.groups_for(attribute.name)
     ids = number[groups.row]
     ranked = np.lexsort((groups.indices, ids))
-    values = pa.array(list(attribute.domain.values))
+    values = shown_values(attribute, groups.indices, None, declared.get(attribute.name))
     sensitive = {
         GROUP_ID: pa.array(ids[ranked]),
         attribute.name: values.take(pa.array(groups.indices[ranked])),

@@ -1,7 +1,12 @@
-"""What is shown of a group and of a sensitive value: the cells of a published table."""
+"""What is shown of a group and of a sensitive value: the cells of a published table.
+
+The type of a column follows from what is published in it and from the values that the schema
+declares, never from the values of people who were suppressed.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,32 +15,86 @@ import pyarrow as pa
 from sfumato.counts.contingency import Attribute, Ints
 from sfumato.errors import InputError
 from sfumato.release.regions import Regions
+from sfumato.schema.domain import Codes, Declared
 from sfumato.schema.listing import write_list
-from sfumato.schema.region import Region, ValueSet
+from sfumato.schema.region import Region, Value, ValueSet
 
+_EXACT = 1 << 53  # whole numbers that a float tells exactly
 _WIDE = 1 << 62  # keys that 64 bits hold
 
 
-def shown_regions(parts: Sequence[Region]) -> pa.Array:
-    """Each distinct region as a cell: values in their own type if nothing was generalized."""
-    regions = [parts[place] for place in range(len(parts))]
-    single = [region for region in regions if _is_value(region)]
-    if len(single) == len(regions):
-        return pa.array([next(iter(region.values)) for region in single])  # type: ignore[union-attr]
+def shown_regions(
+    parts: Sequence[Region], used: Ints | Codes, declared: Declared | None
+) -> pa.Array:
+    """Each distinct region as a cell: values in their own type if nothing was generalized.
+
+    Only the parts that are `used` say what the column's type is; the others are left empty.
+    """
+    cells: list[Value] = [None] * len(parts)
+    regions = {place: parts[place] for place in np.unique(used).tolist()}
+    if all(_is_value(region) for region in regions.values()):
+        for place, region in regions.items():
+            (cells[place],) = region.values
+        return typed(cells, declared)
     missing = ValueSet(frozenset({None}))
-    return pa.array([None if region == missing else region.text for region in regions], pa.string())
+    for place, region in regions.items():
+        cells[place] = None if region == missing else region.text
+    return pa.array(cells, pa.string())
 
 
 def _is_value(region: Region) -> bool:
     return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
 
 
-def shown_values(attribute: Attribute, form: str | None) -> pa.Array:
+def typed(values: Sequence[Value], declared: Declared | None) -> pa.Array:
+    """Values in the plainest type that tells them and those that the schema declares."""
+    listed = () if declared is None or isinstance(declared, str) else tuple(declared)
+    known: list[object] = [value for value in (*values, *listed) if value is not None]
+    plain = list(values)
+    if any(isinstance(value, float) for value in known) and all(_is_whole(one) for one in known):
+        plain = [int(value) if isinstance(value, float) else value for value in values]
+    elif any(isinstance(value, dt.datetime) for value in known):
+        midnights = all(_is_midnight(one) for one in known)
+        plain = [_day(value) if midnights else _moment(value) for value in values]
+    return pa.array(plain)
+
+
+def _is_midnight(value: object) -> bool:
+    return not isinstance(value, dt.datetime) or value.time() == dt.time()
+
+
+def _day(value: Value) -> Value:
+    return value.date() if isinstance(value, dt.datetime) else value
+
+
+def _moment(value: Value) -> Value:
+    bare = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    return dt.datetime.combine(value, dt.time()) if bare else value  # type: ignore[arg-type]
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) or (
+        isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+    )
+
+
+def used_values(attribute: Attribute, used: Ints | Codes) -> list[Value]:
+    """The values of a domain of which only those `used` are published; the others are left out."""
+    values: list[Value] = [None] * len(attribute.domain)
+    for code in np.unique(used).tolist():
+        values[code] = attribute.domain.values[code]
+    return values
+
+
+def shown_values(
+    attribute: Attribute, used: Ints | Codes, form: str | None, declared: Declared | None
+) -> pa.Array:
     """What is published of each value, or of each distinct set of values: a list, or a text.
 
     Members stand in the order of the domain; the order of somebody's own list would tell of her.
+    `used`: the values that are published.
     """
-    values = pa.array(list(attribute.domain.values))
+    values = typed(used_values(attribute, used), declared)
     if attribute.sets is None:
         return values
     if pa.types.is_null(values.type):  # nobody has any value

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
+from sfumato.schema.boundaries import Unit, check_unit
 from sfumato.schema.domain import Declared
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Suppression
@@ -27,6 +28,9 @@ class Schema:
     weight: how many people of the population a record stands for (survey weight).
     protect: names each person's set of protected values.
     hierarchies, domains: by column; nulls: "value" (NULL is a value) or "error".
+    units: for a quasi-identifier of numbers or dates, the smallest step that published bounds and
+    centroids may tell: a number (1, 0.01), or of dates "day", "month", ...; without one they keep
+    to the finest level of its hierarchy, or to round numbers.
     levels: for a sensitive column, the hierarchy level at which it is judged and published.
     lists: for a sensitive column whose texts list several values, what separates them, or "json".
     several: whether a value that somebody has twice counts once ("set") or twice ("multiset").
@@ -42,6 +46,7 @@ class Schema:
     protect: str | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     domains: Mapping[str, Declared] = field(default_factory=dict)
+    units: Mapping[str, Unit] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     nulls: Literal["value", "error"] = "value"
     lists: Mapping[str, str] = field(default_factory=dict)
@@ -71,7 +76,7 @@ class Schema:
                 "person and count exclude each other: a row is either one person's or stands for "
                 "several people; drop one"
             )
-        for option in ("hierarchies", "domains", "levels", "lists"):
+        for option in ("hierarchies", "domains", "units", "levels", "lists"):
             if not isinstance(getattr(self, option), Mapping):
                 given = quoted(getattr(self, option))
                 raise SchemaError(f"{option} = {given} is not allowed; give them by column")
@@ -83,6 +88,13 @@ class Schema:
                         f"{option}: column {name!r} is neither quasi nor sensitive; "
                         f"{did_you_mean(str(name), known)}"
                     )
+        for name, unit in self.units.items():
+            if name not in self.quasi:
+                raise SchemaError(
+                    f"units: column {name!r} is not a quasi-identifier; "
+                    f"{did_you_mean(str(name), self.quasi)}"
+                )
+            check_unit(name, unit)
         for name, recipe in self.hierarchies.items():
             if not isinstance(recipe, Hierarchy):
                 raise SchemaError(
@@ -138,7 +150,7 @@ class Schema:
     def part(
         self, quasi: Sequence[str], sensitive: Sequence[str] = (), keep: Sequence[str] = ()
     ) -> Schema:
-        """What these columns alone mean: hierarchies, domains, levels, lists, no other role."""
+        """What these columns alone mean: how they may be coarsened and told, no other role."""
         known = {*quasi, *sensitive}
         return Schema(
             quasi,
@@ -147,6 +159,7 @@ class Schema:
             nulls=self.nulls,
             hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
             domains={name: one for name, one in self.domains.items() if name in known},
+            units={name: one for name, one in self.units.items() if name in set(quasi)},
             levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
             lists={name: one for name, one in self.lists.items() if name in set(sensitive)},
             several=self.several,

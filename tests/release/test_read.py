@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.release import overlap
 from sfumato.release.regions import Regions
+from sfumato.release.source import StrayColumns
 from sfumato.schema.recipes import UNITS, period
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, overlaps
 
@@ -415,6 +417,50 @@ def test_columns_a_release_rightly_lacks_are_told_and_identifiers_it_keeps_as_we
     assert "region (keep), w (weight)" in notes
     assert "ssn" not in notes
     assert release.population is None
+
+
+def test_what_a_release_publishes_besides_is_told_whatever_it_comes_in(tmp_path) -> None:
+    rows = columns(name=["Ann", "Bob"], age=["<30", "<30"], ssn=["1", "2"], s=["x", "y"])
+    schema = sf.Schema(quasi=["age"], sensitive="s", identifiers=["name"])
+    pq.write_table(rows, tmp_path / "r.parquet")
+    feather.write_feather(rows, tmp_path / "r.arrow")
+    stray = StrayColumns(("name",), ("ssn",))
+    listed = (rows, pd.DataFrame(rows.to_pydict()), pl.DataFrame(rows.to_pydict()))
+    for source in (*listed, tmp_path / "r.parquet", tmp_path / "r.arrow"):
+        assert sf.read_release(source, schema).stray == stray
+    report = sf.audit(sf.read_release(rows, schema), [sf.KAnonymity(2)])
+    assert [one.status for one in report.verdicts] == ["violated", "cannot_judge", "holds"]
+    assert report.status == "violated"
+    assert "identifiers" in report.to_html()
+    # A table is judged as it would be published: by its roles.
+    assert sf.audit(sf.read(rows, schema), [sf.KAnonymity(2)]).holds
+
+
+def test_what_a_second_file_publishes_besides_is_told() -> None:
+    people = columns(pid=["1", "2"], age=["<30", "<30"], email=["a", "b"])
+    facts = columns(pid=["1", "2"], s=["x", "y"], doctor=["c", "d"], name=["e", "f"])
+    schema = sf.Schema(quasi=["age"], sensitive="s", person="pid", identifiers=["name"])
+    assert sf.read_release(people, schema, facts=facts).stray == StrayColumns(
+        ("name",), ("email", "doctor")
+    )
+    listed = LISTED.append_column("name", pa.array(list("abcde")))
+    values = VALUES.append_column("note", pa.array(["n"] * VALUES.num_rows))
+    pair = replace(PAIR, identifiers=["name"])
+    assert sf.read_release((listed, values), pair, group="gid").stray == StrayColumns(
+        ("name",), ("note",)
+    )
+
+
+def test_a_folder_of_ours_publishes_nothing_besides(tmp_path) -> None:
+    rows = pa.table(
+        {"name": list("abcd"), "age": [1, 1, 2, 2], "d": list("wxyz"), "s": list("uvuv")}
+    )
+    schema = sf.Schema(quasi=["age"], sensitive="s", identifiers=["name"])
+    for anonymizer in (sf.Mondrian(), sf.Anatomy(2)):
+        policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer)
+        out = tmp_path / anonymizer.name
+        sf.anonymize(sf.read(rows, schema), policy, seed=1).save(out)
+        assert sf.read_release(out, schema).stray == StrayColumns()
 
 
 def test_unlisted_columns_are_never_read(tmp_path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from sfumato.engines.base import Source
 from sfumato.engines.duckdb_failures import translated
 from sfumato.engines.files import is_packed, kind_of, read_arrow, shown_name
-from sfumato.engines.frames import check_names, from_pandas, is_pandas
+from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
 from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.sql import literal
 from sfumato.engines.textfile import inspect_text
@@ -75,7 +76,9 @@ class Connected:
         if isinstance(source, pa.Table):
             return self._register_arrow(source, needed)
         if is_pandas(source):
-            return self._register_arrow(from_pandas(source, needed), None)
+            found = self._register_arrow(from_pandas(source, needed), None)
+            names = [str(name) for name in source.columns]  # type: ignore[attr-defined]
+            return replace(found, others=left_out(names, needed))
         if hasattr(source, "__arrow_c_stream__"):
             return self._register_stream(source, needed)
         raise InputError(
@@ -209,6 +212,7 @@ class Connected:
     ) -> Source:
         names = list(table.schema.names)
         check_names(names, label)
+        others = left_out(names, needed)
         if needed is not None:
             names = [column for column in needed if column in names]
             table = table.select(names)
@@ -218,7 +222,7 @@ class Connected:
         self._alive.append(table)
         if table.num_columns:  # with none of the needed columns there is nothing to query
             self._connection.register(name, table)
-        return Source(name, label, types, table.num_rows)
+        return Source(name, label, types, table.num_rows, others=others)
 
     def _register_stream(self, source: Any, needed: tuple[str, ...] | None) -> Source:
         """A one-shot stream is kept as a table (which may spill), since we scan more than once."""
@@ -233,7 +237,8 @@ class Connected:
             self._connection.register(f"{name}_stream", stream)
             self._run(f"CREATE TABLE {name} AS SELECT * FROM {name}_stream")
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
-        return Source(name, "the table", types, rows)
+        others = left_out(reader.schema.names, needed)
+        return Source(name, "the table", types, rows, others=others)
 
 
 def _top_level(nodes: list[tuple[Any, ...]]) -> list[str]:

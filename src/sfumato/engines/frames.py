@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,11 @@ def check_names(names: list[str], label: str) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(f"{label} names {name_some(twice)} more than once; rename the columns")
+
+
+def left_out(names: Sequence[str], needed: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The columns of a source that are not needed."""
+    return () if needed is None else tuple(name for name in names if name not in needed)
 
 
 def is_pandas(source: object) -> bool:

@@ -53,6 +53,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     )
     types = {name: people.types[name] for name in kept}
     types |= {name: pa.list_(second.types[name]) for name in told}
+    every = (*people.types, *people.others, *second.types, *second.others)
     return Source(
         JOINED,
         f"{people.label} with {second.label}",
@@ -61,6 +62,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         people.untyped,
         apart=frozenset(told if people.untyped != second.untyped else ()),
         one_each=True,
+        others=tuple(dict.fromkeys(name for name in every if name not in types)),
     )
 
 

@@ -93,7 +93,7 @@ class Spark:
             rows = opened.rows
             if rows is None:
                 rows = frame.count()
-        return Source(name, opened.label, types, rows, untyped=opened.untyped)
+        return Source(name, opened.label, types, rows, untyped=opened.untyped, others=opened.others)
 
     def materialize(self, name: str, select: str, *, large: bool = False) -> None:
         with self._spoken(select):

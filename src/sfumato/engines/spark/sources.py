@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.engines.choose import is_spark_frame
 from sfumato.engines.files import kind_of, read_arrow, shown_name
-from sfumato.engines.frames import check_names, from_pandas, is_pandas
+from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
 from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.spark.arrow import to_spark
 from sfumato.engines.spark.textfile import read_text
@@ -33,6 +33,7 @@ class Opened:
     label: str = "the table"
     rows: int | None = None
     file: TextFile | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def untyped(self) -> bool:
@@ -62,7 +63,9 @@ def open_source(
     if isinstance(source, pa.Table):
         return _brought(session, source, needed)
     if is_pandas(source):
-        return _brought(session, from_pandas(source, needed), needed)
+        names = [str(name) for name in source.columns]
+        brought = _brought(session, from_pandas(source, needed), needed)
+        return replace(brought, others=left_out(names, needed))
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         return _brought(session, reader.read_all(), needed)
@@ -121,11 +124,12 @@ def _brought(
     label: str = "the table",
 ) -> Opened:
     check_names(table.schema.names, label)
+    others = left_out(table.schema.names, needed)
     if needed is not None:
         table = table.select([name for name in needed if name in table.schema.names])
     names = tuple(table.schema.names)
     frame = to_spark(session, table, [f"c{place}" for place in range(len(names))])
-    return Opened(frame, names, label, table.num_rows)
+    return Opened(frame, names, label, table.num_rows, others=others)
 
 
 def _chosen(
@@ -147,7 +151,8 @@ def _chosen(
             # Texts that a collation holds for equal are different values.
             column = column.cast(re.sub(r" collate \w+", " collate UTF8_BINARY", kind))
         columns.append(column.alias(f"c{len(columns)}"))
-    return Opened(by_place.select(*columns), tuple(kept), label)
+    others = left_out(names, needed)
+    return Opened(by_place.select(*columns), tuple(kept), label, others=others)
 
 
 def _address(path: Path) -> str:

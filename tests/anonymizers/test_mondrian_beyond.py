@@ -173,7 +173,7 @@ def test_a_skyline_of_sets_is_safe(seed: int, points: Any) -> None:
         release = Mondrian().run(Task(beyond(table, 4), (sf.SkylinePrivacy(points),)))
     except sf.NoSafeRelease:
         return
-    assert skyline.safe(placed(release, table), points, len(skyline.ILL), "set")
+    assert skyline.safe(placed(release, table), points, len(skyline.ILL), "lists")
 
 
 def test_sorted_tuples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

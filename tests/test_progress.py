@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sfumato import progress
 from sfumato.progress import Ticker
+from tests.program import sfumato
 
 
 def test_nothing_is_shown_when_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:
@@ -27,3 +30,104 @@ def test_only_the_outermost_bar_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     with Ticker("next", 1) as later:
         later.add()
         assert later._bar is not None
+
+
+# -- phases ---------------------------------------------------------------------------------------
+
+DATA = "age,zip,disease\n" + "".join(
+    f"{30 + row % 4},1305{row % 3},{'flu' if row % 2 else 'cold'}\n" for row in range(48)
+)
+POLICY = """
+[schema]
+quasi = ["age", "zip"]
+sensitive = ["disease"]
+[[require]]
+criterion = "k-anonymity"
+k = 4
+"""
+
+
+def phases_of(folder: Path, *arguments: object) -> list[str]:
+    """What a command says it is doing, each phase once, in the order they begin."""
+    (folder / "rows.csv").write_text(DATA)
+    (folder / "policy.toml").write_text(POLICY)
+    found: list[str] = []
+    with progress.heard(found.append):
+        run = sfumato(*arguments, "--policy", folder / "policy.toml")
+    assert run.returncode in (0, 1), run.stderr
+    assert run.stderr == "" or "map" in run.stderr  # nobody watches
+    return list(dict.fromkeys(found))
+
+
+def test_every_phase_of_a_command_is_told(tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.csv", tmp_path / "out"
+    whole = ["reading", "searching", "judging", "writing", "reporting"]
+    assert phases_of(tmp_path, "anonymize", rows, "--out", out) == whole
+    page = tmp_path / "page.html"
+    told = phases_of(tmp_path, "audit", out, "--html", page)
+    assert told == ["reading", "judging", "writing", "reporting"]
+    sheet = tmp_path / "map.html"
+    told = phases_of(tmp_path, "compare", rows, "--sweep", "k=2,4", "--html", sheet)
+    assert told == ["reading", "searching", "judging", "writing"]
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+
+
+def line_of(phase: str) -> str:
+    """What stands on the line once the timer has run."""
+    with progress._line._lock:
+        timer = progress._line._timer
+    if timer is not None:
+        timer.join()
+    assert progress._line._shown is not None
+    assert phase in progress._line._shown.status
+    return str(progress._line._shown.status)
+
+
+@pytest.mark.usefixtures("watched")
+def test_the_line_tells_the_phase_that_was_begun_last() -> None:
+    with progress.phase("writing"):
+        assert line_of("writing") == "writing ..."
+        with progress.phase("reporting"):
+            line_of("reporting")
+        line_of("writing")
+    assert progress._line._shown is None
+
+
+@pytest.mark.usefixtures("watched")
+def test_a_bar_takes_the_place_of_the_line_and_gives_it_back() -> None:
+    with progress.phase("searching"):
+        line_of("searching")
+        with Ticker("judging nodes", 2) as ticker:
+            ticker.add()
+            assert progress._line._shown is None
+            with progress.phase("judging"):
+                assert progress._line._timer is None
+        line_of("searching")
+    assert progress._line._shown is None
+    assert not Ticker.showing
+
+
+@pytest.mark.usefixtures("watched")
+def test_a_phase_that_fails_leaves_no_line() -> None:
+    @progress.phase("reading")
+    def reads() -> None:
+        line_of("reading")
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        reads()
+    assert progress._line._shown is None
+    assert progress._line._timer is None
+
+
+def test_a_short_phase_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 3600.0)
+    with progress.phase("reading"):
+        assert progress._line._shown is None
+    assert progress._line._timer is None

@@ -1,13 +1,109 @@
-"""One progress bar for all long work: on stderr, on a terminal only, after a second."""
+"""What is being done, for whoever waits: on stderr, on a terminal only, after a second.
+
+Long work has phases (reading, searching, judging, reporting, writing), each begun where its code
+is; work that knows how many steps it takes counts them with a Ticker, whose bar takes the place of
+the phase's line.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
-_PATIENCE = 1.0  # seconds before a bar appears
+_PATIENCE = 1.0  # seconds before anything appears
+
+Phase = Literal["reading", "searching", "judging", "reporting", "writing"]
+Listener = Callable[[Phase], None]
+
+
+class _Line:
+    """The line that says what is being done: that of the phase which was begun last."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._phases: list[Phase] = []
+        self._listeners: list[Listener] = []
+        self._timer: threading.Timer | None = None
+        self._shown: Any = None
+
+    def begin(self, phase: Phase) -> None:
+        with self._lock:
+            self._phases.append(phase)
+            for listener in self._listeners:
+                listener(phase)
+            self.resume()
+
+    def end(self) -> None:
+        with self._lock:
+            self._phases.pop()
+            if self._phases:
+                self.resume()
+            else:
+                self.pause()
+
+    def pause(self) -> None:
+        """Show nothing: there is nothing to show, or a bar has the place."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self._shown is not None:
+                self._shown.stop()
+                self._shown = None
+
+    def resume(self) -> None:
+        """Tell the phase, now if a line stands there already, else in a second."""
+        with self._lock:
+            if not self._phases or Ticker.showing or not sys.stderr.isatty():
+                return
+            if self._shown is not None:
+                self._shown.update(f"{self._phases[-1]} ...")
+            elif self._timer is None:
+                self._timer = threading.Timer(_PATIENCE, self._show)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.status import Status
+
+        with self._lock:
+            if self._timer is None or self._shown is not None:  # ended while we waited
+                return
+            self._timer = None
+            self._shown = Status(f"{self._phases[-1]} ...", console=Console(stderr=True))
+            self._shown.start()
+
+    @contextmanager
+    def heard(self, listener: Listener) -> Iterator[None]:
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
+
+
+_line = _Line()
+
+
+@contextmanager
+def phase(name: Phase) -> Iterator[None]:
+    """Say what is being done while it is."""
+    _line.begin(name)
+    try:
+        yield
+    finally:
+        _line.end()
+
+
+def heard(listener: Listener) -> Any:
+    """Within, the listener is told of every phase that begins."""
+    return _line.heard(listener)
 
 
 class Ticker:
@@ -17,6 +113,7 @@ class Ticker:
     """
 
     _open: ClassVar[int] = 0
+    showing: ClassVar[bool] = False
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._done = label, total, 0
@@ -38,6 +135,8 @@ class Ticker:
             from rich.console import Console
             from rich.progress import Progress
 
+            _line.pause()
+            Ticker.showing = True
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._label, total=self._total)
             self._bar.start()
@@ -52,3 +151,5 @@ class Ticker:
         Ticker._open -= 1
         if self._bar is not None:
             self._bar.stop()
+            Ticker.showing = False
+            _line.resume()

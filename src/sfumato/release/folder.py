@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
+from sfumato.progress import phase
 from sfumato.release.data_files import data_of
 from sfumato.release.own_values import own_values
 from sfumato.release.release import Release
@@ -28,6 +29,7 @@ from sfumato.table.noisy_part import MANIFEST
 FORMATS = ("csv", "parquet")
 
 
+@phase("writing")
 def write_folder(
     release: Release,
     out: str | Path,

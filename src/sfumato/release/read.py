@@ -21,6 +21,7 @@ from sfumato.engines.base import Engine
 from sfumato.engines.choose import open_engine
 from sfumato.engines.parts import listed
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
+from sfumato.progress import phase
 from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
 from sfumato.release.cells import Cells, Separator, read_cells, separators, shown_parts
@@ -51,6 +52,7 @@ Matching = Literal["exact", "wildcard"]
 FileScheme = Literal["generalized", "microaggregated"]
 
 
+@phase("reading")
 def read_release(
     path: object,
     schema: Schema | None = None,

@@ -14,6 +14,7 @@ from typing import Literal
 from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
+from sfumato.progress import phase
 from sfumato.report.model import Overall
 
 Value = int | float | bool | str
@@ -134,6 +135,7 @@ class Comparison:
 
         return compare_page(self)
 
+    @phase("writing")
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a page (.html) or the figures (.json), whole or not at all."""
         target = Path(path)

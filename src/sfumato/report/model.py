@@ -17,6 +17,7 @@ from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
 from sfumato.files import write_text
+from sfumato.progress import phase
 
 if TYPE_CHECKING:
     from sfumato.report.evidence import Evidence
@@ -143,6 +144,7 @@ class Report:
 
         return report_page(self)
 
+    @phase("writing")
     def save(self, path: str | Path, *, public: bool = False, force: bool = False) -> None:
         """Write a page (.html), all figures (.json) or a summary (.md), whole or not at all.
 

@@ -12,6 +12,7 @@ from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.choose import open_engine
 from sfumato.errors import InputError, did_you_mean, expect
+from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
 from sfumato.table.facts import attach_facts
@@ -51,6 +52,7 @@ class Table:
         )
 
 
+@phase("reading")
 def read(
     source: object,
     schema: Schema,

@@ -11,11 +11,13 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
+from sfumato.progress import phase
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
 
 
+@phase("searching")
 def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Release:
     """The most useful release the policy allows; `NoSafeRelease` when there is none.
 

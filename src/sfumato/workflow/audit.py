@@ -25,6 +25,7 @@ from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
+from sfumato.progress import phase
 from sfumato.release.groups import Groups
 from sfumato.release.inside import with_inside
 from sfumato.release.joint import BETWEEN
@@ -42,6 +43,7 @@ from sfumato.workflow.usual import late_threats, usual_threats
 Judged = tuple[Criterion, Verdict]
 
 
+@phase("judging")
 def audit(
     subject: Release | Table,
     policy: Policy | Sequence[Criterion],

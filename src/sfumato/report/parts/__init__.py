@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sfumato.progress import phase
 from sfumato.report.exhibit import Section
 from sfumato.report.model import Report
 from sfumato.report.parts import (
@@ -45,6 +46,7 @@ PARTS: tuple[Part, ...] = (
 )
 
 
+@phase("reporting")
 def sections_of(report: Report) -> tuple[Section, ...]:
     """What every part has to say about a report."""
     found = [*(part(report) for part in PARTS), *attacks.sections(report), notes.section(report)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,6 +13,8 @@ import sfumato as sf
 from sfumato.criteria.judge import judge
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.release import as_it_stands
+from sfumato.utility import utility_named
+from sfumato.utility.view import view_of
 
 
 def table(rows: list[tuple[str, str]], domain: list[str] | None = None) -> sf.Table:
@@ -181,3 +185,89 @@ def test_an_audit_with_the_original_judges_a_release_read_back(tmp_path) -> None
     found = sf.relative_threat(read, whole)
     assert sf.audit(read, [bound], attacks=[found]).holds
     assert sf.audit(read, [sf.RelativeThreatBound(0.1)], attacks=[found]).status == "violated"
+
+
+# -- searches ------------------------------------------------------------------------------------
+
+
+def some_people(seed: int, many: int = 160) -> sf.Table:
+    """What somebody has depends on age and zip: fine groups tell more of her than of others."""
+    rng = np.random.default_rng(seed)
+    age, zips = rng.integers(0, 16, many), rng.choice(["11", "12", "21", "22"], many)
+    ill = rng.random(many) < np.where(zips < "2", age, 16 - age) / 16
+    s = np.where(ill, rng.choice(["u", "v"], many), "w")
+    hierarchies = {"age": sf.intervals([2, 4, 8]), "zip": sf.mask()}
+    schema = sf.Schema(["age", "zip"], "s", hierarchies=hierarchies)
+    return sf.read(pa.table({"age": age, "zip": zips, "s": s}), schema)
+
+
+def every_node(whole: sf.Table, k: int, suppression: float) -> dict[tuple[int, ...], sf.Release]:
+    """The release of each node of the lattice that keeps k."""
+    found = {}
+    for levels in product(*(range(whole.levels[name].height) for name in whole.schema.quasi)):
+        try:
+            found[levels] = sf.generalize(whole, levels, [sf.KAnonymity(k)], suppression)
+        except sf.NoSafeRelease:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(("seed", "suppression"), [(0, 0.0), (1, 0.0), (1, 0.05)])
+def test_the_lattice_finds_the_most_useful_release_that_holds(
+    seed: int, suppression: float
+) -> None:
+    """Every node made, judged and priced by hand."""
+    whole = some_people(seed)
+    loss, nodes = utility_named("loss"), every_node(whole, 3, suppression)
+    ti = {levels: judge(sf.RelativeThreatBound(1e6), one).measured for levels, one in nodes.items()}
+    cost = {levels: loss.cost(view_of(one)) for levels, one in nodes.items()}
+    cheapest = min(cost, key=lambda levels: cost[levels])
+    bounds = sorted({round(value, 3) for value in ti.values() if value < ti[cheapest]})
+    for bound in bounds[:: max(1, len(bounds) // 4)]:
+        criterion = sf.RelativeThreatBound(bound)
+        holding = [levels for levels, one in nodes.items() if judge(criterion, one).holds]
+        policy = sf.Policy(
+            [sf.KAnonymity(3), criterion], anonymizer=sf.Lattice(), suppression=suppression
+        )
+        if not holding:
+            with pytest.raises(sf.NoSafeRelease, match=f"nearest of {len(nodes)} releases that"):
+                sf.anonymize(whole, policy, seed=0)
+            continue
+        made = sf.anonymize(whole, policy, seed=0)
+        least = min(cost[levels] for levels in holding)
+        assert loss.cost(view_of(made)) == pytest.approx(least, rel=1e-12)
+        assert judge(criterion, made).holds
+        found = made.origin.search["found"]
+        # Nothing is told of nodes that nobody judged by everything.
+        assert {node.levels for node in found.nodes if node.satisfied} == {found.best.levels}
+        failing = {node.levels for node in found.nodes if node.why == "relative-threat"}
+        assert failing.isdisjoint(holding)
+        assert found.finished == len(failing) + 1
+
+
+def test_neither_failure_nor_safety_is_inherited() -> None:
+    """Why it is neither merge-closed nor upward-closed: a coarser release may be worse."""
+    rows = pa.table({"x": [4, 6, 7, 0, 1, 6, 7, 1, 2], "s": list("wvuwuvvvu")})
+    schema = sf.Schema(
+        ["x"], "s", domains={"x": list(range(8))}, hierarchies={"x": sf.intervals([2, 4])}
+    )
+    whole, bound = sf.read(rows, schema), sf.RelativeThreatBound(2.5)
+    held = [judge(bound, sf.generalize(whole, [level])).holds for level in range(4)]
+    assert held == [True, False, True, True]
+    assert not bound.merge_closed
+    assert not bound.upward_closed
+
+
+def test_mondrian_takes_groups_that_are_large_enough() -> None:
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 64, 200)
+    s = np.where(rng.random(200) < age / 64, "u", rng.choice(["v", "w"], 200))
+    whole = sf.read(pa.table({"age": age, "s": s}), sf.Schema(["age"], "s"))
+    fine = sf.anonymize(whole, sf.Policy([sf.KAnonymity(3)]), seed=0)
+    bound = sf.RelativeThreatBound(round(judge(sf.RelativeThreatBound(9), fine).measured * 0.8, 3))
+    assert not judge(bound, fine).holds
+    made = sf.anonymize(whole, sf.Policy([sf.KAnonymity(3), bound]), seed=0)
+    assert 1 < len(made.groups) < len(fine.groups)
+    assert sf.audit(made, [sf.KAnonymity(3), bound]).holds
+    with pytest.raises(sf.NoSafeRelease, match=r"nearest of \d releases that were judged came to"):
+        sf.anonymize(whole, sf.Policy([sf.KAnonymity(3), sf.RelativeThreatBound(0.1)]), seed=0)

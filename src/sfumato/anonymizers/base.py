@@ -7,6 +7,7 @@ rather than return anything else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -60,6 +61,11 @@ class Task:
         """Those a search can carry along; the others are judged when it is done."""
         return (*self.by_group, *(c for c in self.require if _carried(c)))
 
+    @property
+    def at_end(self) -> tuple[ReleaseCriterion, ...]:
+        """Those a search cannot carry along: it makes releases, and they choose among them."""
+        return tuple(c for c in self.require if isinstance(c, ReleaseCriterion) and c.at_end)
+
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""
         counts = self.table.counts
@@ -87,11 +93,66 @@ class Anonymizer(ABC):
 
 def check_release(release: Release, task: Task) -> Release:
     """The last word before a release is returned: judge it as anybody would."""
-    for criterion in task.require:
-        verdict = judge(criterion, release)
-        if not verdict.holds:
+    return Finished(task).first_safe([release])
+
+
+class Finished:
+    """Judges finished releases, the most useful first, and remembers the nearest miss."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.judged = 0
+        self._nearest: tuple[Criterion, Verdict] | None = None
+
+    def first_safe(self, releases: Iterable[Release]) -> Release:
+        """The first on which every criterion holds."""
+        for release in releases:
+            if self.holds(release):
+                return release
+        raise self.refusal()
+
+    def holds(self, release: Release) -> bool:
+        """Whether every criterion holds; an error where no other release could do better."""
+        failing = self._failing(release)
+        self.judged += 1
+        if failing is None:
+            return True
+        criterion, verdict = failing
+        if verdict.measured is None or verdict.beyond_mending:
             raise refused(criterion, verdict)
-    return release
+        if self._nearest is None or _nearer(failing, self._nearest):
+            self._nearest = failing
+        return False
+
+    def _failing(self, release: Release) -> tuple[Criterion, Verdict] | None:
+        for criterion in self._task.require:
+            verdict = judge(criterion, release)
+            if not verdict.holds:
+                return criterion, verdict
+        return None
+
+    def refusal(self) -> NoSafeRelease:
+        """Why none of them will do."""
+        assert self._nearest is not None
+        criterion, verdict = self._nearest
+        if criterion not in self._task.at_end:
+            return refused(criterion, verdict)
+        came = (
+            "the one release that was judged came to"
+            if self.judged == 1
+            else f"the nearest of {self.judged:,} releases that were judged came to"
+        )
+        return no_safe_release(criterion, verdict.measured, verdict.note, came=came)
+
+
+def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) -> bool:
+    """Whether one came nearer to the same bound."""
+    (criterion, verdict), (before, nearest) = one, other
+    if criterion != before or verdict.measured is None or nearest.measured is None:
+        return False
+    if verdict.sense in ("at_most", "below"):
+        return verdict.measured < nearest.measured
+    return verdict.measured > nearest.measured
 
 
 def no_safe_release(
@@ -99,6 +160,7 @@ def no_safe_release(
     nearest: float | None,
     why: str = "",
     advice: str = "loosen that bound, or coarsen what is published",
+    came: str = "the nearest any release came is",
 ) -> NoSafeRelease:
     """Which criterion stands in the way, how near one came, what to change."""
     detail = f" ({why})" if why else ""
@@ -110,8 +172,8 @@ def no_safe_release(
             f"judged here{detail}; drop it, or require another criterion of that column"
         )
     return NoSafeRelease(
-        f"no release {found} {criterion.name}, required {criterion.required}; the nearest any "
-        f"release came is {nearest:.6g}{detail}; {advice}"
+        f"no release {found} {criterion.name}, required {criterion.required}; {came} "
+        f"{nearest:.6g}{detail}; {advice}"
     )
 
 

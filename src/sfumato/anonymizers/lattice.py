@@ -28,10 +28,17 @@ class Lattice(Anonymizer):
 
     def run(self, task: Task) -> Release:
         from sfumato.anonymizers.held_nodes import judge_of
-        from sfumato.anonymizers.lattice_search import nothing_safe, release_of, search_lattice
+        from sfumato.anonymizers.lattice_search import (
+            most_useful_release,
+            nothing_safe,
+            release_of,
+            search_lattice,
+        )
 
         with closing(judge_of(task)) as judge:
             found = search_lattice(judge, self.budget)
             if found.best is None:
                 raise nothing_safe(task, judge, found)
+            if task.at_end:
+                return most_useful_release(task, judge, found)
             return release_of(task, judge, found.best.levels, found)

@@ -10,6 +10,10 @@ for it can only grow. Other criteria lend themselves to that only when nothing m
 since a good group merged with a bad one can turn bad. Likewise safety is inherited by coarser
 nodes; such a node is judged only if the utility's bound leaves it a chance to be the best. Counts
 of a node are rolled up from a table that is already coarse in the columns before.
+
+Criteria that no search can carry along (relative threat) then choose: the nodes that keep all the
+others are made into releases in the order of their cost, and the first that holds is the most
+useful there is. Nothing is inherited for those: neither failure nor safety.
 """
 
 from __future__ import annotations
@@ -17,17 +21,17 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import isnan, prod
 
 import numpy as np
 
-from sfumato.anonymizers.base import Task, check_release, refused
+from sfumato.anonymizers.base import Finished, Task, check_release, refused
 from sfumato.anonymizers.held_nodes import HeldJudge
 from sfumato.anonymizers.held_release import held_release
 from sfumato.anonymizers.held_search import Descent, HeldSearch
 from sfumato.anonymizers.node_groups import node_regions
 from sfumato.anonymizers.nodes import Judge, Node, roll_to
-from sfumato.anonymizers.walk import Walk, best_of
+from sfumato.anonymizers.walk import Walk, best_of, preference
 from sfumato.counts.node_tables import Passes
 from sfumato.counts.rollup import Rolled
 from sfumato.errors import NoSafeRelease
@@ -55,6 +59,8 @@ class Found:
     exact: bool
     judge: Judge = field(repr=False, compare=False)
     passes: Passes | None = None  # over a table larger than memory, while it was searched
+    inherited: tuple[Levels, ...] = ()  # safe for a finer node is, and not judged
+    finished: int = 0  # releases that criteria were judged on which no search can carry along
 
     def measured(self, levels: Levels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
@@ -71,16 +77,18 @@ def search_lattice(judge: Judge, budget: int) -> Found:
         else:
             walk.over(judge.base)
             walk.settle(judge.judge_levels)
-        nodes, best = walk.nodes, walk.best
+        nodes, best, inherited = walk.nodes, walk.best, walk.inherited
     else:
         one_by_one = Descent(judge).judge if isinstance(judge, HeldJudge) else judge.judge_levels
         nodes = list(_best_first(judge, budget, one_by_one))
-        best = best_of(nodes)
+        best, inherited = best_of(nodes), ()
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
     passes = replace(judge.tables.passes) if isinstance(judge, HeldJudge) else None
-    return Found(columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes)
+    return Found(
+        columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes, inherited
+    )
 
 
 def judge_all(judge: Judge) -> list[Node]:
@@ -144,25 +152,74 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
 
 def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
+    return check_release(_made(task, judge, levels, found), task)
+
+
+def _made(task: Task, judge: Judge, levels: Levels, found: Found | None) -> Release:
     search = {
         "anonymizer": "lattice",
         "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
         "found": found,
     }
     if isinstance(judge, HeldJudge):
-        return check_release(held_release(judge, levels, search), task)
+        return held_release(judge, levels, search)
     node = roll_to(judge.base, levels)
     bad, _, _ = judge.bad_groups(node)
     origin = whole_tuples(
         task.table, judge.group_of_tuple(node, ~bad), seed=task.seed, search=search
     )
-    return check_release(build_release(origin, node_regions(node, ~bad), disjoint=True), task)
+    return build_release(origin, node_regions(node, ~bad), disjoint=True)
+
+
+def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
+    """The release of least cost that also holds by what only finished releases can be judged by.
+
+    The search is told as far as it is known: nodes that are costlier than the chosen one may hold
+    or not, so they count as not judged.
+    """
+    finished, failed = Finished(task), list[Node]()
+    with Ticker("judging releases", len(found.nodes) + len(found.inherited)) as ticker:
+        for node in _by_cost(judge, found):
+            if finished.holds(_made(task, judge, node.levels, None)):
+                break
+            why = " or ".join(criterion.name for criterion in task.at_end)
+            failed.append(replace(node, outcome="fails", why=why, safe_above=False))
+            ticker.add(1)
+        else:
+            raise finished.refusal()
+    chosen = replace(node, safe_above=False)
+    known = [node for node in found.nodes if not node.satisfied]
+    told = replace(
+        found,
+        nodes=(*known, *failed, chosen),
+        best=chosen,
+        minimal=(),
+        inherited=(),
+        finished=finished.judged,
+    )
+    return _made(task, judge, chosen.levels, told)
+
+
+def _by_cost(judge: Judge, found: Found) -> Iterator[Node]:
+    """The nodes that are safe so far, the cheapest first; what was inherited is judged in turn."""
+    judged = {node.levels: node for node in found.nodes if node.satisfied}
+    queue = [preference(node) for node in judged.values() if not isnan(node.cost)]
+    queue += [(judge.least_cost(levels), -1, 0, levels) for levels in found.inherited]
+    heapq.heapify(queue)
+    while queue:
+        *_, levels = heapq.heappop(queue)
+        if levels in judged:
+            yield judged[levels]
+            continue
+        node = judged[levels] = judge.judge_levels(levels)
+        if node.satisfied and not isnan(node.cost):
+            heapq.heappush(queue, preference(node))
 
 
 def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
     """Name the criterion that stands in the way at the coarsest node, and how near one came."""
     with judge.node(tuple(height - 1 for height in judge.heights)) as top:
-        for criterion in task.require:
+        for criterion in task.searched:
             for attribute in task.about(criterion):
                 groups = judge.groups(top, attribute if criterion.reads_values else None)
                 verdict = criterion.verdict(groups)

@@ -6,21 +6,24 @@ a bound may be told (`schema/boundaries.py`), nested ones along their hierarchy.
 number or date are first parted from those who have one. When no median cut of a group is allowed,
 every other cut is tried, so that in strict mode no allowed split remains. Criteria of scope "group"
 accept the splits of a level at once; those of scope "release" one after another in the order of
-nodes, since two splits can each be safe and jointly unsafe.
+nodes, since two splits can each be safe and jointly unsafe. Criteria that judge finished releases
+only (relative threat) choose among coarser and finer ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.anonymizers.base import Anonymizer, Task, check_release, refused
+from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
+from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import PolicyError, ResourceError
+from sfumato.progress import Ticker
 from sfumato.release.build import build_release
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions
@@ -66,6 +69,43 @@ class Mondrian(Anonymizer):
             )
 
     def run(self, task: Task) -> Release:
+        if task.table.held is not None:
+            return self._beyond(task, task.table.held)
+        if task.at_end:
+            return self._coarse_enough(task)
+        return check_release(self._search(task), task)
+
+    def _coarse_enough(self, task: Task) -> Release:
+        """The finest release that also holds by what only finished releases can be judged by.
+
+        Groups of twice, four times, ... as many people as the smallest has are tried, by bisection:
+        coarser ones usually tell less of their people, though that is no law. Whatever is returned
+        was judged itself.
+        """
+        finished = Finished(task)
+        finest = self._search(task)
+        if finished.holds(finest):
+            return finest
+        smallest, people = int(finest.groups.sizes.min()), finest.people
+        sizes = [smallest << step for step in range(1, max(people // smallest, 1).bit_length())]
+        found: Release | None = None
+        low, high = 0, len(sizes)
+        with Ticker("judging releases", len(sizes).bit_length()) as ticker:
+            while low <= high:
+                middle = (low + high) // 2
+                least = sizes[middle] if middle < len(sizes) else people  # the last: one group
+                made = self._search(replace(task, require=(*task.require, KAnonymity(least))))
+                if finished.holds(made):
+                    found, high = made, middle - 1
+                else:
+                    low = middle + 1
+                ticker.add(1)
+        if found is None:
+            raise finished.refusal()
+        return found
+
+    def _search(self, task: Task) -> Release:
+        """Split until no split is allowed by the criteria that a search can carry along."""
         from sfumato.anonymizers.cells import Columns, describe
         from sfumato.anonymizers.choice import Choice
         from sfumato.anonymizers.narrowing import everybody
@@ -73,8 +113,6 @@ class Mondrian(Anonymizer):
         from sfumato.anonymizers.rows import Rows
         from sfumato.anonymizers.safety import Safety
 
-        if task.table.held is not None:
-            return self._beyond(task, task.table.held)
         table = task.table
         levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
         columns = Columns.of(table.schema, levels, table.counts, self.regions)
@@ -99,7 +137,7 @@ class Mondrian(Anonymizer):
         )
         # Strict cells are disjoint by construction, and tight regions lie inside them.
         disjoint = True if self.strict and self.regions != "hierarchy" else None
-        return check_release(build_release(origin, described, disjoint=disjoint), task)
+        return build_release(origin, described, disjoint=disjoint)
 
     def _published(self, columns: Columns) -> Describe:
         """What the parts of candidate splits would publish."""

@@ -45,6 +45,12 @@ class Walk:
         """The nodes of which nothing is known yet."""
         return ~(self._doomed | self._safe | self._known)
 
+    @property
+    def inherited(self) -> tuple[Levels, ...]:
+        """The nodes known to be safe that were not judged: they cannot be the best."""
+        unjudged = np.argwhere(self._safe & ~self._known)
+        return tuple(tuple(map(int, levels)) for levels in unjudged)
+
     def record(self, node: Node) -> None:
         """Take note of a node that was judged, and of all that follows."""
         self.nodes.append(node)
@@ -122,10 +128,11 @@ class _Lazy:
 def best_of(nodes: Iterable[Node]) -> Node | None:
     """The cheapest safe one; of equals that with fewer people suppressed, then the finer one."""
     safe = [node for node in nodes if node.satisfied and not isnan(node.cost)]
-    return min(safe, key=_preference, default=None)
+    return min(safe, key=preference, default=None)
 
 
-def _preference(node: Node) -> tuple[float, int, int, Levels]:
+def preference(node: Node) -> tuple[float, int, int, Levels]:
+    """Which of two safe nodes comes first."""
     return node.cost, node.suppressed, sum(node.levels), node.levels
 
 

@@ -7,9 +7,14 @@ value is her best guess. No Ti may exceed `max_ti` (or, with `quantile` q, no mo
 1 - q of the threatened people may), and with `max_rgt` the share of people guessed right may not be
 that much larger for her than for the learner.
 
-It is judged once, on the finished release and with the original table: whose value is guessed right
-cannot be told without. Where beliefs were sampled, what lies within three standard errors of the
-bound is not decided, and chains that did not converge decide nothing.
+It is judged on finished releases and with the original table: whose value is guessed right cannot
+be told without, and what the learner believes of anybody depends on all groups together. Splitting
+and merging may both raise or lower it, so a search can infer nothing. The lattice makes the nodes
+that keep every other criterion into releases, the cheapest first (their regions are nested, so
+beliefs are exact, in milliseconds), and takes the first that holds; Mondrian, whose ranges cross
+and must mostly be sampled, tries a few sizes of groups. Where beliefs were sampled, what lies
+within three standard errors of the bound is not decided, and chains that did not converge decide
+nothing.
 
 Groups alone, without what they publish, are read as if each were one value of a single
 quasi-identifier. That reading can show that the bound is violated; it never shows that it holds.

@@ -50,6 +50,11 @@ def section(report: Report) -> Section | None:
         if found.exact
         else f"The lattice has {size:,} nodes, too many to search; {len(found.nodes):,} were judged"
     )
+    if found.finished:
+        words += (
+            f"; of those that keep everything else, {found.finished:,} were made into releases, "
+            "the cheapest first, until one held by all; costlier ones were not judged by all"
+        )
     figures = (_picture(found, chosen),) if size <= MOST_NODES else ()
     return Section(
         "How the release was chosen",

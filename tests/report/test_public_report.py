@@ -15,7 +15,7 @@ from sfumato.report.model import Report
 from sfumato.report.public import FLOOR, floor_of
 from tests.report.zoo import ZOO
 
-COUNTS = {"people", "groups", "smallest", "suppressed"}
+COUNTS = {"people", "groups", "suppressed"}
 
 
 def test_no_worst_group_is_told(report: Report) -> None:
@@ -54,6 +54,14 @@ def test_no_small_count_is_told(report: Report) -> None:
         for chart in section["charts"]:
             if chart["axes"].get("y") == "people":
                 assert not any(small(y, limit) for one in chart["series"] for y in one["y"])
+
+
+def test_the_smallest_group_agrees_with_the_promise_told_beside_it(report: Report) -> None:
+    told = json.loads(report.public().to_json())
+    assert told["release"]["smallest"] == report.summary.smallest
+    for verdict in told["verdicts"]:
+        if verdict["criterion"] == "k-anonymity" and verdict["status"] == "holds":
+            assert verdict["measured"] == told["release"]["smallest"]
 
 
 def test_small_counts_do_occur_so_hiding_them_is_tested() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import typer
@@ -52,8 +53,10 @@ def anonymize(
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
     from sfumato.release.folder import check_form
+    from sfumato.report.worth import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
+    from sfumato.workflow.price import tell_dearest
 
     check_new_folder(out, force=force)
     check_form(form)
@@ -71,11 +74,21 @@ def anonymize(
         decimal=decimal,
         partitioned=partitioned,
     )
+    start = monotonic()
     release = run_anonymize(table, rules, seed=seed)
-    report = audit(release, rules)
+    took = monotonic() - start
+    report = tell_dearest(
+        audit(release, rules),
+        table,
+        rules,
+        lambda rows, fewer: run_anonymize(rows, fewer, seed=seed),
+        took,
+    )
     release.save(out, report=report, policy=rules, form=form, force=force)
     show_report(report, json=json)
     if not json:
+        for words in (cost_words(report), *closing_words(report)):
+            typer.echo(words)
         typer.echo(
             f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
             f"Report (private): {out / 'private' / 'report.html'}"

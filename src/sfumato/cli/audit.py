@@ -29,6 +29,7 @@ from sfumato.errors import InputError
 if TYPE_CHECKING:
     from sfumato.policy.model import Policy
     from sfumato.release.release import Release
+    from sfumato.table.load import Table
 
 EXIT = {"holds": 0, "violated": 1, "could_not_judge": 3}
 
@@ -89,8 +90,9 @@ def audit(
 
     Example: sfumato audit patients.csv --policy policy.toml --html report.html
     """
-    from sfumato.cli.inputs import load_rules, read_judged, read_population, stated
+    from sfumato.cli.inputs import load_rules, read_judged, read_population, read_table, stated
     from sfumato.cli.show import check_written, show_report
+    from sfumato.report.worth import closing_words
     from sfumato.workflow.audit import audit as run_audit
 
     written = [target for target in (html, report) if target is not None]
@@ -109,29 +111,35 @@ def audit(
     }
     judged = read_judged(release, rules, schema, reading, **how)
     register = None if population is None else read_population(population, schema, reading)
-    attacks = _attacks(judged, original, earlier or [], rules, **where)
+    table = None if original is None else read_table(original, rules, schema, **where)
+    attacks = _attacks(judged, table, earlier or [], rules, **where)
     found = run_audit(
-        judged, rules, population=register, sampling_fraction=sampling, attacks=attacks
+        judged,
+        rules,
+        population=register,
+        sampling_fraction=sampling,
+        attacks=attacks,
+        table=table,
     )
     for target in written:
         found.save(target, public=public, force=force)
     show_report(found.public() if public and json else found, json=json)
     if not json:
+        for words in closing_words(found):
+            typer.echo(words)
         for target in written:
             typer.echo(f"Report ({'public' if public else 'private'}): {target}")
     raise typer.Exit(EXIT[found.status])
 
 
 def _attacks(
-    judged: Release, original: Path | None, earlier: list[Path], rules: Policy, **reading: Any
+    judged: Release, table: Table | None, earlier: list[Path], rules: Policy, **reading: Any
 ) -> tuple[Any, ...]:
     """What an audit runs on request only."""
-    if original is None or rules.schema is None:
+    if table is None or rules.schema is None:
         return ()
-    from sfumato.cli.inputs import read_table
     from sfumato.release.read import read_release
     from sfumato.workflow.attacks import attacks_on
 
-    table = read_table(original, rules, rules.schema, **reading)
     others = [read_release(path, rules.schema, **reading) for path in earlier]
     return attacks_on(judged, table, others)

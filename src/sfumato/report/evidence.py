@@ -15,6 +15,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.policy.model import Policy
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
+from sfumato.table.load import Table
 
 if TYPE_CHECKING:
     from sfumato.report.model import Report
@@ -27,7 +28,8 @@ class Evidence:
     `late` runs adversaries whose code is slow to load, `advise` works out what to do next,
     `as_published` audits the release once more as anybody can read it; they belong to a room below
     this one. Without a policy only criteria were given.
-    `attacks` are results of adversaries that were run beside the audit.
+    `attacks` are results of adversaries that were run beside the audit. `table` is the one the
+    release was made of, where it was not made here; `dearest` tells which promise costs most.
     """
 
     release: Release
@@ -37,3 +39,5 @@ class Evidence:
     late: Callable[[], list[Threat]] | None = None
     advise: Callable[[], Advice] | None = None
     as_published: Callable[[], Report] | None = None
+    table: Table | None = None
+    dearest: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfumato.criteria.base import Verdict
+from sfumato.report.ladder import noisy
 from sfumato.report.model import Report
 from sfumato.report.public import few
 from sfumato.report.text import number
@@ -19,7 +20,8 @@ def headline(report: Report) -> str:
             if len(verdicts) == 1
             else f"all {len(verdicts)} criteria hold"
         )
-        return f"The policy holds: {every} for the {report.summary.people:,} people published."
+        whom = "people of the table" if report.raw else "people published"
+        return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
     if report.status == "violated":
         failing = [verdict for verdict in verdicts if verdict.status == "violated"]
         told = "; ".join(_shortfall(verdict) for verdict in failing)
@@ -49,11 +51,17 @@ def glance(report: Report) -> dict[str, int | float | str]:
     everybody = summary.people + summary.suppressed
     group = "bucket" if summary.scheme == "bucketized" else "group"
     told: dict[str, int | float | str] = {
-        "people published": few(report, summary.people),
+        "people" if report.raw else "people published": few(report, summary.people),
         f"{group}s": few(report, summary.groups),
-        f"smallest {group}": few(report, summary.smallest),
-        "people suppressed": few(report, summary.suppressed),
     }
+    if noisy(report):  # nobody is in a noisy cell, and how many are is noise too
+        told = {"people, by noisy counts": few(report, summary.people)}
+        return told | {"cells published": few(report, summary.groups)}
+    # Anybody sees it in the data, and the risks told beside it say it too.
+    told[f"smallest {group}"] = summary.smallest
+    if report.raw:
+        return told
+    told["people suppressed"] = few(report, summary.suppressed)
     if summary.suppressed == 0 or report.audience == "private":
         told[KEPT] = summary.people / everybody if everybody else 0.0
     return told | {name: cost for name, cost in report.costs.items() if cost == cost}

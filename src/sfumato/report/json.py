@@ -27,6 +27,7 @@ def to_json(report: Report) -> str:
 def to_dict(report: Report) -> dict[str, Any]:
     from sfumato.report.headline import glance, headline
     from sfumato.report.ladder import matrix
+    from sfumato.report.worth import closing_words
 
     public = report.audience == "public"
     content = {
@@ -38,6 +39,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "headline": headline(report),
         "release": _release(report, report.summary),
         "glance": glance(report),
+        "warnings": [] if public else closing_words(report),
         "verdicts": [_finding(finding) for finding in report.findings],
         # Shares of few people would tell how few; the section on linkage tells what may be told.
         "linkage": None if public or report.linkage is None else _linkage(report.linkage),
@@ -53,7 +55,7 @@ def to_dict(report: Report) -> dict[str, Any]:
 def _release(report: Report, summary: Summary) -> dict[str, Any]:
     from sfumato.report.public import few
 
-    counts = ("people", "groups", "smallest", "suppressed")
+    counts = ("people", "groups", "suppressed")
     return asdict(summary) | {name: few(report, getattr(summary, name)) for name in counts}
 
 

@@ -10,6 +10,7 @@ from sfumato.report.headline import KEPT, glance, headline
 from sfumato.report.model import Report
 from sfumato.report.parts import criteria, next_steps, notes, threats
 from sfumato.report.sheet import Sheet, shown
+from sfumato.report.worth import closing_words
 
 _SIGNS = "\\`*_{}[]<>#|~"
 
@@ -21,7 +22,9 @@ def to_markdown(report: Report) -> str:
     if report.audience == "private":
         lines += ["**Private: keep it, do not hand it out.**", ""]
     lines += [plain(headline(report)), ""]
-    lines += [f"- scheme: {plain(summary.scheme)}"]
+    if report.audience == "private":
+        lines += [line for words in closing_words(report) for line in (plain(words), "")]
+    lines += [f"- scheme: {'a table as it stands' if summary.raw else plain(summary.scheme)}"]
     for name, columns in (
         ("quasi-identifiers", summary.quasi),
         ("sensitive", summary.sensitive),

@@ -58,6 +58,7 @@ class Summary:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     keep: tuple[str, ...]
+    raw: bool = False  # every quasi-identifier is shown as it is: a table, not a release of it
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ class Report:
     @property
     def holds(self) -> bool:
         return self.status == "holds"
+
+    @property
+    def raw(self) -> bool:
+        """Whether a table was judged as it stands."""
+        return self.summary.raw
 
     def promises(self) -> list[dict[str, Any]]:
         """What may be told to anybody: each criterion, its bound and the value that was reached."""

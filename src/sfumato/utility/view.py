@@ -18,6 +18,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Codes
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
+from sfumato.table.load import Table
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,31 @@ def tally(groups: Ints, values: Ints, n: Ints, width: int) -> Tally:
     summed = np.bincount(inverse, weights=n, minlength=len(keys)).astype(np.int64)
     group, value = np.divmod(keys, width)
     return Tally(group, value, summed, width)
+
+
+def view_with_table(release: Release, table: Table) -> View:
+    """The view of a release that was read, beside its table; who is in which group is not known."""
+    regions, quasi = release.regions, table.counts.quasi
+    names = [domain.name for domain in quasi]
+    if not isinstance(regions, Regions) or sorted(names) != sorted(regions.columns):
+        raise InputError("the table and the release do not have the same quasi-identifiers")
+    order = [regions.columns.index(name) for name in names]
+    shown = Regions(
+        tuple(names), tuple(regions.parts[place] for place in order), regions.codes[order]
+    )
+
+    def unknown() -> Pieces:
+        raise InputError("who is in which group of a release that was read is not known")
+
+    return View(
+        table.counts,
+        tuple(table.levels[name] for name in names),
+        shown,
+        release.groups.sizes,
+        unknown,
+        disjoint=release.disjoint,
+        covering=release.scheme == "generalized",
+    )
 
 
 def view_of(release: Release) -> View:

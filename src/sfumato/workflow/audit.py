@@ -35,6 +35,7 @@ from sfumato.release.release import Release, as_it_stands
 from sfumato.release.source import StrayColumns
 from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
+from sfumato.report.worth import shows_all
 from sfumato.table.load import Table
 from sfumato.workflow.advise import advise
 from sfumato.workflow.published import as_read
@@ -52,6 +53,7 @@ def audit(
     sampling_fraction: float | None = None,
     threshold: float = THRESHOLD,
     attacks: Sequence[Any] = (),
+    table: Table | None = None,
 ) -> Report:
     """Judge every criterion of the policy and say what remains to be learnt.
 
@@ -59,7 +61,8 @@ def audit(
     quasi-identifiers (by default a k-map criterion's, else survey weights), `sampling_fraction`
     the share of the population that is in the release, `threshold` the risk people should not
     exceed. `attacks` are results of attacks on this release, which an audit does not run by itself
-    (`relative_threat`, `intersection_attack`).
+    (`relative_threat`, `intersection_attack`). `table` is the one the release was made of, where
+    it was not made here: what the release costs is measured on it.
     """
     expect("subject", subject, (Release, Table), "a Release or a Table")
     for result in attacks:
@@ -81,7 +84,7 @@ def audit(
     threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
     besides = _strays(release.stray)
     return Report(
-        summary=_summary(release),
+        summary=_summary(release, raw=isinstance(subject, Table) or shows_all(release)),
         findings=tuple(
             Finding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
         ),
@@ -98,6 +101,7 @@ def audit(
             late=partial(_late, seen, threats, judged),
             advise=partial(advise, release, criteria, verdicts, given),
             as_published=partial(_seen, release, criteria, given, threshold),
+            table=table,
         ),
     )
 
@@ -155,7 +159,7 @@ def _seen(
     judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
     threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
     return Report(
-        summary=_summary(seen),
+        summary=_summary(seen, raw=shows_all(seen)),
         findings=(),
         threats=tuple(threats),
         notes=seen.notes,
@@ -201,7 +205,7 @@ def _population(criteria: Iterable[Criterion]) -> Table | None:
     return None
 
 
-def _summary(release: Release) -> Summary:
+def _summary(release: Release, *, raw: bool) -> Summary:
     sizes = release.groups.sizes
     return Summary(
         label=release.label,
@@ -213,6 +217,7 @@ def _summary(release: Release) -> Summary:
         quasi=tuple(release.schema.quasi),
         sensitive=tuple(release.schema.sensitive),
         keep=tuple(release.schema.keep),
+        raw=raw,
     )
 
 

@@ -8,6 +8,7 @@ from sfumato.report.html.page import fill
 from sfumato.report.html.sections import drawn_sections
 from sfumato.report.model import Report
 from sfumato.report.sheet import shown
+from sfumato.report.worth import closing_words
 
 
 def report_page(report: Report) -> str:
@@ -18,6 +19,7 @@ def report_page(report: Report) -> str:
         report=report,
         summary=report.summary,
         headline=headline(report),
+        warnings=[] if report.audience == "public" else closing_words(report),
         glance={name: _tile(name, value) for name, value in glance(report).items()},
         sections=sections,
         public=report.audience == "public",

@@ -8,6 +8,7 @@ from sfumato.report.ladder import uncovered
 from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
 from sfumato.report.text import number
+from sfumato.report.worth import worth_of
 
 
 def section(report: Report) -> Section | None:
@@ -58,7 +59,7 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
             for one in loose
         ]
         told.append(f"Or promise less: {_listed(words)} would hold as it stands.")
-    elif report.holds:
+    elif report.holds and not worth_of(report).little:
         room = [one for one in advice.bounds if one.tightest != one.asked]
         words = [f"{one.criterion} with {one.parameter} = {number(one.tightest)}" for one in room]
         if words:

@@ -1,0 +1,120 @@
+"""A release that tells nothing says so, and which promise is to blame."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import sfumato as sf
+from sfumato.datasets.census import census, census_policy
+from sfumato.report.model import Report
+from sfumato.report.worth import closing_words, cost_words, worth_of
+from sfumato.workflow.price import dearest
+from tests.program import sfumato
+from tests.report.zoo import people
+
+
+def released(*criteria: sf.KAnonymity | sf.TCloseness, many: int = 300) -> tuple[Report, sf.Policy]:
+    policy = sf.Policy(list(criteria))
+    return sf.audit(sf.anonymize(people(many), policy, seed=1), policy), policy
+
+
+def test_nothing_is_said_where_much_is_left() -> None:
+    report, _ = released(sf.KAnonymity(2))
+    assert closing_words(report) == []
+    assert report.costs["loss"] < 0.5
+    assert f"{report.costs['loss']:.0%} of the detail is gone" in cost_words(report)
+    assert "on average" in cost_words(report)
+
+
+def test_a_release_of_stars_says_so_everywhere() -> None:
+    report, _ = released(sf.KAnonymity(5), sf.TCloseness(0.001))
+    (words,) = closing_words(report)
+    told = "3 of 3 columns are * for everybody (age, sex, zip); 100% of the detail is gone"
+    assert words == f"Little is left to use: {told}."
+    assert told in report.to_html()
+    assert "3 of 3 columns" in report.to_markdown()
+    assert json.loads(report.to_json())["warnings"] == [words]
+    assert closing_words(report.public()) == [] or "detail" not in closing_words(report.public())[0]
+    assert "More could be promised" not in report.to_markdown()
+
+
+def test_a_column_that_never_differed_is_nobody_s_loss() -> None:
+    rows = pa.table({"q": [1, 1, 2, 2], "same": ["x"] * 4, "s": list("uvuv")})
+    table = sf.read(rows, sf.Schema(quasi=["q", "same"], sensitive="s"))
+    report = sf.audit(sf.anonymize(table, sf.Policy([sf.KAnonymity(2)])), [sf.KAnonymity(2)])
+    assert not worth_of(report).little
+
+
+def test_the_promise_without_which_least_is_lost_is_named() -> None:
+    _, policy = released(sf.KAnonymity(2), sf.TCloseness(0.001))
+
+    def search(table: sf.Table, fewer: sf.Policy) -> sf.Release:
+        return sf.anonymize(table, fewer, seed=1)
+
+    loose = sf.audit(search(people(300), sf.Policy([sf.KAnonymity(2)])), [sf.KAnonymity(2)])
+    told = dearest(people(300), policy, search, loss=1.0, took=0.0)
+    assert told == (
+        "t-closeness (t ≤ 0.001 (equal)) costs most: without it "
+        f"{loose.costs['loss']:.0%} of the detail would be gone."
+    )
+    only = replace(policy, require=[sf.TCloseness(0.001)])
+    assert "only promise, t-closeness" in dearest(people(300), only, search, 1.0, 0.0)
+    slow = dearest(people(300), policy, search, loss=1.0, took=1e9)
+    assert slow.startswith("Which promise costs most was not found out (2 of 2 were not tried")
+    both = replace(policy, require=[sf.TCloseness(0.001), sf.TCloseness(0.001)])
+    assert dearest(people(300), both, search, 1.0, 0.0).startswith("No single promise is to blame")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:  # type: ignore[no-untyped-def]
+    home = tmp_path_factory.mktemp("worth")
+    pa_csv.write_csv(census(400, seed=2), home / "census.csv")
+    (home / "policy.toml").write_text(census_policy().replace("t = 0.4", "t = 0.001"))
+    run = sfumato(
+        *("anonymize", home / "census.csv", "--policy", home / "policy.toml"),
+        *("--out", home / "out", "--seed", 1),
+    )
+    assert run.returncode == 0, run.stderr
+    (home / "told").write_text(run.stdout)
+    return home
+
+
+def test_anonymize_ends_with_the_cost_and_the_warning(folder: Path) -> None:
+    told = (folder / "told").read_text()
+    assert "Cost: 100% of the detail is gone (loss 1); counts asked of it are off by" in told
+    assert "Little is left to use: 6 of 6 columns are * for everybody" in told
+    assert "t-closeness (t ≤ 0.001 (equal)) costs most" in told
+    page = (folder / "out" / "private" / "report.html").read_text()
+    assert "costs most" in page
+
+
+def test_an_audit_beside_the_table_says_it_too(folder: Path) -> None:
+    plain = sfumato("audit", folder / "out", "--policy", folder / "policy.toml")
+    assert "6 of 6 columns are * for everybody" in plain.stdout
+    assert "of the detail is gone" not in plain.stdout
+    beside = sfumato(
+        *("audit", folder / "out", "--policy", folder / "policy.toml"),
+        *("--original", folder / "census.csv"),
+    )
+    assert "100% of the detail is gone" in beside.stdout
+
+
+def test_a_raw_table_is_no_release(folder: Path) -> None:
+    report = sf.audit(people(60), [sf.KAnonymity(2)])
+    for told in (report.to_html(), report.public().to_html(), report.to_markdown()):
+        assert "table as it stands" in told
+        assert "generalized release" not in told
+        assert "people published" not in told
+        assert "people kept" not in told
+    run = sfumato(
+        *("audit", folder / "census.csv", "--policy", folder / "policy.toml"),
+        *("--html", folder / "raw.html"),
+    )
+    assert run.returncode == 1, run.stderr
+    assert "A table as it stands" in (folder / "raw.html").read_text()

@@ -41,6 +41,7 @@ def test_skylines_stop_at_their_budget_and_say_how_to_get_the_rest(monkeypatch) 
     left = 2_000 + 9 - len(sheet.rows)
     assert f"{left:,} rarer values are not shown" in section.words
     assert "Each was followed up to 50 only" in section.words
+    assert "cost: nearly a value each; judged in ranges ([schema.levels]" in section.words
     assert "sfumato skyline RELEASE --policy POLICY --value VALUE" in section.words
 
 

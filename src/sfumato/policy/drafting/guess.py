@@ -244,5 +244,10 @@ def _rest(found: Profile) -> Guess:
             found, "none", f"{found.distinct:,} different texts, of which its name says nothing"
         )
     if found.what == "numeric" and not few and found.share > 0.5:
-        return Guess(found, "none", "a measurement: most rows have their own value")
+        return Guess(
+            found,
+            "none",
+            "a measurement: most rows have their own value. As sensitive it would be judged in "
+            "ranges: give it a hierarchy and a level in [schema.levels]",
+        )
     return Guess(found, "candidate", "")

@@ -45,10 +45,22 @@ def section(report: Report) -> Section | None:
         words += f" Each was followed up to {_MOST} only."
     if left:
         words += f" {left:,} rarer values are not shown."
+    fine = [groups.attribute for groups in judged if _is_fine(groups)]
+    if fine:
+        words += (
+            f" {', '.join(map(str, fine))}: nearly a value each; judged in ranges ([schema.levels] "
+            "of the policy) it would tell more."
+        )
     if left or len(small) < len(judged) or any(one.cut for one in found):
         words += f" {_MORE}"
     pictured = (skyline_figure(found),) if any(one.points for one in found) else ()
     return Section(_TITLE, words, (summary_sheet(found),), pictured)
+
+
+def _is_fine(groups: Groups) -> bool:
+    """Numbers of which nearly everybody has one of his own."""
+    numeric = groups.domain is not None and groups.domain.kind == "numeric"
+    return numeric and groups.width > 100 and 2 * groups.width > groups.people()
 
 
 def _followed(groups: Groups, confidence: float, checks: int) -> list[KnowledgeSkyline]:

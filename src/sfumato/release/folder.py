@@ -19,7 +19,9 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
 from sfumato.release.data_files import data_of
+from sfumato.release.manifest import COUNT, SUM, VERSION
 from sfumato.release.own_values import own_values
+from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
 from sfumato.schema.roles import Schema
@@ -58,6 +60,7 @@ def write_folder(
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+        _write(private / SUM, f"{digest(public / MANIFEST)}  ../public/{MANIFEST}")
         for name, content in _private(release).items():
             _write(private / name, content)
         if report is not None:
@@ -115,11 +118,13 @@ def _manifest(
 ) -> dict[str, Any]:
     """What may be told: what was promised, what the columns are, how to check the files."""
     schema = release.schema
-    roles = {name: role for role, name in schema.roles()}
+    roles = {GROUP_ID: "group", COUNT: COUNT}  # of a bucketized release, and of a noisy one
+    roles |= {name: role for role, name in schema.roles()}
     several = dict.fromkeys(_lists(release), schema.several)
     own = {name: told.public() for name, told in own_values(release).items()}
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),
+        "version": VERSION,
         "scheme": release.scheme,
         "people": release.people,
         "counted_by": _counted_by(schema),
@@ -129,7 +134,7 @@ def _manifest(
         "columns": [
             {
                 "name": field.name,
-                "role": roles.get(field.name, "group"),
+                "role": roles[field.name],
                 "type": str(field.type),
                 **({"several": several[field.name]} if field.name in several else {}),
                 **({"list": lists[field.name]} if field.name in lists else {}),

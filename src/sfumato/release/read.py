@@ -26,6 +26,7 @@ from sfumato.release.bucketized import read_pair
 from sfumato.release.build import build_release
 from sfumato.release.cells import Cells, Separator, read_cells, separators, shown_parts
 from sfumato.release.large import large_release
+from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
@@ -33,10 +34,9 @@ from sfumato.release.points import check_points, point_schema
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.reread import (
+    check_columns,
     data_file,
     find_manifest,
-    folder_schema,
-    load_manifest,
     no_people,
     one_row_each,
     read_buckets,
@@ -100,6 +100,8 @@ def read_release(
     expect("schema", schema, (Schema, type(None)), "a Schema")
     if matching not in ("exact", "wildcard"):
         raise InputError(f"matching {quoted(matching)} is not known; allowed: 'exact', 'wildcard'")
+    manifest = find_manifest(path)
+    told = None if manifest is None else load_manifest(manifest)
     door = open_engine(
         path,
         engine,
@@ -110,15 +112,14 @@ def read_release(
         decimal=decimal,
         partitioned=partitioned,
     )
-    manifest = find_manifest(path)
     _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
         raise InputError(
             "facts belongs to one file about people; a release folder and a bucketized pair hold "
             "their sensitive values themselves, leave it out"
         )
-    if manifest is not None:
-        return _folder(door, manifest, schema, matching)
+    if told is not None:
+        return _folder(door, told, schema, matching)
     refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
@@ -162,21 +163,26 @@ def _check_scheme(scheme: str, matching: str, *, told: bool) -> None:
         raise InputError("matching 'wildcard' is for suppressed cells; centroids have none")
 
 
-def _folder(engine: Engine, path: Path, schema: Schema | None, matching: Matching) -> Release:
+def _folder(
+    engine: Engine, manifest: Manifest, schema: Schema | None, matching: Matching
+) -> Release:
     """A folder of ours."""
-    manifest = load_manifest(path)
-    published = folder_schema(manifest, schema)
-    if manifest["scheme"] == "bucketized":
-        release = read_buckets(engine, manifest, path.parent, published)
+    check_columns(manifest)
+    published = agreed_schema(manifest, schema)
+    if manifest.scheme == "bucketized":
+        release = read_buckets(engine, manifest, published)
     else:
-        file = data_file(manifest, path.parent)
+        file = data_file(manifest)
         data = listed(file) if file.is_dir() else file
-        if manifest["scheme"] == "randomised" and no_people(engine, data, published.count):
+        if manifest.scheme == "randomised" and no_people(engine, data, published.count):
             release = nobody(published, file.name)
         else:
-            one_each = one_row_each(manifest, schema)
+            one_each = one_row_each(manifest)
             release = _generalized(engine, data, published, matching, {}, one_each=one_each)
-    return with_manifest(release, manifest, path.parent)
+    if manifest.scheme == "microaggregated":
+        assert isinstance(release.regions, Regions)
+        check_points(release.regions)
+    return with_manifest(release, manifest)
 
 
 def _generalized(

@@ -7,22 +7,26 @@ says so.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
-from sfumato.errors import InputError, name_some
+from sfumato.engines.textfile import inspect_text
+from sfumato.errors import InputError
 from sfumato.release.bucketized import read_pair
+from sfumato.release.data_files import PARTS
 from sfumato.release.groups import Floats, Groups
-from sfumato.release.guarantee import Guarantee
+from sfumato.release.manifest import COUNT, SUM, Manifest, read_json
 from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
+from sfumato.schema.listing import looks_like_json
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp, digest
@@ -39,81 +43,45 @@ def find_manifest(path: object) -> Path | None:
     raise InputError(f"{path} is a folder without {MANIFEST}; give a file or a release folder")
 
 
-def folder_schema(manifest: dict[str, Any], schema: Schema | None) -> Schema:
-    """What the published columns are; hierarchies and domains come from the owner's schema."""
-    roles: dict[str, list[str]] = {"quasi": [], "sensitive": [], "keep": []}
-    for column in manifest["columns"]:
-        listed = roles.get(column["role"])
-        if listed is not None and column["name"] not in listed:
-            listed.append(column["name"])
-    # How people's several values were counted and written the folder itself knows.
-    several = [column["several"] for column in manifest["columns"] if "several" in column]
-    lists = {column["name"]: column["list"] for column in manifest["columns"] if "list" in column}
-    # Centroids are points that need not be values of any domain.
-    if schema is None or manifest["scheme"] == "microaggregated":
-        known = Schema(roles["quasi"], roles["sensitive"], keep=roles["keep"])
-    else:
-        known = schema.part(roles["quasi"], roles["sensitive"], roles["keep"])
-    people = [column["name"] for column in manifest["columns"] if column["role"] == "count"]
-    named = {name for names in roles.values() for name in names} | set(people)
-    return replace(
-        known,
-        identifiers=[] if schema is None else [n for n in schema.identifiers if n not in named],
-        lists=lists,
-        several=several[0] if several else known.several,
-        count=people[0] if people else None,
-    )
+def data_file(manifest: Manifest) -> Path:
+    """The data: one file, or the folder of its parts."""
+    public = manifest.path.parent
+    if len(manifest.files) == 1:
+        return public / manifest.files[0]
+    return public / PARTS
 
 
-def one_row_each(manifest: dict[str, Any], schema: Schema | None) -> bool:
-    """Whether a row is known to be one person: people were counted, not taken for rows.
-
-    Folders of before say nothing of it; the owner's schema then does.
-    """
-    by_schema = schema is not None and (schema.person or schema.count) is not None
-    told = manifest.get("counted_by")
-    return by_schema if told is None else told != "row"
+def one_row_each(manifest: Manifest) -> bool:
+    """Whether a row is known to be one person: people were counted, not taken for rows."""
+    return manifest.counted_by != "row"
 
 
-def load_manifest(path: Path) -> dict[str, Any]:
-    """The manifest, after checking that the files are the ones it was written for."""
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        files = manifest["files"]
-        for name in files:
-            if digest(path.parent / name) != files[name]:
-                raise InputError(
-                    f"{name} is not the file its manifest was written for; restore it, or read "
-                    "the file itself as a release of unknown origin"
-                )
-    except FileNotFoundError as error:
-        raise InputError(f"{Path(str(error.filename)).name} is missing beside {path}") from None
-    except (json.JSONDecodeError, KeyError, TypeError, UnicodeDecodeError):
-        raise InputError(f"{path} is not a manifest of a release") from None
-    return manifest
-
-
-def data_file(manifest: dict[str, Any], public: Path) -> Path:
-    """The data: one file, or the folder of its parts, which must hold them and nothing else."""
-    names = [Path(name) for name in manifest["files"]]
-    if len(names) == 1:
-        return public / names[0]
-    folders = {name.parent for name in names}
-    folder = public / next(iter(folders), public)
-    if len(folders) != 1 or folder == public:
-        raise InputError(f"{public / MANIFEST} lists no data that belongs together")
-    more = sorted({one.name for one in folder.iterdir()} - {name.name for name in names})
-    if more:
+def check_columns(manifest: Manifest) -> None:
+    """Refuse files whose columns are not those of the manifest: nobody would judge the others."""
+    told = [column.name for column in manifest.columns]
+    found = [_columns_of(manifest.path.parent / name) for name in manifest.files]
+    if manifest.scheme == "bucketized":
+        found = [[*found[0], *found[1]]]
+    if any(names != told for names in found):
         raise InputError(
-            f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it away"
+            f"{manifest.path} does not list the columns that its files have; restore it, or read "
+            "the file itself as a release of unknown origin"
         )
-    return folder
 
 
-def read_buckets(engine: Engine, manifest: dict[str, Any], folder: Path, schema: Schema) -> Release:
+def _columns_of(file: Path) -> list[str]:
+    try:
+        if file.suffix == ".parquet":
+            return list(pq.read_schema(file).names)
+        return list(inspect_text(file, ",").columns)
+    except (OSError, pa.ArrowException):
+        raise InputError(f"{file} cannot be read as the file its name says it is") from None
+
+
+def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
     """Our own bucketized pair."""
-    quasi, sensitive = (folder / name for name in sorted(manifest["files"]))
-    return read_pair(engine, quasi, sensitive, replace(schema, count="count"), GROUP_ID)
+    quasi, sensitive = (manifest.path.parent / name for name in manifest.files)
+    return read_pair(engine, quasi, sensitive, replace(schema, count=COUNT), GROUP_ID)
 
 
 def no_people(engine: Engine, file: object, count: str | None) -> bool:
@@ -128,59 +96,94 @@ def no_people(engine: Engine, file: object, count: str | None) -> bool:
     return not told.column(0)[0].as_py()
 
 
-def with_manifest(release: Release, manifest: dict[str, Any], public: Path) -> Release:
-    """What the manifest and the private side know besides."""
+def with_manifest(release: Release, manifest: Manifest) -> Release:
+    """What the manifest and the private side know besides, where it fits what was published."""
+    public = manifest.path.parent
     folder = public.parent if public.name == "public" else public
-    known = public.parent / "private" / "reference.json"
+    if release.people != manifest.people:
+        raise InputError(
+            f"{manifest.path} tells of {manifest.people:,} people, its files of "
+            f"{release.people:,}; restore it, or read the data file itself"
+        )
+    for name, groups in release.by_attribute.items():
+        if groups.case == "single" and groups.values and looks_like_json(groups.values):
+            raise InputError(
+                f"{manifest.path} says that column {name!r} holds one value a person, but it holds "
+                "lists; restore it"
+            )
     by_attribute = dict(release.by_attribute)
     notes = [note for note in release.notes if "not counted as suppressed" not in note]
-    if known.is_file():
-        told = _reference(known)
+    told, reason = _private_side(manifest, public.parent / "private")
+    if told is not None:
         by_attribute = {
-            name: _with_reference(groups, told[name]) if name in told else groups
+            name: _with_reference(groups, told.get(name), manifest.suppressed)
             for name, groups in by_attribute.items()
         }
-    elif manifest["scheme"] == "randomised":
+    elif manifest.guarantee is not None:
         notes += [
-            f"differentially private: {_guarantee(manifest)}",
+            f"differentially private: {manifest.guarantee}",
             "that its counts are noisy, and how, is its manifest's word; no file shows it",
         ]
-    elif manifest["suppressed"]:
-        notes.append("the whole table's distribution is not known; the published one stands in")
+    elif manifest.suppressed:
+        notes.append(
+            f"the whole table's distribution is not known{reason}; the published one stands in"
+        )
     return replace(
         release,
         by_attribute=by_attribute,
-        scheme=manifest["scheme"],
-        suppressed=manifest["suppressed"],
-        guarantee=_guarantee(manifest),
+        scheme=manifest.scheme,
+        suppressed=manifest.suppressed,
+        guarantee=manifest.guarantee,
         notes=tuple(notes),
         label=public.parent.name,
-        file=FileStamp.of(folder, public / MANIFEST),
+        file=FileStamp.of(folder, manifest.path),
     )
 
 
-def _guarantee(manifest: dict[str, Any]) -> Guarantee | None:
-    if manifest["scheme"] != "randomised":
-        return None
-    return Guarantee.read(manifest.get("guarantee"))
-
-
-def _reference(path: Path) -> dict[str, dict[str, float]]:
+def _private_side(manifest: Manifest, private: Path) -> tuple[dict[str, Any] | None, str]:
+    """The whole table's distribution, if it is kept here and may be read; or why it may not."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            name: {value: float(weight) for value, weight in weights.items()}
-            for name, weights in told.items()
-        }
-    except (json.JSONDecodeError, AttributeError, TypeError, ValueError):
-        raise InputError(f"{path} is broken; restore it, or remove it") from None
+        known = private / SUM
+        if known.is_file() and digest(manifest.path).encode() not in known.read_bytes():
+            raise InputError(
+                f"{manifest.path} was changed since the release was made, by its {known.name}; "
+                "restore it"
+            )
+        reference = read_json(private / "reference.json")
+    except PermissionError:
+        return None, " (private/ may not be read)"
+    if reference is None:
+        return None, ""
+    if not isinstance(reference, dict) or manifest.guarantee is not None:
+        raise InputError(f"{private / 'reference.json'} is broken; restore it, or remove it")
+    return reference, ""
 
 
-def _with_reference(groups: Groups, weights: dict[str, float]) -> Groups:
+def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
+    """Whether a whole table's distribution can be that of these people and the suppressed ones."""
+    if not isinstance(weights, dict) or not set(groups.values) <= set(weights):
+        return False
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in weights.values()):
+        return False
+    # Until now the published counts stood in.
+    published = dict.fromkeys(weights, 0.0)
+    published |= dict(zip(groups.values, groups.reference.tolist(), strict=True))
+    left = [weights[value] - published[value] for value in weights]
+    if any(not 0 <= one < float("inf") for one in left):
+        return False
+    if groups.case == "single" or not suppressed:
+        return bool(np.isclose(sum(left), suppressed, rtol=0, atol=0.5))
+    return True
+
+
+def _with_reference(groups: Groups, weights: object, suppressed: int) -> Groups:
     """The same groups over the whole table's domain, in its order, with its distribution."""
     domain = groups.domain
-    if domain is None or not set(groups.values) <= set(weights):
+    if domain is None and weights is None:
+        return groups
+    if domain is None or not _fits(groups, weights, suppressed):
         raise InputError("private/reference.json does not fit the published data; remove it")
+    assert isinstance(weights, dict)
     values: dict[str, Value] = dict(zip(domain.labels, domain.values, strict=True))
     wider = Domain(domain.name, domain.kind, tuple(values.get(label, label) for label in weights))
     place = {label: code for code, label in enumerate(weights)}

@@ -45,7 +45,7 @@ def _listed(file: Path) -> bool:
         told = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
         noisy = told["scheme"] == "randomised" or "guarantee" in told
         return bool(noisy and file.name in told["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False  # no manifest of ours
 
 

@@ -1,0 +1,268 @@
+"""manifest.json: what a release folder says of itself, checked before any of it is believed.
+
+Anybody may have written it. It informs: what a column means and what must be judged is the policy's
+word, what people there are is the files'. A manifest that contradicts either is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NoReturn, get_args
+
+from sfumato.errors import InputError, name_some
+from sfumato.release.data_files import PARTS
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.publish import GROUP_ID
+from sfumato.release.release import Scheme
+from sfumato.schema.listing import JSON
+from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import digest
+
+VERSION = 1  # of what is written here; another one is not read
+COUNT = "count"
+SUM = "manifest.sha256"  # in private/: the manifest's own hash, as sha256sum writes it
+SCHEMES = get_args(Scheme)
+_PAIR = ("quasi", "sensitive")
+_FORMS = ("csv", "parquet")
+_LARGEST = 1 << 26  # bytes of a file of JSON that is read at all
+_MOST = 1 << 63  # people
+
+
+@dataclass(frozen=True)
+class Column:
+    """A published column; `several` and `list` where people have several values."""
+
+    name: str
+    role: str
+    several: Literal["set", "multiset"] | None
+    list: str | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a manifest tells, as far as it is used."""
+
+    path: Path
+    scheme: Scheme
+    people: int
+    counted_by: str
+    suppressed: int
+    columns: tuple[Column, ...]
+    files: tuple[str, ...]
+    guarantee: Guarantee | None
+
+    def of_role(self, role: str) -> list[str]:
+        """The columns of a role."""
+        return list(dict.fromkeys(one.name for one in self.columns if one.role == role))
+
+
+def read_json(path: Path) -> Any:
+    """A file of ours, or None if it is not there; refuses what our writers never write."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        raise InputError(f"{path} is no plain file, or far too large; restore it")
+    try:
+        return json.loads(
+            path.read_bytes().decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_once
+        )
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is broken; restore it, or remove it") from None
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    told = dict(pairs)
+    if len(told) < len(pairs):
+        raise ValueError("a key is told twice")
+    return told
+
+
+def load_manifest(path: Path) -> Manifest:
+    """The manifest, after checking that the files are the ones it was written for."""
+    told = read_json(path)
+    if not isinstance(told, dict):
+        raise InputError(f"{path} is not a manifest of a release")
+    version = told.get("version")
+    if not _is_count(version) or version != VERSION:
+        said = repr(version) if _is_count(version) else "no version"
+        raise InputError(
+            f"{path} is of another version of Sfumato ({said}, known: {VERSION}); make the release "
+            "again, or read its data file as a release of unknown origin"
+        )
+    for name in ("people", "suppressed"):
+        if not _is_count(told.get(name)):
+            _broken(path, f"{name} is no number of people")
+    scheme: Any = told.get("scheme")
+    if scheme not in SCHEMES:
+        _broken(path, f"its scheme is none of {', '.join(SCHEMES)}")
+    counted: Any = told.get("counted_by")
+    if counted not in ("person", "count", "row"):
+        _broken(path, "it counts people in no known way")
+    columns = _columns(path, told.get("columns"), scheme)
+    guarantee = _guarantee(path, told, scheme)
+    files = _files(path, told.get("files"), scheme)
+    return Manifest(
+        path, scheme, told["people"], counted, told["suppressed"], columns, files, guarantee
+    )
+
+
+def _broken(path: Path, why: str) -> NoReturn:
+    raise InputError(f"{path} is not a manifest of a release: {why}; restore it")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
+def _columns(path: Path, told: object, scheme: str) -> tuple[Column, ...]:
+    if not isinstance(told, list) or not told:
+        _broken(path, "it lists no columns")
+    found = []
+    for entry in told:
+        match entry:
+            case {"name": str(name), "role": str(role)} if name and "\0" not in name:
+                several, form = entry.get("several"), entry.get("list")
+            case _:
+                _broken(path, "a column has no name or role")
+        if several not in (None, "set", "multiset") or not isinstance(form, str | None):
+            _broken(path, f"column {name!r} has several values in no known way")
+        if role != "sensitive" and (several is not None or form is not None):
+            _broken(path, f"column {name!r} is {role} and cannot hold several values")
+        found.append(Column(name, role, several, form))
+    counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
+    for column in found:
+        extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role
+        if column.role not in ("quasi", "sensitive", "keep") and not (
+            extra and column.name in counted
+        ):
+            _broken(path, f"column {column.name!r} cannot be {column.role!r} in a {scheme} release")
+    names = [one.name for one in found if one.role != "group"]
+    if len(set(names)) < len(names):
+        _broken(path, "a column is listed twice")
+    if not any(one.role in ("quasi", "sensitive") for one in found):
+        _broken(path, "it has no column to judge")
+    return tuple(found)
+
+
+def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | None:
+    if scheme == "randomised":
+        return Guarantee.read(told.get("guarantee"))
+    # Noise that somebody calls by another name: the bounds of the policy or a promise show it.
+    policy, promises = told.get("policy"), told.get("promises")
+    noisy = isinstance(policy, dict) and _kind(policy.get("anonymizer")) == "noise"
+    if isinstance(promises, list):
+        noisy |= any(
+            isinstance(one, dict)
+            and one.get("criterion") == "differential-privacy"
+            and one.get("holds") is True
+            for one in promises
+        )
+    if noisy or "guarantee" in told:
+        _broken(path, f"it promises differential privacy, which a {scheme} release has not")
+    return None
+
+
+def _kind(told: object) -> object:
+    return told.get("kind") if isinstance(told, dict) else told
+
+
+def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
+    """The files, which are of the names that we write and have the bytes that we wrote."""
+    if not isinstance(told, dict) or not told:
+        _broken(path, "it lists no files")
+    names = sorted(told)
+    if not _belong_together(names, scheme):
+        _broken(path, f"{name_some(names)} are no files of a {scheme} release")
+    for name in names:
+        file = path.parent
+        for part in PurePosixPath(name).parts:
+            file /= part
+            if file.is_symlink():
+                _broken(path, f"{name!r} is a link")
+        if not file.is_file():
+            raise InputError(f"{name} is missing beside {path}")
+        if digest(file) != told[name]:
+            raise InputError(
+                f"{name} is not the file its manifest was written for; restore it, or read "
+                "the file itself as a release of unknown origin"
+            )
+    if len(names) > 1 and scheme != "bucketized":
+        folder = path.parent / PARTS
+        more = sorted({one.name for one in folder.iterdir()} - {Path(name).name for name in names})
+        if more:
+            raise InputError(
+                f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it "
+                "away"
+            )
+    return tuple(names)
+
+
+def _belong_together(names: Sequence[str], scheme: str) -> bool:
+    if scheme == "bucketized":
+        return any(list(names) == [f"{one}.{form}" for one in _PAIR] for form in _FORMS)
+    if len(names) == 1 and names[0] in [f"data.{form}" for form in _FORMS]:
+        return True
+    return all(re.fullmatch(rf"{PARTS}/part-[0-9]{{5,}}\.parquet", name) for name in names)
+
+
+def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
+    """What the published columns are: by the policy's schema if there is one.
+
+    The manifest says which of them are published, and in which form. One that gives a column
+    another role is refused: columns would go unjudged.
+    """
+    roles = {} if schema is None else {name: role for role, name in schema.roles()}
+    if schema is not None:
+        for column in manifest.columns:
+            wanted = roles.get(column.name)
+            if column.role in (COUNT, "group") and wanted is None:
+                continue
+            if wanted != column.role:
+                raise InputError(
+                    f"{manifest.path}: column {column.name!r} is {column.role} there, but "
+                    f"{wanted or 'without a role'} in the policy; judge it by the policy it was "
+                    "made with, or read the data file itself"
+                )
+            _check_form(manifest, column, schema)
+    quasi, sensitive, keep = (manifest.of_role(role) for role in ("quasi", "sensitive", "keep"))
+    # Centroids are points that need not be values of any domain.
+    if schema is None or manifest.scheme == "microaggregated":
+        known = Schema(quasi, sensitive, keep=keep)
+    else:
+        known = schema.part(quasi, sensitive, keep)
+    several = [one.several for one in manifest.columns if one.several is not None]
+    counts = manifest.of_role(COUNT)
+    named = {one.name for one in manifest.columns}
+    return replace(
+        known,
+        identifiers=[] if schema is None else [n for n in schema.identifiers if n not in named],
+        lists={one.name: one.list for one in manifest.columns if one.list is not None},
+        several=several[0] if several else known.several,
+        count=counts[0] if counts else None,
+    )
+
+
+def _check_form(manifest: Manifest, column: Column, schema: Schema) -> None:
+    """How several values are counted and listed is the policy's word, too."""
+    listed = schema.lists.get(column.name)
+    text = manifest.files[0].endswith(".csv")
+    wrong = column.several is not None and column.several != schema.several
+    wrong |= column.list is not None and (not text or column.list != (listed or JSON))
+    wrong |= text and (column.several is None) != (column.list is None)
+    wrong |= listed is not None and column.several is None
+    if wrong:
+        raise InputError(
+            f"{manifest.path}: column {column.name!r} holds several values in another way than the "
+            "policy says; judge it by the policy it was made with"
+        )

@@ -62,16 +62,3 @@ def test_a_release_remembers_that_it_counted_people(person: str | None, tmp_path
         report = sf.audit(sf.read_release(out, schema), rules)
         assert report.summary.people == manifest["people"]
         assert any(TAKEN in note for note in report.notes) is (person is None)
-
-
-def test_of_a_folder_that_does_not_say_the_policy_does(tmp_path: Path) -> None:
-    rules = policy("patient")
-    assert rules.schema is not None
-    release = sf.anonymize(sf.read(visits(moving=False), rules.schema), rules, seed=1)
-    out = release.save(tmp_path / "out")
-    file = tmp_path / "out" / "public" / "manifest.json"
-    manifest = json.loads(file.read_text())
-    del manifest["counted_by"]
-    file.write_text(json.dumps(manifest))
-    assert not any(TAKEN in note for note in sf.read_release(out, rules.schema).notes)
-    assert any(TAKEN in note for note in sf.read_release(out).notes)

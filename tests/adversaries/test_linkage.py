@@ -172,6 +172,7 @@ def test_with_wildcards_people_are_rows_and_their_risk_is_one_of_the_compatible(
     shares = Counter(row[3] for row in rows)
     seen = as_read(read).groups
     assert dict(zip(seen.values, seen.reference, strict=True)) == shares
+    assert seen.everybody().counts_of(0) == read.groups.everybody().counts_of(0) == shares
     assert report.public().summary.people == len(rows)
 
 

@@ -304,12 +304,30 @@ class Groups(SparseCounts):
     def everybody(self) -> Groups:
         """All people of all groups, or of those they stand for, as one group."""
         whole, lists = self, self.lists
+        if self.published is not None and self.single_valued:
+            return self._by_reference()
         if self.times is not None:
             whole = copy.copy(self)
             whole.times, whole.data = None, self.data * self.times[self.row]
             whole.sizes, whole.case = self.sizes * self.times, self.case
             whole.lists = None if lists is None else lists.weighted(self.times)
         return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
+
+    def _by_reference(self) -> Groups:
+        """Groups that share people do not add up; what they refer to counts everybody once."""
+        codes = np.flatnonzero(self.reference)
+        groups = Groups.from_sparse(
+            np.array([0, len(codes)]),
+            codes.astype(np.int32),
+            self.reference[codes].astype(np.int64),
+            self.width,
+            reference=self.reference,
+            domain=self.domain,
+            attribute=self.attribute,
+            case=self.case,
+        )
+        groups.values = self.values
+        return groups
 
     def relabel(
         self,

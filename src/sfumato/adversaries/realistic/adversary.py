@@ -69,7 +69,7 @@ class RealisticAdversary:
     `shape`: "uniform", "table" (the table's own distribution), shares by value that sum to 1,
     counts by value (whole numbers), an earlier Release or an outside Table, or None for any shape.
     `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
-    a group she knows. `at_most`: smaller stubbornness counts as well, below inf every one.
+    a group she knows. `at_most`: smaller stubbornness counts as well; with inf that is every size.
     `by_region`: one prior for each group, from the people of the outside Table who fit its
     description, or those of an earlier Release who may.
     """

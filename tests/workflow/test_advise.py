@@ -205,29 +205,31 @@ def test_merged_groups_are_sums() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
+    ("make", "why", "instead"),
     [
         (
             lambda t: sf.anonymize(
                 t, sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2)), seed=0
             ),
             "exact",
+            "buckets do not change who can be told apart",
         ),
         (
             lambda t: sf.anonymize(
                 t, sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Microaggregation(2)), seed=0
             ),
             "ranges",
+            "leaves nobody",
         ),
     ],
 )
-def test_where_a_coarser_column_cannot_be_tried_it_is_said(make, why: str) -> None:
+def test_where_a_coarser_column_cannot_be_tried_it_is_said(make, why: str, instead: str) -> None:
     rows = [(20 + i, "1001", "cook", ("flu", "cold", "gout")[i % 3]) for i in range(12)]
     release = make(table(rows))
     found = advice_on(release, [sf.KAnonymity(1000)])
     assert not found.coarsen
     assert any(why in reason for reason in found.silent)
-    assert any("leaves nobody" in reason for reason in found.silent)
+    assert any(instead in reason for reason in found.silent)
 
 
 def test_suppressing_buckets_takes_their_people_along() -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+from sfumato.release.shown import occurring
 from sfumato.schema.region import Span, Value, ValueSet, text_of
 
 
@@ -42,8 +41,9 @@ def own_values(release: Release) -> dict[str, OwnValues]:
             continue
         people = origin.counts.by_code(column)
         told: set[Value] = set()
-        for place in np.unique(regions.codes[column]).tolist():
-            told |= _ends(regions.parts[column][place])
+        parts = regions.parts[column]
+        for place in occurring(regions.codes[column], len(parts)):
+            told |= _ends(parts[place])
         codes = {code for end in told if (code := domain.code(end)) is not None}
         own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
         levels = origin.table.levels[domain.name].levels[1:]

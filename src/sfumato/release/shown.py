@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -31,10 +32,11 @@ def shown_regions(
     Only the parts that are `used` say what the column's type is; the others are left empty.
     """
     cells: list[Value] = [None] * len(parts)
-    regions = {place: parts[place] for place in np.unique(used).tolist()}
-    if all(_is_value(region) for region in regions.values()):
-        for place, region in regions.items():
-            (cells[place],) = region.values
+    regions = {place: parts[place] for place in occurring(used, len(parts))}
+    single = {place: region.values for place, region in regions.items() if _is_value(region)}
+    if len(single) == len(regions):
+        for place, values in single.items():
+            (cells[place],) = values
         return typed(cells, declared)
     missing = ValueSet(frozenset({None}))
     for place, region in regions.items():
@@ -42,7 +44,14 @@ def shown_regions(
     return pa.array(cells, pa.string())
 
 
-def _is_value(region: Region) -> bool:
+def occurring(codes: Ints | Codes, size: int) -> list[int]:
+    """The distinct codes among many, in their order."""
+    seen = np.zeros(size, dtype=bool)
+    seen[codes] = True
+    return [int(code) for code in np.flatnonzero(seen)]
+
+
+def _is_value(region: Region) -> TypeGuard[ValueSet]:
     return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
 
 
@@ -81,7 +90,7 @@ def _is_whole(value: object) -> bool:
 def used_values(attribute: Attribute, used: Ints | Codes) -> list[Value]:
     """The values of a domain of which only those `used` are published; the others are left out."""
     values: list[Value] = [None] * len(attribute.domain)
-    for code in np.unique(used).tolist():
+    for code in occurring(used, len(values)):
         values[code] = attribute.domain.values[code]
     return values
 

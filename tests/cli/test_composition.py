@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -512,3 +513,118 @@ def test_schemes_that_cannot_be_meant(points: Path, more: list[str], text: str) 
 @pytest.mark.parametrize("command", [("attack", "intersect"), ("ledger", "add"), ("ledger", "check"), ("ledger", "list")])  # fmt: skip
 def test_help_has_an_example(command: tuple[str, ...]) -> None:
     assert f"Example: sfumato {' '.join(command)}" in " ".join(sfumato(*command, "--help").stdout.split())  # fmt: skip
+
+
+# -- audited again, by whoever has the evidence ----------------------------------------------------
+
+
+@pytest.fixture
+def composed(tmp_path: Path) -> Path:
+    """Half of a table released before and kept in a ledger, and the policy for the other half."""
+    rng = np.random.default_rng(4)
+    many = 240
+    age = rng.integers(20, 60, many)
+    rows = pa.table(
+        {
+            "age": age,
+            "sex": rng.choice(["F", "M"], many),
+            "ill": rng.choice(["cold", "flu", "gout", "none"], many),
+        }
+    )
+    pa_csv.write_csv(rows.slice(0, 180), tmp_path / "first.csv")
+    pa_csv.write_csv(rows.slice(60), tmp_path / "second.csv")
+    (tmp_path / "policy.toml").write_text(PEOPLE_POLICY.format(anonymizer="mondrian"))
+    first = PEOPLE_POLICY.split('[[require]]\ncriterion = "composition"')[0]
+    first = first.format(anonymizer="mondrian").replace("5, 10, 20", "7, 14")
+    (tmp_path / "first.toml").write_text(first)
+    made = sfumato(
+        "anonymize",
+        tmp_path / "first.csv",
+        "--policy",
+        tmp_path / "first.toml",
+        "--out",
+        tmp_path / "r1",
+        "--seed",
+        1,
+    )
+    assert made.returncode == 0, made.stderr
+    kept = sfumato(
+        "ledger",
+        "add",
+        tmp_path / "ledger.sqlite",
+        tmp_path / "r1",
+        "--policy",
+        tmp_path / "first.toml",
+        "--name",
+        "r1",
+    )
+    assert kept.returncode == 0, kept.stderr
+    return tmp_path
+
+
+PEOPLE_POLICY = """
+[schema]
+quasi = ["age", "sex"]
+sensitive = "ill"
+[schema.hierarchies]
+age = {{ kind = "intervals", widths = [5, 10, 20] }}
+[anonymizer]
+kind = "{anonymizer}"
+[[require]]
+criterion = "k-anonymity"
+k = 3
+[[require]]
+criterion = "composition"
+share = 0.1
+confidence = 0.5
+earlier = "ledger.sqlite"
+counting = "added"
+"""
+
+
+@pytest.mark.parametrize("anonymizer", ["mondrian", "lattice"])
+def test_a_release_that_is_safe_beside_earlier_ones_audits_as_safe(
+    composed: Path, anonymizer: str
+) -> None:
+    policy = composed / "policy.toml"
+    policy.write_text(PEOPLE_POLICY.format(anonymizer=anonymizer))
+    out, second = composed / "r2", composed / "second.csv"
+    run = sfumato("anonymize", second, "--policy", policy, "--out", out, "--seed", 2)
+    assert run.returncode == 0, run.stderr
+    people = out / "private" / "people.parquet"
+    assert stat.S_IMODE(people.stat().st_mode) == 0o600
+    assert "ill" not in pq.read_schema(people).names
+    for rules in (policy, out / "private" / "policy.toml"):
+        run = sfumato("audit", out, "--policy", rules)
+        assert run.returncode == 0, run.stdout + run.stderr
+    people.unlink()  # without the evidence nobody can tell, unless the table is given
+    assert sfumato("audit", out, "--policy", policy).returncode == 3
+    run = sfumato("audit", out, "--policy", policy, "--table", second)
+    assert run.returncode == 0, run.stdout + run.stderr
+    # Another table's people are not those the groups count.
+    run = sfumato("audit", out, "--policy", policy, "--table", composed / "first.csv")
+    assert run.returncode == 3
+    assert "does not tell who is in which group" in " ".join(run.stdout.split())
+
+
+def test_evidence_of_another_release_is_refused(composed: Path) -> None:
+    policy, second = composed / "policy.toml", composed / "second.csv"
+    for name, seed in (("r2", 2), ("r3", 3)):  # the same groups, the rows in another order
+        run = sfumato(
+            "anonymize", second, "--policy", policy, "--out", composed / name, "--seed", seed
+        )
+        assert run.returncode == 0, run.stderr
+    people = "private/people.parquet"
+    (composed / "r2" / people).write_bytes((composed / "r3" / people).read_bytes())
+    run = sfumato("audit", composed / "r2", "--policy", policy)
+    assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
+    assert "was written for other data" in run.stderr
+    # Somebody moved from one group to another: sizes no longer fit.
+    rows = pq.read_table(composed / "r3" / people)
+    head = rows.schema.metadata
+    n = rows.column("people").to_pylist()
+    wrong = rows.set_column(rows.num_columns - 1, "people", pa.array([n[0] + 1, *n[1:]]))
+    pq.write_table(wrong.replace_schema_metadata(head), composed / "r3" / people)
+    run = sfumato("audit", composed / "r3", "--policy", policy)
+    assert run.returncode == 2
+    assert "does not fit the published data" in run.stderr

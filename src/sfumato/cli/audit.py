@@ -27,8 +27,8 @@ from sfumato.cli.options import (
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
-    from sfumato.policy.model import Policy
     from sfumato.release.release import Release
+    from sfumato.schema.roles import Schema
     from sfumato.table.load import Table
 
 EXIT = {"holds": 0, "violated": 1, "could_not_judge": 3}
@@ -75,8 +75,10 @@ def audit(
     original: Annotated[
         Path | None,
         typer.Option(
-            help="The table the release was made of: its people are attacked by a learner and an "
-            "attacker, which may take long."
+            "--table",
+            "--original",
+            help="The table the release was made of: it tells who is in which group, and its "
+            "people are attacked by a learner and an attacker, which may take long.",
         ),
     ] = None,
     earlier: Annotated[
@@ -112,7 +114,7 @@ def audit(
     judged = read_judged(release, rules, schema, reading, **how)
     register = None if population is None else read_population(population, schema, reading)
     table = None if original is None else read_table(original, rules, schema, **where)
-    attacks = _attacks(judged, table, earlier or [], rules, **where)
+    attacks = () if table is None else _attacks(judged, table, earlier or [], schema, **where)
     found = run_audit(
         judged,
         rules,
@@ -133,13 +135,11 @@ def audit(
 
 
 def _attacks(
-    judged: Release, table: Table | None, earlier: list[Path], rules: Policy, **reading: Any
+    judged: Release, table: Table, earlier: list[Path], schema: Schema, **reading: Any
 ) -> tuple[Any, ...]:
     """What an audit runs on request only."""
-    if table is None or rules.schema is None:
-        return ()
     from sfumato.release.read import read_release
     from sfumato.workflow.attacks import attacks_on
 
-    others = [read_release(path, rules.schema, **reading) for path in earlier]
+    others = [read_release(path, schema, **reading) for path in earlier]
     return attacks_on(judged, table, others)

@@ -21,6 +21,7 @@ from sfumato.progress import phase
 from sfumato.release.data_files import data_of
 from sfumato.release.manifest import COUNT, SUM, VERSION
 from sfumato.release.own_values import own_values
+from sfumato.release.people_file import write_people
 from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Release
 from sfumato.schema.listing import JSON
@@ -68,6 +69,8 @@ def write_folder(
                 report.save(private / f"report.{ending}")
         if policy is not None:
             policy.save_evidence(private, target, release.schema)
+            if policy.needs_people:
+                write_people(release, private, manifest["files"])
     return target
 
 

@@ -43,7 +43,9 @@ class Inside:
 
 
 def inside_of(release: Release) -> Inside | None:
-    """Who is inside the groups of a release we made, or one that lists its people."""
+    """Who is inside the groups of a release we made, or whose people are known otherwise."""
+    if release.inside is not None:
+        return release.inside
     if release.origin is not None:
         origin = release.origin
         order = np.argsort(origin.groups, kind="stable")

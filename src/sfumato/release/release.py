@@ -25,6 +25,7 @@ from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
+    from sfumato.release.inside import Inside
     from sfumato.release.noisy import NoisyTable
 
 Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
@@ -43,7 +44,8 @@ class Release:
     read publishes besides. `spanning` is how many more places in groups there are than people,
     where rows of one person are in several groups.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
-    `file`: the folder of ours it was read from.
+    `file`: the folder of ours it was read from. `inside` is private, too: who is in which group of
+    a release that was read, where its owner kept that or gave the table.
     """
 
     schema: Schema
@@ -63,6 +65,7 @@ class Release:
     spanning: int = 0
     noisy: NoisyTable | None = field(default=None, repr=False)
     file: FileStamp | None = field(default=None, repr=False)
+    inside: Inside | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         described = {name: self.described(groups) for name, groups in self.by_attribute.items()}

@@ -23,6 +23,7 @@ from sfumato.release.bucketized import read_pair
 from sfumato.release.data_files import PARTS
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.manifest import COUNT, SUM, Manifest, read_json
+from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
@@ -128,8 +129,14 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         notes.append(
             f"the whole table's distribution is not known{reason}; the published one stands in"
         )
+    people = public.parent / "private" / PEOPLE
+    inside = None
+    if people.is_file() and release.counted is not None and release.matched is None:
+        files = {name: digest(public / name) for name in manifest.files}
+        inside = read_people(people, release, files)
     return replace(
         release,
+        inside=inside,
         by_attribute=by_attribute,
         scheme=manifest.scheme,
         suppressed=manifest.suppressed,

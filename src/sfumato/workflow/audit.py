@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from sfumato.adversaries.bayes.result import RelativeThreat
+from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.columns import weakest_columns
 from sfumato.adversaries.linkage.risks import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
@@ -62,7 +63,8 @@ def audit(
     the share of the population that is in the release, `threshold` the risk people should not
     exceed. `attacks` are results of attacks on this release, which an audit does not run by itself
     (`relative_threat`, `intersection_attack`). `table` is the one the release was made of, where
-    it was not made here: what the release costs is measured on it.
+    it was not made here: what the release costs is measured on it, and it tells who is in which
+    group, for the criteria that ask (composition).
     """
     expect("subject", subject, (Release, Table), "a Release or a Table")
     for result in attacks:
@@ -71,6 +73,8 @@ def audit(
     given = policy if isinstance(policy, Policy) else None
     criteria = tuple((policy if isinstance(policy, Policy) else Policy(policy)).require)
     release = as_it_stands(subject) if isinstance(subject, Table) else subject
+    if table is not None:
+        release = with_people_of(release, table)
     verdicts = [_judged(criterion, release, attacks) for criterion in criteria]
     linked = linkage(
         release,

@@ -8,16 +8,21 @@ proportion to how many of them it has.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from sfumato.adversaries.composition.locate import Located
-from sfumato.adversaries.composition.targets import Targets
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.adversaries.composition.locate import Located, locate
+from sfumato.adversaries.composition.targets import Targets, targets_of
+from sfumato.counts.contingency import Counts, Ints, rank_rows
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.inside import Inside, inside_of
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
+from sfumato.release.summing import group_counts
 from sfumato.schema.domain import Codes, Domain
+from sfumato.table.load import Table
 
 
 class Pieces:
@@ -104,3 +109,56 @@ def _match(pairs: list[tuple[Domain, Codes]], asked: list[tuple[Domain, Codes]])
         rows.append(np.concatenate([codes, numbers[row]]))
         sizes.append(len(domain) + 1)
     return rank_rows(np.vstack(rows), sizes)[0]
+
+
+def with_people_of(release: Release, table: Table) -> Release:
+    """A release that was read, and who is in which of its groups by the table it was made of.
+
+    Known where groups are apart and the table's people who fit them are those they count, value by
+    value; otherwise the release is as before, and a note says why.
+    """
+    if release.origin is not None or inside_of(release) is not None:
+        return release
+    found = _inside_by_table(release, table)
+    if isinstance(found, Inside):
+        return replace(release, inside=found)
+    told = f"the table {table.source.label} does not tell who is in which group: {found}"
+    return replace(release, notes=(*release.notes, told))
+
+
+def _inside_by_table(release: Release, table: Table) -> Inside | str:
+    """Who is in which group, or why that is not known."""
+    if release.scheme != "generalized" or not release.disjoint or release.matched is not None:
+        return "people may fit several groups"
+    counts = table.counts
+    located = locate(release, targets_of(counts))
+    many = np.diff(located.indptr)
+    if (many > 1).any():
+        return "people fit several groups"
+    of_case = np.full(len(many), -1, dtype=np.int64)
+    of_case[many == 1] = located.groups
+    group = of_case[counts.group_of[0]]
+    kept = np.flatnonzero(group >= 0)
+    if not _counts_alike(release, counts.take(kept), group[kept]):
+        return "those who fit the groups are not those they count"
+    order = kept[np.argsort(group[kept], kind="stable")]
+    indptr = np.searchsorted(group[order], np.arange(len(release.groups) + 1)).astype(np.int64)
+    return Inside(counts, indptr, order, counts.n[order])
+
+
+def _counts_alike(release: Release, counts: Counts, group: Ints) -> bool:
+    """Whether these people in these groups have the values the groups show."""
+    names = [attribute.name for attribute in counts.sensitive]
+    for name, groups in release.by_attribute.items():
+        if name not in names:
+            return False
+        made = group_counts(counts, group, len(groups), names.index(name))
+        if (made.sizes != groups.sizes).any() or _cells(made) != _cells(groups):
+            return False
+    return True
+
+
+def _cells(groups: Groups) -> dict[tuple[int, str], int]:
+    labels = [groups.values[code] for code in groups.indices.tolist()]
+    cells = zip(groups.row.tolist(), labels, groups.data.tolist(), strict=True)
+    return {(g, label): int(n) for g, label, n in cells if n}

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.skyline import whole_lists
 from sfumato.adversaries.skyline.breach import safe
 from sfumato.errors import InputError
@@ -87,6 +88,8 @@ def test_one_person_who_lists_a_value_four_times_is_one_of_four() -> None:
     rows = [["flu"] * 4, ["cold"], ["cold"], ["cough"]]
     groups = Groups.of_lists([rows], repeated=True)
     assert sf.breach_probability(groups, "flu", 0, 0, 0) == 0.25
+    assert RandomWorlds(groups).belief(0) == {"cold": 0.5, "cough": 0.25, "flu": 0.25}
+    assert RandomWorlds(groups).strongest().tolist() == [0.5]
     assert sf.SkylinePrivacy([(0, 0, 0, 0.9)]).verdict(groups).holds
     assert not sf.SkylinePrivacy([(0, 0, 0, 0.5)]).verdict(groups).holds  # two of four have a cold
     assert sf.SkylinePrivacy([(0, 0, 0, 0.5)], value="flu").verdict(groups).holds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from typer.testing import CliRunner
@@ -144,3 +145,79 @@ def test_a_value_of_two_columns_needs_its_column(tmp_path) -> None:
     files = (tmp_path / "rows.csv", tmp_path / "policy.toml")
     assert "'none' is a value of disease and job" in refused(files, "--value", "none")
     assert skyline(files, "--value", "none", "--sensitive", "job").returncode == 0
+
+
+# -- lists ----------------------------------------------------------------------------------------
+
+LISTS = """
+[schema]
+quasi = ["zip"]
+sensitive = ["disease"]
+several = "{several}"
+
+[schema.lists]
+disease = ";"
+
+[[require]]
+criterion = "skyline-privacy"
+points = [{points}]
+"""
+
+
+def lists(tmp_path: Path, rows: list[str], several: str, points: str) -> tuple[Path, Path]:
+    (tmp_path / "rows.csv").write_text("zip,disease\n" + "".join(f"1,{row}\n" for row in rows))
+    (tmp_path / "policy.toml").write_text(LISTS.format(several=several, points=points))
+    return tmp_path / "rows.csv", tmp_path / "policy.toml"
+
+
+def test_a_list_that_says_a_value_four_times_is_one_persons(tmp_path: Path) -> None:
+    rows = ["flu;flu;flu;flu", "cold", "cold", "cough"]
+    files = lists(tmp_path, rows, "multiset", "[0, 0, 0, 0.9]")
+    run = skyline(files, "--value", "flu", "--confidence", "0.9", "--point", "0,0,0")
+    assert run.returncode == 0
+    told = " ".join(run.stdout.split())
+    assert "nothing but the release is 25% sure that the target has it" in told
+    assert "certain" not in told
+    run = sfumato("audit", files[0], "--policy", files[1], "--json")
+    assert run.returncode == 0
+    (verdict,) = json.loads(run.stdout)["verdicts"]
+    assert verdict["holds"] is True
+    assert verdict["measured"] == 0.5
+    assert verdict["at_most"] is False
+
+
+def test_values_that_come_only_together_tell_nothing_more(tmp_path: Path) -> None:
+    files = lists(tmp_path, ["HIV;TB;hepatitis"] * 3 + [""] * 6, "set", "[2, 0, 0, 0.9]")
+    run = skyline(files, "--value", "HIV", "--confidence", "0.9", "--point", "2,0,0")
+    assert run.returncode == 0
+    assert "33.3% sure" in " ".join(run.stdout.split())
+    run = skyline(files, "--value", "HIV", "--confidence", "0.9", "--point", "2,0,0", "--json")
+    facts = json.loads(run.stdout)["facts"]
+    case = "several values a person, each person's list published whole"
+    assert [one["case"] for one in facts["skylines"] + facts["groundings"]] == [case, case]
+    assert facts["groundings"][0]["at_most"] is False
+
+
+def test_a_bound_is_called_at_most_wherever_it_is_told(tmp_path: Path) -> None:
+    chance = Random(1)
+    names = [f"v{place:02}" for place in range(45)]
+    rows = [";".join(chance.sample(names, 3)) for _ in range(400)]
+    files = lists(tmp_path, rows, "set", "[10, 2, 1, 0.1]")
+    page = tmp_path / "skyline.html"
+    asked = ("--value", "v00", "--confidence", "0.2", "--point", "10,2,1")
+    run = skyline(files, *asked, "--html", page)
+    assert "is at most " in " ".join(run.stdout.split())
+    assert "is at most " in page.read_text()
+    facts = json.loads(skyline(files, *asked, "--json").stdout)["facts"]
+    assert facts["groundings"][0]["at_most"] is True
+    report = tmp_path / "report.html"
+    told = ("audit", files[0], "--policy", files[1])
+    run = sfumato(*told, "--html", report)
+    assert run.returncode == 1
+    words = " ".join(run.stdout.split())
+    assert "at most 0." in words
+    assert "at most 0." in report.read_text()
+    (verdict,) = json.loads(sfumato(*told, "--json").stdout)["verdicts"]
+    assert verdict["at_most"] is True
+    assert "at most" in verdict["note"]
+    assert verdict["worst"][0]["at_most"] is True

@@ -56,9 +56,14 @@ class Standing:
 _placed: list[tuple[Standing, Callable[[], bool]]] = []
 
 
-def standing() -> list[Standing]:
+def moment() -> int:
+    """A moment to ask from what has been written since."""
+    return len(_placed)
+
+
+def standing(since: int = 0) -> list[Standing]:
     """What this process has written, as far as it stands: also after an interrupt midway."""
-    return [placed for placed, is_there in _placed if is_there()]
+    return [placed for placed, is_there in _placed[since:] if is_there()]
 
 
 def note_standing(path: Path, what: str) -> None:

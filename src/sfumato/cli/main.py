@@ -1,11 +1,9 @@
-"""`sfumato`: the program. Exit codes: 0 holds, 1 violated, 2 bad input, 3 could not judge."""
+"""`sfumato`: the program and its commands."""
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,13 +13,11 @@ from sfumato.cli.audit import audit
 from sfumato.cli.characterize import characterize
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
+from sfumato.cli.ending import BAD_INPUT, INTERRUPTED, ending_of
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.reproduce import reproduce
 from sfumato.cli.skyline import skyline
-from sfumato.errors import NoSafeRelease, SfumatoError
-
-NOT_SAFE, BAD_INPUT, INTERNAL, INTERRUPTED = 1, 2, 70, 130
 
 app = typer.Typer(
     name="sfumato",
@@ -63,38 +59,25 @@ app.add_typer(attack)
 app.add_typer(ledger)
 
 
-def _interrupted(*_: object) -> None:
-    """Ctrl-C: say so, undo what is half done, leave."""
-    print("interrupted; nothing was written", file=sys.stderr)
-    sys.exit(INTERRUPTED)
-
-
-def _ended(number: int, _: object) -> None:
-    """Told to end: leave as after Ctrl-C, so that nothing of anybody's data stays behind."""
-    sys.exit(128 + number)
-
-
 def run() -> None:
     """The program's entry: our errors in one line, nobody's data in a traceback."""
-    signal.signal(signal.SIGINT, _interrupted)
-    for name in ("SIGTERM", "SIGHUP"):  # not every system has both
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _ended)
     try:
-        app()
-    except SfumatoError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(NOT_SAFE if isinstance(error, NoSafeRelease) else BAD_INPUT)
-    except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        print(f"error: {what}{error.strerror or type(error).__name__}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        code = ending_of(_command)
+    except KeyboardInterrupt:  # once more, while the first was being told
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _command() -> Any:
+    """What was asked for; the exit code it asks for, if any."""
+    try:
+        return app(standalone_mode=False)
+    except SystemExit as left:
+        return left.code
     except Exception as error:
-        if os.environ.get("SFUMATO_DEBUG"):
+        # A mistake in the options: the parser shows it as it sees fit.
+        show = getattr(error, "show", None)
+        if show is None:
             raise
-        print(
-            f"error: internal error ({type(error).__name__}); set SFUMATO_DEBUG=1 for the "
-            "traceback, which may quote data",
-            file=sys.stderr,
-        )
-        sys.exit(INTERNAL)
+        show()
+        return BAD_INPUT

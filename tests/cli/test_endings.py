@@ -1,0 +1,142 @@
+"""How runs end: the exit code and the last line are true, whatever happens to the output."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sfumato.cli import ending
+from sfumato.cli.main import run
+from sfumato.errors import InputError
+from sfumato.files import write_text
+
+RUN = "from sfumato.cli.main import run; run()"
+POLICY = """
+[schema]
+quasi = ["age"]
+sensitive = ["disease"]
+
+[[require]]
+criterion = "k-anonymity"
+k = 2
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text("age,disease\n30,grippé\n30,cold \u2264 \U0001f600\n")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def ended(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        run()
+    return left.value.code  # type: ignore[return-value]
+
+
+def test_an_interrupt_tells_what_stands(tmp_path: Path, capsys) -> None:
+    def before() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    def after() -> None:
+        write_text(tmp_path / "page.html", "x", what="page")
+        signal.raise_signal(signal.SIGTERM)
+
+    def during_a_query() -> None:
+        try:
+            signal.raise_signal(signal.SIGHUP)
+        except KeyboardInterrupt:
+            raise RuntimeError("Query interrupted") from None
+
+    def translated() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise InputError("the engine refused a query") from None
+
+    for command in (before, during_a_query, translated):
+        assert ending.ending_of(command) == 130
+        assert capsys.readouterr().err == "interrupted; nothing was written\n"
+    assert ending.ending_of(after) == 130
+    assert capsys.readouterr().err == (
+        f"interrupted; the page stands at {tmp_path / 'page.html'}\n"
+    )
+
+
+def test_no_other_exit_code_even_for_a_mistake_of_ours(capsys, monkeypatch) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("somebody's value")
+
+    monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
+    assert ending.ending_of(fail) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("error: could not judge: internal error (ZeroDivisionError)")
+    assert "somebody" not in told
+
+
+def test_wrong_options_are_bad_input(monkeypatch, capsys) -> None:
+    assert ended("audit", "--nonsense", monkeypatch=monkeypatch) == 2
+    assert "No such option" in capsys.readouterr().err
+    assert ended("--version", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out.startswith("sfumato ")
+
+
+@pytest.mark.parametrize(("encoding", "more"), [("cp1252", ["--json"]), ("ascii", [])])
+def test_signs_that_an_alphabet_lacks_are_replaced(home: Path, encoding: str, more) -> None:
+    arguments = ["audit", str(home / "rows.csv"), "--policy", str(home / "policy.toml"), *more]
+    found = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert (found.returncode, found.stderr) == (0, b"")
+    if more:
+        told = json.loads(found.stdout.decode(encoding))
+        assert told["status"] == "holds"
+        assert b"\\u2265" in found.stdout  # k at least 2
+        assert "\u2265" in str(told)
+
+
+def test_replaced_signs_are_those_of_json() -> None:
+    codecs.register_error("told as JSON", ending._escaped)
+    text = "gripp\u00e9 \u2264 \U0001f600 \udcff"
+    found = text.encode("ascii", "told as JSON").decode()
+    assert found == r"gripp\u00e9 \u2264 \ud83d\ude00 \udcff"
+    assert json.loads(f'"{found}"') == text
+
+
+@pytest.mark.parametrize("output", ["closed pipe", "/dev/full"])
+def test_the_answer_does_not_depend_on_who_reads_it(home: Path, output: str) -> None:
+    arguments = [
+        "anonymize",
+        home / "rows.csv",
+        "--policy",
+        home / "policy.toml",
+        "--out",
+        home / "out",
+    ]
+    if output == "closed pipe":
+        reader, writer = os.pipe()
+        os.close(reader)
+    else:
+        writer = os.open("/dev/full", os.O_WRONLY)
+    found = subprocess.run(
+        [sys.executable, "-c", RUN, *map(str, arguments)],
+        stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writer)
+    assert found.returncode == 0, found.stderr
+    assert (home / "out" / "public" / "data.csv").exists()
+    told = "" if output == "closed pipe" else "note: the output could not be written: No space"
+    assert found.stderr.startswith(told)
+    assert "internal" not in found.stderr

@@ -5,10 +5,8 @@ its place: a folder of a random name that only its owner may enter, locked while
 the end it takes its place in one step. Without `force` that step fails if anything stands there,
 even something that came a moment ago. With it, what stands there must be a folder of ours: one with
 our mark, which lists what was written, and with nothing else in it. Old and new are exchanged, and
-the old one is looked at once more, out of everybody's reach, before it is deleted.
-
-A killed run leaves the old or the new, whole, and at most its room, which the next run with the
-same place clears away.
+the old one is looked at once more, out of everybody's reach, before it is deleted. A killed run
+leaves old or new, whole, and at most its room, which the next run clears away.
 """
 
 from __future__ import annotations
@@ -301,7 +299,7 @@ def _room(target: Path, what: str) -> Iterator[_Room]:
 def _open_room(target: Path, what: str) -> tuple[Path, int]:
     """A new room, and the file in it that is locked as long as this run lives."""
     for _ in range(100):
-        folder = target.with_name(f"{_room_prefix(target)}{secrets.token_hex(8)}")
+        folder = target.with_name(f".{target.name[:64]}.part-{secrets.token_hex(8)}")
         folder.mkdir(mode=0o700)  # fails if there is anything of that name
         with contextlib.suppress(FileNotFoundError):  # another run took it for a leftover
             flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_FOLLOW
@@ -313,13 +311,9 @@ def _open_room(target: Path, what: str) -> tuple[Path, int]:
     raise ResourceError(f"{target} cannot be written: no folder beside it stays ours")
 
 
-def _room_prefix(target: Path) -> str:
-    return f".{target.name[:64]}.part-"
-
-
 def _clear_leftovers(target: Path) -> None:
     """Delete the rooms of runs that were killed, and bring back what they left in them."""
-    named = re.compile(re.escape(_room_prefix(target)) + "[0-9a-f]{16}")
+    named = re.compile(re.escape(f".{target.name[:64]}.part-") + "[0-9a-f]{16}")
     owner = getattr(os, "geteuid", lambda: None)()
     try:
         with os.scandir(target.parent) as found:

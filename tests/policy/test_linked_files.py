@@ -285,3 +285,16 @@ def test_a_mistake_about_a_file_is_told_before_anything_is_done(
     assert told in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert not out.exists()
+
+
+def test_a_function_does_not_cost_the_release_its_policy(tmp_path: Path) -> None:
+    """No file holds a function; what is kept of the policy says so."""
+    schema = sf.Schema(["age", "sex"], "disease")
+    order = sf.Mondrian(order=lambda widths, people: widths)
+    policy = sf.Policy([sf.KAnonymity(3)], anonymizer=order, schema=schema)
+    sf.anonymize(sf.read(people(1, 60), schema), policy, seed=0).save(tmp_path / "a", policy=policy)
+    kept = tmp_path / "a" / "private" / "policy.toml"
+    assert "# order: a function" in kept.read_text()
+    assert sf.Policy.load(kept).require == policy.require
+    with pytest.raises(sf.PolicyError, match="order is no plain value"):
+        policy.save(tmp_path / "policy.toml")

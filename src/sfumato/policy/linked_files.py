@@ -218,7 +218,7 @@ class Links:
         gone: Path | None = None,
         pinned: bool = False,
     ) -> None:
-        self._beside, self._schema, self._pinned = beside, schema, pinned
+        self._beside, self._schema, self.pinned = beside, schema, pinned
         self._home = (beside if home is None else home).resolve()
         self._gone = None if gone is None else gone.resolve()
 
@@ -283,7 +283,7 @@ class Links:
         if path.is_dir() or path.suffix == PACKED:
             stamp = FileStamp.of(path, find_manifest(path))
             return [self._relative(path) if stamp is None else self._named(stamp)]
-        return [self._of_ledger(SomeOfLedger.now(path)) if self._pinned else self._relative(path)]
+        return [self._of_ledger(SomeOfLedger.now(path)) if self.pinned else self._relative(path)]
 
     def _of_ledger(self, some: SomeOfLedger) -> dict[str, Any]:
         return {

@@ -284,6 +284,9 @@ def _options(configured: Any, files: Links) -> list[str]:
     lines = []
     for f in fields(configured):
         value = files.plain(f.name, getattr(configured, f.name))
+        if callable(value) and files.pinned:  # evidence of what was done; the work is not lost
+            lines.append(f"# {f.name}: a function, which a file cannot hold")
+            continue
         if callable(value):
             raise PolicyError(
                 f"{configured.name}: {f.name} is no plain value, so a file cannot hold it"

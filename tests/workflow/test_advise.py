@@ -92,7 +92,9 @@ def test_steps_lead_to_a_release_that_holds_or_to_the_coarsest(rows) -> None:
     found = advice_on(as_it_stands(table(rows)))
     if not found.steps:
         return
-    assert found.steps[0] == found.coarsen[0]
+    best = found.coarsen[0].left
+    if (best.people, len(best.failing)) < (found.now.people, len(found.now.failing)):
+        assert found.steps[0] == found.coarsen[0]  # else some column must go several steps
     assert all(not step.left.holds for step in found.steps[:-1])
     last = found.steps[-1]
     assert last.left.holds or last.groups == 1

@@ -67,6 +67,11 @@ class Bound:
     asked: float
     tightest: float
     holds_now: bool
+    about: str | None = None  # the column
+
+    @property
+    def named(self) -> str:
+        return f"{self.criterion} of {self.about}" if self.about else self.criterion
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ def exhibit(found: Characterization) -> Exhibit:
             "findings": [_fact(one) for one in found.findings],
             "advice": {target: found.advice(target) for target in found.targets},
         },
+        of_table=not found.public,
     )
 
 

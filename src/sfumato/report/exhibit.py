@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,23 @@ class Section:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A named result in sections. `facts` are further figures for programs, in JSON only."""
+    """A named result in sections. `facts` are further figures for programs, in JSON only.
+
+    `of_table`: it was worked out on people's own data, so that even its public sections are for
+    the owner of the table.
+    """
 
     name: str
     title: str
     about: str
     sections: tuple[Section, ...]
     facts: Mapping[str, object] = field(default_factory=dict)
+    of_table: bool = False
 
     def public(self) -> Exhibit:
         """The exhibit without its private sections."""
         kept = tuple(section for section in self.sections if not section.private)
-        return Exhibit(self.name, self.title, self.about, kept, self.facts)
+        return replace(self, sections=kept)
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
         """The exhibit for JSON; without its private sections unless asked."""
@@ -86,7 +91,7 @@ class Exhibit:
         from sfumato.report.html.exhibit import exhibit_page
 
         (folder / RESULT).write_text(self.to_json(private=private), encoding="utf-8")
-        page = exhibit_page(self if private else self.public())
+        page = exhibit_page(self if private else self.public(), beside_result=True)
         (folder / PAGE).write_text(page, encoding="utf-8")
 
     def save_page(self, path: str | Path, *, force: bool = False) -> Path:

@@ -43,7 +43,7 @@ def attack_exhibit(attack: IntersectionAttack) -> Exhibit:
     if found.located:
         sections.insert(1, _curve(attack))
     title = "What these releases give away together"
-    return Exhibit("intersect", title, about, tuple(sections), facts)
+    return Exhibit("intersect", title, about, tuple(sections), facts, of_table=True)
 
 
 def _people(attack: IntersectionAttack) -> Section:

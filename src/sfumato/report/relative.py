@@ -36,6 +36,7 @@ _MEANT = (
     "RGT: GT_A beyond GT_L. RF: how much of the population is taught, 1 is all. ABS: distance of "
     "the beliefs from the truth, summed. ±: standard error of sampling",
 )
+_TI = ("highest", "doubled", "mean_log2", "skewness")
 Victim = tuple[str, object]
 
 
@@ -48,7 +49,7 @@ def relative_exhibit(
     """`victims` are (text, what is known of them); without the original only they can be told."""
     about = (
         f"What {label} tells of {threat.attribute!r}: a learner, who asks about people in general, "
-        "against an attacker, who knows that her victim is in it. " + _STATUS[threat.status]
+        "against an attacker, who knows that her victim is in it. " + _status(threat)
     )
     sections = [_victim(threat, *victim) for victim in victims]
     figures: dict[str, Any] = {}
@@ -71,7 +72,16 @@ def relative_exhibit(
         "notes": list(threat.notes),
         **figures,
     }
-    return Exhibit("bayes", "Relative threat", about, tuple(sections), facts)
+    of_table = threat.people is not None
+    return Exhibit("bayes", "Relative threat", about, tuple(sections), facts, of_table)
+
+
+def _status(threat: RelativeThreat) -> str:
+    """Whether figures are exact; beliefs may be, and the RF over all combinations not."""
+    told = _STATUS[threat.status]
+    if threat.status == "exact" and threat.people is not None and threat.measures.errors["rf"]:
+        return "Exact, but for RF, which was summed over a sample of all combinations."
+    return told
 
 
 def _judged(verdicts: Sequence[Verdict]) -> Section:
@@ -141,11 +151,14 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
         "mean",
         "skewness",
     )
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for name, found in listed:
         for who, ti in (("attacker", found.attacker), ("learner", found.learner)):
             row = (ti.any_mode, ti.highest, ti.doubled, ti.mean_log2, ti.skewness)
             rows.append((name, who, *row))
+            errors = [ti.errors.get(one, 0.0) for one in _TI]
+            if any(errors):
+                rows.append((name, f"  ± {who}", None, *(error or None for error in errors)))
     return Sheet(columns, tuple(rows), title, ("mean and skewness are of log2 Ti",))
 
 

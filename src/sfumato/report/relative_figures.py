@@ -37,10 +37,8 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Figure:
         "points",
         "p_L of the true value",
         "p_A of the true value",
-        (
-            Series(f"threatened by the {who}", p_l.tolist(), p_a.tolist()),
-            Series("equal", [0.0, 1.0], [0.0, 1.0]),
-        ),
+        (Series(f"threatened by the {who}", p_l.tolist(), p_a.tolist()),),
+        behind=(Series("equal", [0.0, 1.0], [0.0, 1.0]),),
         alt=f"For {share} of them the attacker is surer of the true value{sample}.",
     )
 
@@ -50,7 +48,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Figure:
     rows, belief = threat.judged, _belief(threat, who)
     chosen = (belief.hit > 0) & (rows.ti > 0)
     logs, n = np.log2(rows.ti[chosen]), rows.people.n[chosen]
-    found = threatened(rows, belief)
+    found = threatened(rows, who)
     edges, counts = _bins(logs, n)
     return Figure(
         title or f"log2 Ti, people threatened by the {who}",

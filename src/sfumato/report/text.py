@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -27,6 +30,12 @@ _ANSWER = {
 }
 
 _SHORT = 48  # a longer note than this does not fit into a column beside the others
+
+
+def longest_word(texts: Iterable[str], most: int = 24) -> int:
+    """How wide a column must be for no word in it to be broken, but for very long ones."""
+    words = [len(word) for text in texts for word in re.split(r"[\s,;]+", text)]
+    return min(max(words, default=1), most)
 
 
 def number(value: float | None, *, at_most: bool = False) -> str:
@@ -81,13 +90,14 @@ def _verdicts(report: Report) -> list[RenderableType]:
     """The criteria; if a note takes a sentence, all notes stand numbered under the table."""
     table = _table("Criteria")
     table.add_column("criterion", no_wrap=True)
-    table.add_column("about", overflow="fold")
-    table.add_column("required", overflow="fold")
+    abouts = [verdict.attribute or "sizes" for verdict in report.verdicts]
+    table.add_column("about", min_width=longest_word(abouts))
+    table.add_column("required")
     table.add_column("measured", justify="right", no_wrap=True)
-    table.add_column("verdict", overflow="fold")
+    table.add_column("verdict", min_width=len("applicable"))
     below = any(len(verdict.note) > _SHORT for verdict in report.verdicts)
     if not below:
-        table.add_column("violated by", overflow="fold")
+        table.add_column("remark")
     notes = Table.grid(padding=(0, 1, 0, 0))
     notes.add_column(no_wrap=True)
     notes.add_column(overflow="fold")
@@ -109,7 +119,7 @@ def _verdicts(report: Report) -> list[RenderableType]:
 
 def _worst(report: Report, *, private: bool) -> Table:
     table = _table("Worst group by criterion (private)")
-    table.add_column("criterion", overflow="fold")
+    table.add_column("criterion", no_wrap=True)
     table.add_column("measured", justify="right")
     table.add_column("people", justify="right")
     table.add_column("who")
@@ -127,7 +137,7 @@ def _worst(report: Report, *, private: bool) -> Table:
 
 def _columns(report: Report) -> Table:
     table = _table("Columns, the weakest first: what is left without each")
-    table.add_column("column", overflow="fold")
+    table.add_column("column", min_width=longest_word(one.name for one in report.columns))
     for column in ("values shown", "rows found", "unique people"):
         table.add_column(column, justify="right")
     for one in report.columns:
@@ -187,20 +197,21 @@ def _threats(report: Report) -> list[RenderableType]:
     from sfumato.report.ladder import BEYOND, noisy
 
     table = _table("Threats: belief about the person for whom it moves most")
-    table.add_column("adversary")
-    table.add_column("about")
+    measured = [threat for threat in report.every_threat if threat.status == "measured"]
+    table.add_column("adversary", min_width=longest_word(one.adversary for one in measured))
+    table.add_column("about", min_width=longest_word(one.about or "" for one in measured))
     table.add_column("before → after", justify="right", no_wrap=True)
     table.add_column(f"people moved\nmore than {FACTOR:g}×", justify="right", no_wrap=True)
-    table.add_column("bounded by")
-    for threat in report.every_threat:
-        if threat.status == "measured":
-            table.add_row(
-                threat.adversary,
-                escape(threat.about or "whose row"),
-                "–" if threat.belief is None else str(threat.belief),
-                "–" if threat.people is None else f"{threat.people:,}",
-                ", ".join(threat.covered) or "no criterion",
-            )
+    bounds = [name for one in measured for name in one.covered]
+    table.add_column("bounded by", min_width=longest_word(bounds) + 1)
+    for threat in measured:
+        table.add_row(
+            threat.adversary,
+            escape(threat.about or "whose row"),
+            "–" if threat.belief is None else str(threat.belief),
+            "–" if threat.people is None else f"{threat.people:,}",
+            ", ".join(threat.covered) or "no criterion",
+        )
     others: dict[str, list[str]] = {}
     for threat in report.every_threat:
         if threat.status != "measured":

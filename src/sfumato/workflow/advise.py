@@ -76,7 +76,7 @@ def advise(
         allowed = suppress.allowed or 0 if suppress is not None else 0
         tried = _tried(release, applicable)
         coarsen = tuple(one for one, _ in tried)
-        steps = _steps(tried, applicable, allowed)
+        steps = _steps(tried, applicable, allowed, now)
     return Advice(now, coarsen, steps, suppress, bounds, tuple(silent))
 
 
@@ -175,14 +175,27 @@ def _tried(release: Release, criteria: Sequence[Criterion]) -> list[Tried]:
     found = []
     assert isinstance(release.regions, Regions)
     for column in release.regions.columns:
-        step = next_step(release, column)
-        if step is None:
-            continue
-        wider = coarsened(release, column, step)
-        left, _ = trouble(wider, criteria)
-        how: How = "not published" if step.withheld else "one step coarser"
-        found.append((Coarsening(column, how, step.label, len(wider.groups), left), wider))
-    return sorted(found, key=lambda one: _remaining(one[0]))
+        one = _one_step(release, column, criteria)
+        if one is not None:
+            found.append(one)
+    now, _ = trouble(release, criteria)
+    return sorted(found, key=lambda one: (not _buys(one[0], now), *_remaining(one[0])))
+
+
+def _one_step(release: Release, column: str, criteria: Sequence[Criterion]) -> Tried | None:
+    """A column one step coarser; None where it shows nothing any more."""
+    step = next_step(release, column)
+    if step is None:
+        return None
+    wider = coarsened(release, column, step)
+    left, _ = trouble(wider, criteria)
+    how: How = "not published" if step.withheld else "one step coarser"
+    return Coarsening(column, how, step.label, len(wider.groups), left), wider
+
+
+def _buys(one: Coarsening, now: Trouble) -> bool:
+    """Whether it mends anything at all; a step that buys nothing is none to begin with."""
+    return (one.left.people, len(one.left.failing)) < (now.people, len(now.failing))
 
 
 def _remaining(one: Coarsening) -> tuple[bool, int, int, int]:
@@ -191,17 +204,38 @@ def _remaining(one: Coarsening) -> tuple[bool, int, int, int]:
 
 
 def _steps(
-    tried: list[Tried], criteria: Sequence[Criterion], allowed: int
+    tried: list[Tried], criteria: Sequence[Criterion], allowed: int, now: Trouble
 ) -> tuple[Coarsening, ...]:
     """The best column, then the best after that, until what is left may be suppressed."""
     steps: list[Coarsening] = []
     while tried and len(steps) < MOST_STEPS:
         best, release = tried[0]
-        steps.append(best)
+        now, before = best.left, now
+        if _buys(best, before):
+            steps.append(best)
+        else:
+            way = _farther(tried, criteria, before)
+            steps += [one for one, _ in way]
+            best, release = way[-1]
+            now = best.left
         if best.left.holds or 0 < best.left.people <= allowed:
             break
         tried = _tried(release, criteria)
     return tuple(steps)
+
+
+def _farther(tried: list[Tried], criteria: Sequence[Criterion], now: Trouble) -> list[Tried]:
+    """Where one step of no column buys anything: the column that does when taken farther."""
+    ways = []
+    for first in tried:
+        way = [first]
+        while not _buys(way[-1][0], now):
+            one = _one_step(way[-1][1], first[0].column, criteria)
+            if one is None:
+                break
+            way.append(one)
+        ways.append(way)
+    return min(ways, key=lambda way: (not _buys(way[-1][0], now), *_remaining(way[-1][0])))
 
 
 def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> Bound | None:
@@ -225,7 +259,8 @@ def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> Bound 
             except SfumatoError:
                 continue  # not a value this parameter may have
             if fine:
-                return Bound(criterion.name, one.name, asked, value, verdict.holds)
+                about = verdict.attribute if criterion.reads_values else None
+                return Bound(criterion.name, one.name, asked, value, verdict.holds, about)
     return None
 
 

@@ -31,7 +31,15 @@ class Record:
 class BucketChains:
     """Whole buckets dealt anew in turn (`bucket_kernel`), the population integrated out."""
 
-    told = "sampled (whole buckets)"
+    @property
+    def told(self) -> str:
+        """How buckets are dealt: as a whole where that can be worked out, else by swaps."""
+        whole, every = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
+        if whole == every:
+            return "sampled (whole buckets)"
+        if whole == 0:
+            return "sampled (swaps within buckets)"
+        return f"sampled (whole buckets, {every - whole:,} of {every:,} by swaps)"
 
     def __init__(self, buckets: Buckets, chains: int, seed: int) -> None:
         self.buckets, self.chains = buckets, chains

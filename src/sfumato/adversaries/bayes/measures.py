@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.bayes.faithfulness import Faithfulness
 from sfumato.adversaries.bayes.posterior import jackknife
-from sfumato.adversaries.bayes.rows import Belief, Rows
+from sfumato.adversaries.bayes.rows import TWICE, Belief, Rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,7 +29,9 @@ class Threatened:
     """Ti over the rows threatened under one belief.
 
     `any_mode` people's true value is a mode. `doubled`: the share of them with log2 Ti >= 1.
-    `skewness` is that of log2 Ti; positive where a few are known far better than most.
+    `skewness` is that of log2 Ti; positive where a few are known far better than most. `errors` are
+    the Monte Carlo errors by name (0 where exact), of the people who are threatened by the whole
+    sample.
     """
 
     any_mode: int
@@ -36,6 +39,7 @@ class Threatened:
     doubled: float
     mean_log2: float
     skewness: float
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ def measure(rows: Rows, faithful: Faithfulness | None, most_frequent: float) -> 
         rf=None if faithful is None else faithful.value,
         abs_attacker=2 * float(rows.attacker.missed[0]),
         abs_random_worlds=2 * float(rows.random_worlds.missed[0]),
-        attacker=threatened(rows, rows.attacker),
-        learner=threatened(rows, rows.learner),
+        attacker=threatened(rows, "attacker"),
+        learner=threatened(rows, "learner"),
         any_random_worlds=int(n[rows.random_worlds.hit > 0].sum()),
         errors=errors,
     )
@@ -99,7 +103,8 @@ def _to(figures: Floats, many: int) -> Floats:
     return figures if len(figures) == many else np.repeat(figures[:1], many)
 
 
-def threatened(rows: Rows, belief: Belief) -> Threatened:
+def threatened(rows: Rows, who: Literal["attacker", "learner"]) -> Threatened:
+    belief: Belief = getattr(rows, who)
     chosen = belief.hit > 0
     n = rows.people.n[chosen]
     if not n.sum():
@@ -113,7 +118,22 @@ def threatened(rows: Rows, belief: Belief) -> Threatened:
     return Threatened(
         int(n.sum()),
         float(ti.max()),
-        float(n[ti >= 2 * (1 - 1e-12)].sum() / n.sum()),
+        float(n[ti >= TWICE].sum() / n.sum()),
         mean,
         third / spread**1.5 if spread > 1e-24 else 0.0,
+        _errors(rows, chosen, rows.ti_sums[who]),
     )
+
+
+def _errors(rows: Rows, chosen: npt.NDArray[np.bool_], sums: Floats) -> dict[str, float]:
+    people, doubled, first, second, third = sums.T
+    mean = first / people
+    spread = np.maximum(second / people - mean**2, 0.0)
+    skew = third / people - 3 * mean * second / people + 2 * mean**3
+    skewness = np.divide(skew, spread**1.5, out=np.zeros_like(skew), where=spread > 1e-12)
+    return {
+        "highest": float(rows.ti_error[chosen][np.argmax(rows.ti[chosen])]),
+        "doubled": float(jackknife(doubled / rows.people.n[chosen].sum())),
+        "mean_log2": float(jackknife(mean)),
+        "skewness": float(jackknife(skewness)),
+    }

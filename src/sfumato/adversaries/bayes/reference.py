@@ -62,7 +62,10 @@ class Swaps(BucketChains):
     """One proposed swap a bucket and sweep, the population held fixed."""
 
     permute = False
-    told = "sampled (Metropolis swaps)"
+
+    @property
+    def told(self) -> str:
+        return "sampled (Metropolis swaps)"
 
     def _sweep(
         self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: Record
@@ -99,4 +102,7 @@ class Permutations(Swaps):
     """One random dealing of all its values a bucket and sweep, the population held fixed."""
 
     permute = True
-    told = "sampled (Metropolis permutations)"
+
+    @property
+    def told(self) -> str:
+        return "sampled (Metropolis permutations)"

@@ -7,6 +7,7 @@ whether it is any mode at all is kept beside it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from sfumato.adversaries.bayes.posterior import jackknife
 from sfumato.counts.contingency import Ints
 
 Floats = npt.NDArray[np.float64]
+TWICE = 2 * (1 - 1e-12)  # log2 Ti of 1 or more
 TIE = 1e-9  # beliefs that differ by less, relatively, are equal
 SURE = 3.0  # standard errors within which nothing is taken for decided
 _AT_ONCE = 1 << 20
@@ -43,7 +45,11 @@ class Belief:
 
 @dataclass(frozen=True)
 class Rows:
-    """The beliefs about every case, and Ti = p_A / p_L with its error."""
+    """The beliefs about every case, and Ti = p_A / p_L with its error.
+
+    `ti_sums`, by replicate, of the people threatened under the attacker's and under the learner's
+    belief: how many, how many with Ti of 2 or more, and the sums of log2 Ti, its square and cube.
+    """
 
     people: People
     attacker: Belief
@@ -52,6 +58,7 @@ class Rows:
     ideal: Belief
     ti: Floats
     ti_error: Floats
+    ti_sums: Mapping[str, Floats]
 
 
 def judge_rows(
@@ -62,6 +69,7 @@ def judge_rows(
     blocks: dict[str, list[Belief]] = {name: [] for name in names}
     ratios: list[Floats] = []
     errors: list[Floats] = []
+    sums: dict[str, list[Floats]] = {name: [] for name in names[:2]}
     width = len(ideal.log_pi)
     total = people.codes.shape[1]
     step = max(1, _AT_ONCE // (width * (1 if learnt.kept is None else 21)))
@@ -84,8 +92,26 @@ def judge_rows(
         ratio = _paired(p_a[:, place, cases[1]], p_l[:, place, cases[1]])
         ratios.append(ratio[0])
         errors.append(jackknife(ratio))
+        for name, listed in sums.items():
+            listed.append(_ti_sums(ratio, cases[2], blocks[name][-1].hit > 0))
     joined = {name: _joined(blocks[name]) for name in names}
-    return Rows(people, **joined, ti=_concatenated(ratios), ti_error=_concatenated(errors))
+    return Rows(
+        people,
+        **joined,
+        ti=_concatenated(ratios),
+        ti_error=_concatenated(errors),
+        ti_sums={name: np.sum(listed, axis=0) for name, listed in sums.items() if listed},
+    )
+
+
+def _ti_sums(ratio: Floats, n: Ints, chosen: npt.NDArray[np.bool_]) -> Floats:
+    """Replicates by five sums over the chosen cases; a Ti of 0 has no logarithm."""
+    ti, weights = ratio[:, chosen], n[chosen].astype(np.float64)
+    possible = (ti > 0) & np.isfinite(ti)
+    logs = np.log2(np.where(possible, ti, 1.0))
+    parts = (possible, ti >= TWICE, logs, logs**2, logs**3)
+    summed: Floats = np.stack([part @ weights for part in parts], axis=1)
+    return summed
 
 
 def _paired(p_a: Floats, p_l: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sfumato.report.exhibit import Section
+from sfumato.report.ladder import noisy
 from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
 from sfumato.report.text import number
@@ -15,7 +16,7 @@ def section(report: Report) -> Section:
     rows = [
         (
             verdict.criterion,
-            verdict.attribute or "group sizes",
+            verdict.attribute or ("everybody" if noisy(report) else "group sizes"),
             verdict.required,
             number(verdict.measured, at_most=True) if verdict.at_most else verdict.measured,
             verdict.status.replace("_", " "),

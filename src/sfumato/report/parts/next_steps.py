@@ -54,14 +54,14 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
     loose = [one for one in advice.bounds if not one.holds_now and one.tightest != 1]
     if loose:
         words = [
-            f"{one.criterion} with {one.parameter} = {number(one.tightest)} (asked: "
+            f"{one.named} with {one.parameter} = {number(one.tightest)} (asked: "
             f"{number(one.asked)})"
             for one in loose
         ]
         told.append(f"Or promise less: {_listed(words)} would hold as it stands.")
     elif report.holds and not worth_of(report).little:
         room = [one for one in advice.bounds if one.tightest != one.asked]
-        words = [f"{one.criterion} with {one.parameter} = {number(one.tightest)}" for one in room]
+        words = [f"{one.named} with {one.parameter} = {number(one.tightest)}" for one in room]
         if words:
             told.append(f"More could be promised without any change: {_listed(words)}.")
     return [*told, *(f"{why[:1].upper()}{why[1:]}." for why in advice.silent)]
@@ -158,10 +158,17 @@ def _groups(found: Suppressing) -> Sheet:
 
 def _bounds(advice: Advice) -> Sheet:
     rows = tuple(
-        (one.criterion, one.parameter, one.asked, one.tightest, one.holds_now)
+        (
+            one.criterion,
+            one.about or "group sizes",
+            one.parameter,
+            one.asked,
+            one.tightest,
+            one.holds_now,
+        )
         for one in advice.bounds
     )
-    columns = ("criterion", "parameter", "asked", "tightest that holds", "holds as asked")
+    columns = ("criterion", "about", "parameter", "asked", "tightest that holds", "holds as asked")
     return Sheet(columns, rows, "How tight each bound could be on this release")
 
 

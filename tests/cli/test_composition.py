@@ -368,24 +368,28 @@ epsilon = 0.5
 
 @pytest.fixture
 def noisy(folder: Path) -> Path:
-    """A folder with a randomised release, twice in the ledger."""
+    """A folder with two draws of a randomised release, both in the ledger."""
     (folder / "noise.toml").write_text(NOISE)
     (folder / "raw.csv").write_text("age,zip,condition\n" + "28,13012,AIDS\n45,13012,Flu\n" * 40)
-    run = sfumato(
-        "anonymize",
-        folder / "raw.csv",
-        "--policy",
-        folder / "noise.toml",
-        "--out",
-        folder / "noisy",
-    )
-    assert run.returncode == 0, run.stderr
-    for name in ("one", "two"):
-        run = ledger(
-            folder, "add", folder / "noisy", "--policy", folder / "noise.toml", "--name", name
-        )
+    for name, out in (("one", "noisy"), ("two", "noisier")):
+        policy = ("--policy", folder / "noise.toml")
+        run = sfumato("anonymize", folder / "raw.csv", *policy, "--out", folder / out)
+        assert run.returncode == 0, run.stderr
+        run = ledger(folder, "add", folder / out, *policy, "--name", name)
         assert run.returncode == 0, run.stderr
     return folder
+
+
+def test_one_draw_counts_once_and_what_never_went_out_is_removed(noisy: Path) -> None:
+    policy = ("--policy", noisy / "noise.toml")
+    again = ledger(noisy, "add", noisy / "noisy", *policy, "--name", "three")
+    assert again.returncode == 2
+    assert "already has this very release, as 'one'" in again.stderr
+    assert ledger(noisy, "remove", "two").returncode == 2  # not without --yes
+    run = ledger(noisy, "remove", "two", "--yes")
+    assert (run.returncode, run.stdout.strip()) == (0, "two: removed")
+    spent = json.loads(ledger(noisy, "list", "--json").stdout)["facts"]["spent"]
+    assert spent[0]["releases"] == 1
 
 
 def test_promises_add_up_by_the_sum_and_by_opendp(noisy: Path) -> None:

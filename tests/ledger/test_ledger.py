@@ -167,6 +167,20 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
             ledger.add(NEW, name)  # type: ignore[arg-type]
 
 
+def test_the_same_release_is_kept_once_and_can_be_taken_back(tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    ledger.add(OLD, "old")
+    with pytest.raises(InputError, match="already has this very release, as 'old'"):
+        ledger.add(OLD, "again")
+    ledger.add(OLD, "of others", population="ward")  # said to be about other people
+    with pytest.raises(InputError, match="no release named 'odl'; did you mean 'old'"):
+        ledger.remove("odl")
+    assert ledger.remove("old").name == "old"
+    assert [entry.name for entry in ledger.list()] == ["of others"]
+    ledger.add(OLD, "again")
+    assert len(ledger.releases()) == 2
+
+
 def test_a_ledger_that_is_not_there_or_not_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist; `sfumato ledger add` makes a ledger"):
         sf.Ledger(tmp_path / "none").list()
@@ -235,7 +249,8 @@ OLD = release(["x"], [(((1, 5),), {{"a": 2, "b": 1}}), (((6, 9),), {{"c": 3}})])
 {before}
 ledger = sf.Ledger(sys.argv[1])
 for number in range(int(sys.argv[3])):
-    ledger.add(OLD, f"{{sys.argv[2]}} {{number}}")
+    name = f"{{sys.argv[2]}} {{number}}"
+    ledger.add(OLD, name, population=name)  # the same about the same people is refused
     print(number, flush=True)
 """
 KILLED_INSIDE = """
@@ -319,12 +334,13 @@ def check_whole(ledger: sf.Ledger) -> None:
 # -- accounting ----------------------------------------------------------------------------------
 
 
-def noisy(epsilon: float, delta: float = 0.0) -> sf.Release:
+def noisy(epsilon: float, delta: float = 0.0, draw: int = 0) -> sf.Release:
     return sf.Release(
         OLD.schema,
         OLD.by_attribute,
         OLD.regions,
         scheme="randomised",
+        suppressed=draw,  # what tells one draw from another here
         guarantee=Guarantee(epsilon, delta, "laplace"),
     )
 
@@ -332,7 +348,7 @@ def noisy(epsilon: float, delta: float = 0.0) -> sf.Release:
 def test_promises_add_up_by_population(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     for number in range(3):
-        ledger.add(noisy(0.1, 1e-6), f"clinic {number}", population="clinic")
+        ledger.add(noisy(0.1, 1e-6, number), f"clinic {number}", population="clinic")
     ledger.add(OLD, "exact", population="clinic")
     ledger.add(noisy(1), "ward", population="ward")
     ledger.add(OLD, "other", population="others")
@@ -351,7 +367,7 @@ def test_the_tighter_figure_stands_beside_the_sum(tmp_path: Path) -> None:
     """OpenDP's, by population and relation; many small releases are better off with it."""
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     for number in range(40):
-        ledger.add(noisy(0.1), f"small {number}", population="many")
+        ledger.add(noisy(0.1, draw=number), f"small {number}", population="many")
     ledger.add(noisy(1), "large", population="few")
     many, few = (ledger.spent(name)[0] for name in ("many", "few"))
     assert many.tighter == compose([Guarantee(0.1, 0.0, "laplace")] * 40).tighter

@@ -70,6 +70,30 @@ def add(
         typer.echo(f"{entry.name}: {entry.people:,} people in {entry.groups:,} groups, kept")
 
 
+@ledger.command()
+def remove(
+    file: LedgerFile,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The release, by its name.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it: there is no way back.")] = False,
+) -> None:
+    """Forget a release that was added by mistake.
+
+    What really went out must stay: without it, the ledger calls safe what is not.
+
+    Example: sfumato ledger remove ledger.sqlite 2024 --yes
+    """
+    from sfumato.errors import InputError
+    from sfumato.ledger.ledger import Ledger
+
+    if not yes:
+        raise InputError(
+            f"removing {name!r} is for what never went out, and cannot be undone; say --yes to do "
+            "it"
+        )
+    entry = Ledger(file).remove(name)
+    typer.echo(f"{entry.name}: removed")
+
+
 @ledger.command("list")
 def show_list(
     file: LedgerFile,

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import InputError, quoted
+from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.ledger.accounting import Spent, add_up
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.store import reading, writing
@@ -108,6 +108,16 @@ class Ledger:
         )
         try:
             with writing(self.path) as connection:
+                same = connection.execute(
+                    "SELECT name FROM releases WHERE content = ? AND population = ?",
+                    (content, entry.population),
+                ).fetchone()
+                # What went out once is not given away twice.
+                if same is not None and same[0] != entry.name:
+                    raise InputError(
+                        f"{self.path} already has this very release, as {same[0]!r}; nothing is "
+                        "added"
+                    )
                 connection.execute(
                     f"INSERT INTO releases ({_COLUMNS}, content) VALUES ({'?, ' * 10}?)", row
                 )
@@ -116,6 +126,17 @@ class Ledger:
                 f"{self.path} already has a release named {entry.name!r}; choose another name"
             ) from None
         return entry
+
+    def remove(self, name: str) -> Entry:
+        """Forget a release that was added by mistake; what really went out belongs in here."""
+        found = {entry.name: entry for entry, _ in self._rows(content=False)}
+        if name not in found:
+            raise InputError(
+                f"{self.path} has no release named {quoted(name)}; {did_you_mean(name, found)}"
+            )
+        with writing(self.path) as connection:
+            connection.execute("DELETE FROM releases WHERE name = ?", (name,))
+        return found[name]
 
     def list(self, population: str | None = None) -> tuple[Entry, ...]:
         """The releases in the order they were added; of one population, if it is named."""

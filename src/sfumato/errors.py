@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Set
 from datetime import date
 from numbers import Number
 
+_MARK, _SHAPE = 3, 24  # characters of a mark that tells nothing, and of a form that is shown
+
 
 class SfumatoError(Exception):
     """The common parent; the command line answers it with exit code 2."""
@@ -71,6 +73,20 @@ def name_some(values: Iterable[object], most: int = 5) -> str:
     listed = [str(value) for value in values]
     text = ", ".join(repr(value) for value in listed[:most])
     return f"{text} and {len(listed) - most} more" if len(listed) > most else text
+
+
+def forms_of(values: Iterable[object], most: int = 3) -> str:
+    """What values look like: 99/99/9999 for somebody's date; marks such as ? and NA as such."""
+    forms: dict[str, int] = {}
+    for value in values:
+        text = str(value)
+        if len(text) > _MARK or any(sign.isdigit() for sign in text):
+            shape = ["9" if s.isdigit() else "a" if s.isalpha() else s for s in text[:_SHAPE]]
+            text = "".join(shape) + ("..." if len(text) > _SHAPE else "")
+        forms[text] = forms.get(text, 0) + 1
+    listed = [f"{form!r} ({number})" for form, number in list(forms.items())[:most]]
+    more = [f"{len(forms) - most} more forms"] if len(forms) > most else []
+    return ", ".join([*listed, *more])
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:

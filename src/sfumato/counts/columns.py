@@ -47,7 +47,14 @@ def has_lists(source: Source, schema: Schema, column: str) -> bool:
 
 
 def check_lists(source: Source, schema: Schema) -> None:
-    """Refuse lists where one value is meant."""
+    """Refuse lists where one value is meant, and cells that hold more than values."""
+    for role, name in schema.roles():
+        kind = source.types.get(name)
+        if kind is not None and pa.types.is_nested(kind) and not is_list_type(kind):
+            raise InputError(
+                f"column {name!r} ({role}) has the type {kind.__class__.__name__}, with several "
+                "fields a cell; make each field a column of its own"
+            )
     for name in keys(schema):
         if is_list(source, name) and name not in schema.sensitive:
             role = "protect" if name == schema.protect else "quasi"

@@ -35,6 +35,10 @@ def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
     for name in wanted:
         try:
             arrays.append(pa.array(frame[name], from_pandas=True))
+        except OverflowError:  # whole numbers beyond 64 bits are codes, not quantities
+            missing = frame[name].isna()
+            texts = [None if no else str(v) for v, no in zip(frame[name], missing, strict=True)]
+            arrays.append(pa.array(texts, pa.string()))
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             kinds = sorted({type(value).__name__ for value in frame[name].dropna().head(10_000)})
             raise InputError(

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.errors import InputError, SchemaError, did_you_mean, name_some
+from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of
 from sfumato.schema.domain import Codes, Declared, Domain, build_domain
+from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Axis, Notation
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, place_of
@@ -58,9 +59,8 @@ def read_cells(
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
         raise InputError(
-            f"column {name!r}: {len(unread)} value(s) cannot be read: {name_some(unread)}; write "
-            f"{'a value or label it knows' if notation.closed else 'a value'}, or a notation: "
-            f"{KNOWN}"
+            f"column {name!r}: {len(unread)} of its {len(texts)} distinct value(s) cannot be read "
+            f"({forms_of(unread)}); write {_wanted(notation)}, or a notation: {KNOWN}"
         )
     index: dict[object, int] = {}
     first: list[int] = []
@@ -149,12 +149,32 @@ def _notation(
             axis = "date"
         return Notation(axis, labels, True, separator), ambiguous
     said: dict[object, Axis] = {"numeric": "numeric", "date": "date", "categorical": "categorical"}
-    if isinstance(declared, str) and declared in said:
-        return Notation(said[declared], separator=separator), frozenset()
-    if recipe is not None and recipe.kind in _AXIS_OF:
-        return Notation(_AXIS_OF[recipe.kind], separator=separator), frozenset()
+    stated = said.get(declared) if isinstance(declared, str) else None
+    if stated is None and recipe is not None:
+        stated = _AXIS_OF.get(recipe.kind)
+    if stated == "numeric" and not _told_apart(texts):
+        raise InputError(
+            f"column {name!r} holds numbers with more digits than can be told apart as quantities; "
+            "round them, or declare the column in domains as 'categorical'"
+        )
+    if stated is not None:
+        return Notation(stated, separator=separator), frozenset()
     guess = declared is None and untyped
     return _inferred(name, texts, separator, guess=guess), frozenset()
+
+
+def _told_apart(texts: Texts) -> bool:
+    """Whether different numbers among the texts stay different as quantities."""
+    numbers = [exact(text.strip()) for text in texts if text is not None]
+    return told_apart(number for number in numbers if number is not None)
+
+
+def _wanted(notation: Notation) -> str:
+    if notation.closed:
+        return "a value or label it knows (one that is missing is added to its hierarchy or domain)"
+    if notation.axis == "date":
+        return "a date such as 2024-05-31"
+    return "a number such as 12 or 3.5" if notation.axis == "numeric" else "a value"
 
 
 def known_domain(name: str, declared: Declared | None, recipe: Hierarchy | None) -> Domain | None:
@@ -203,7 +223,7 @@ def _inferred(name: str, texts: Texts, separator: str | None, *, guess: bool) ->
     masks = sum(isinstance(region, Mask) for region in told)
     words = [text for text, read in zip(texts, numbers, strict=True) if read is None and text]
     if told and not words and not masks:
-        return numeric
+        return numeric if _told_apart(texts) else Notation("categorical", exact_numbers=True)
     # A bare 1999 beside masks or words is no evidence of dates; 1999-05 and 1990s are.
     date = Notation("date", separator=separator)
     if words and all(date.read(text) is not None for text in texts):
@@ -214,7 +234,7 @@ def _inferred(name: str, texts: Texts, separator: str | None, *, guess: bool) ->
     if words and many and not codes and (guess or ranges):
         raise InputError(
             f"column {name!r} mixes numbers and text: {len(words)} of its {len(texts)} distinct "
-            f"values are no number or range ({name_some(words)}); leave a missing value empty, "
+            f"values are no number or range ({forms_of(words)}); leave a missing value empty, "
             f"write a notation ({KNOWN}), or declare the column in domains as 'categorical'"
         )
     mixed = Notation("mixed", separator=separator, zeros=False)

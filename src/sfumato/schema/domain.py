@@ -24,7 +24,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import InputError, SchemaError, name_some
+from sfumato.errors import InputError, SchemaError, forms_of, name_some
+from sfumato.schema.exact import as_quantity, exact, number_array
 from sfumato.schema.region import Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]
@@ -33,9 +34,10 @@ Codes = npt.NDArray[np.int32]
 Declared = str | Sequence[Any]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_WHOLE = r"^[+-]?\d{1,18}$"
 _LEADING_ZERO = r"^[+-]?0\d"
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+_FIRST_DAY, _LAST_DAY = dt.date.min.toordinal() - _EPOCH, dt.date.max.toordinal() - _EPOCH
 
 
 @dataclass(frozen=True)
@@ -105,15 +107,35 @@ def build_domain(
         typed = _infer(name, typed, forced, guess=declared is None)
     kind = _kind_of(typed)
     if forced in ("numeric", "date") and kind != forced and typed.null_count < len(typed):
-        raise SchemaError(
-            f"column {name!r} is declared {forced} but holds values such as "
-            f"{name_some(typed.drop_null().slice(0, 3).to_pylist())}; declare it 'categorical'"
-        )
+        raise SchemaError(f"column {name!r} is declared {forced}, {_why_not(typed, forced)}")
     if declared is not None and not isinstance(declared, str):
         return _declared_domain(name, typed, list(declared))
     if extra:
         return _known_domain(name, kind, typed, list(extra))
     return _seen_domain(name, kind, typed)
+
+
+def _why_not(typed: pa.Array, forced: str) -> str:
+    """What keeps values from being of the kind that was declared; how many, never which."""
+    present = typed.drop_null()
+    if not pa.types.is_string(present.type):
+        return f"but holds values of type {present.type}; declare it 'categorical'"
+    texts = present.to_pylist()
+    if forced == "numeric" and all(exact(text) is not None for text in texts):
+        return (
+            "but holds numbers with more digits than can be told apart as quantities; round them, "
+            "or declare it 'categorical'"
+        )
+    if forced == "numeric":
+        odd = sum(exact(text) is None for text in texts)
+        wanted = "numbers such as 12 or 3.5"
+    else:
+        odd = sum(not _is_date(text) for text in texts)
+        wanted = "dates such as 2024-05-31"
+    return (
+        f"but {odd} of its {len(texts)} distinct values cannot be read as such; write {wanted}, or "
+        "declare it 'categorical'"
+    )
 
 
 def _plain(name: str, raw: pa.Array) -> pa.Array:
@@ -131,22 +153,47 @@ def _plain(name: str, raw: pa.Array) -> pa.Array:
             return raw.cast(pa.int64())
         except pa.ArrowInvalid:  # numbers beyond 64 signed bits are codes, not quantities
             return raw.cast(pa.string())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
+        return number_array([None if one is None else str(one) for one in raw.to_pylist()])
+    if pa.types.is_floating(kind):
         floats = pc.add(raw.cast(pa.float64()), 0.0)  # -0.0 is 0.0
         return pc.if_else(pc.is_nan(floats), None, floats)  # NaN is how frames spell NULL
     if pa.types.is_timestamp(kind):
-        stamps = raw.cast(pa.timestamp("us"))
+        try:
+            stamps = raw.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:  # finer than a microsecond
+            return _as_texts(name, raw)
         days = stamps.cast(pa.date32(), safe=False)
         whole = pc.all(pc.equal(days.cast(pa.timestamp("us")), stamps)).as_py()
-        return days if whole in (True, None) else stamps
+        return _in_calendar(name, days if whole in (True, None) else stamps)
     if pa.types.is_date(kind):
-        return raw.cast(pa.date32())
+        return _in_calendar(name, raw.cast(pa.date32()))
     if pa.types.is_null(kind):
         return raw.cast(pa.string())
     raise InputError(
         f"column {name!r} has the type {kind}, which cannot be a category, number or date; "
         "convert it to text, number, date or (if sensitive) a list of those"
     )
+
+
+def _in_calendar(name: str, dates: pa.Array) -> pa.Array:
+    """Dates, or their texts where some lie outside the years 1 to 9999."""
+    days = pc.min_max(dates.cast(pa.date32(), safe=False).cast(pa.int32()))
+    low, high = days["min"].as_py(), days["max"].as_py()
+    if low is None or (low >= _FIRST_DAY and high <= _LAST_DAY):
+        return dates
+    return _as_texts(name, dates)
+
+
+def _as_texts(name: str, times: pa.Array) -> pa.Array:
+    """Times that are no dates of ours: each keeps its identity as a text."""
+    texts = times.cast(pa.string())
+    if pc.any(pc.starts_with(texts, "<")).as_py():
+        raise InputError(
+            f"column {name!r} holds times that lie beyond any calendar; correct them, or convert "
+            "the column to text"
+        )
+    return texts
 
 
 def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa.Array:
@@ -164,8 +211,7 @@ def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa
         return typed
     numbers = pc.sum(is_number).as_py() or 0
     if numbers == len(present):
-        whole = pc.all(pc.match_substring_regex(present, _WHOLE)).as_py()
-        return typed.cast(pa.int64() if whole else pa.float64())
+        return number_array(typed.to_pylist())
     if pc.all(pc.match_substring_regex(present, _DATE)).as_py():
         try:
             return typed.cast(pa.date32())
@@ -175,8 +221,8 @@ def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa
         odd = present.filter(pc.invert(is_number))
         raise InputError(
             f"column {name!r} mixes numbers and text: {len(odd)} of its {len(present)} distinct "
-            f"values are not numbers ({name_some(odd.slice(0, 6).to_pylist())}); correct them, "
-            f"or declare the column in domains as 'categorical' (every value a category)"
+            f"values are not numbers ({forms_of(odd.to_pylist())}); correct them, or declare the "
+            "column in domains as 'categorical' (every value a category)"
         )
     return typed
 
@@ -225,7 +271,7 @@ def _known_domain(
     """The domain a taxonomy's leaves span: wider than the values seen, in the file's order."""
     values: list[Any] = list(leaves)
     if kind == "numeric":
-        values = sorted(_number(leaf) for leaf in leaves if _is_number(leaf))
+        values = sorted(number for leaf in leaves if (number := _number(leaf)) is not None)
     elif kind == "date":
         values = sorted(dt.date.fromisoformat(leaf) for leaf in leaves if _is_date(leaf))
     return _encode_in(
@@ -250,17 +296,9 @@ def _encode_in(
     return domain, np.array(codes, dtype=np.int32)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _number(text: str) -> int | float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+def _number(text: str) -> int | float | None:
+    found = exact(text)
+    return None if found is None else as_quantity(found)
 
 
 def _is_date(text: str) -> bool:

@@ -28,6 +28,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from sfumato.schema.exact import as_quantity, exact, exact_text
 from sfumato.schema.recipes import Unit, period
 from sfumato.schema.region import (
     MISSING,
@@ -52,7 +53,6 @@ _DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _NUMBER = rf"{_DECIMAL}(?:[eE][+-]?\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
 _END = rf"(?:{_DAY}|{_NUMBER}|[+-]?(?:inf|∞))"
-_IS_NUMBER = re.compile(_NUMBER)
 _IS_DAY = re.compile(_DAY)
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 _INTERVAL = re.compile(rf"([\[\](])\s*({_END})\s*[,;]\s*({_END})\s*([\])\[])")
@@ -82,7 +82,8 @@ class Notation:
     have no ranges, so that `20-29` is a category; "mixed" ones (nobody said what they are) hold
     words beside numbers, dates and ranges of them. labels: the values of the column's domain and
     the labels of its hierarchy, by text; closed: there are no other values. separator: what stands
-    between the members of a set. zeros: whether `007` may be a number.
+    between the members of a set. zeros: whether `007` may be a number. exact_numbers: numbers have
+    too many digits to be told apart as quantities, so that each is a word, written one way.
     """
 
     axis: Axis = "mixed"
@@ -90,6 +91,7 @@ class Notation:
     closed: bool = False
     separator: str | None = None
     zeros: bool = True
+    exact_numbers: bool = False
 
     def read(self, text: str | None) -> Region | None:
         """The region a cell publishes, or None where it cannot be read."""
@@ -103,6 +105,8 @@ class Notation:
             return _NO_VALUE
         if body == "*":
             return Anything()
+        if self.exact_numbers and (digits := exact(body)) is not None:
+            return ValueSet(frozenset({exact_text(digits)}))
         found = self._number_or_day(body) or self._notation(body)
         if found is None and self._takes_words and not self._is_set(body):
             return ValueSet(frozenset({text}))
@@ -208,20 +212,14 @@ class Notation:
 
 def number(text: str) -> int | float | None:
     """A plain number, whole where it can be; None for anything else."""
-    if _IS_NUMBER.fullmatch(text) is None:
-        return None
-    if text.lstrip("+-").isdecimal():
-        return int(text)
-    value = float(text)
-    if math.isinf(value):
-        return None
-    return int(value) if value.is_integer() else value
+    found = exact(text)
+    return None if found is None else as_quantity(found)
 
 
 def day(text: str) -> dt.date | None:
     """An ISO date, with a time of day if it has one; None for anything else."""
-    if _IS_DAY.fullmatch(text) is None:
-        return None
+    if _IS_DAY.fullmatch(text) is None or len(text.partition(".")[2].rstrip("0")) > 6:
+        return None  # a clock finer than microseconds would make two moments one
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
-from sfumato.errors import SchemaError, did_you_mean, name_some, quoted
+from sfumato.errors import SchemaError, did_you_mean, forms_of, quoted
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.region import Mask, Region, Span, Value, text_of
@@ -175,7 +175,7 @@ class Dates(Hierarchy):
             odd = [text_of(value) for value in values if not isinstance(value, dt.date)]
             raise SchemaError(
                 f"column {domain.name!r}: dates() needs dates such as 2024-05-31, found "
-                f"{name_some(odd)}; correct them or use another hierarchy"
+                f"{forms_of(odd)}; write them like 2024-05-31, or use another hierarchy"
             )
         return [[self._period(date, unit) for date in dates] for unit in self.units]
 
@@ -231,7 +231,7 @@ def _numbers(domain: Domain, recipe: str) -> list[Number]:
     if len(numbers) < len(values):
         odd = [v for v in values if isinstance(v, bool) or not isinstance(v, int | float)]
         raise SchemaError(
-            f"column {domain.name!r}: {recipe} needs numbers, found {name_some(odd)}; "
+            f"column {domain.name!r}: {recipe} needs numbers, found {forms_of(odd)}; "
             "correct them or use taxonomy, mask or suppression"
         )
     return numbers

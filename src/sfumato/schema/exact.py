@@ -1,0 +1,84 @@
+"""Numbers told apart exactly: two different values must never become one, or nobody is unique.
+
+Text files and decimal columns hold more digits than a float has. Numbers are kept as whole numbers
+or floats where that loses nobody's identity; where it would, each keeps its exact digits as a text,
+written one way (0.50 and 5e-1 are one value), and is a code rather than a quantity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, InvalidOperation
+
+import pyarrow as pa
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_SHORT = 15  # characters of which a float keeps every digit
+_LONGEST = 300  # digits of a number that may still be a quantity: more than a float can reach
+_INT64 = 1 << 63
+
+
+def exact(text: str) -> Decimal | None:
+    """The number that a text is, to its last digit; None if it is none."""
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return None
+
+
+def exact_text(number: Decimal) -> str:
+    """The one text of an exact number: 0.5 for 0.50, 5e-1 and +.5; 0 for -0."""
+    if not number:
+        return "0"
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    figures = "".join(map(str, digits)).lstrip("0")
+    short = figures.rstrip("0")
+    exponent += len(figures) - len(short)
+    if -_LONGEST < exponent < _LONGEST:
+        return format(Decimal((sign, tuple(map(int, short)), exponent)), "f")
+    return f"{'-' if sign else ''}{short}e{exponent}"
+
+
+def as_quantity(number: Decimal) -> int | float | None:
+    """A whole number, or the nearest float; None beyond what a float can reach."""
+    if number.adjusted() >= _LONGEST:
+        return None
+    if number == number.to_integral_value():
+        return int(number)
+    value = float(number)
+    return value if value != 0 else None
+
+
+def told_apart(numbers: Iterable[Decimal]) -> bool:
+    """Whether different numbers stay different as quantities."""
+    distinct = set(numbers)
+    quantities = [as_quantity(number) for number in distinct]
+    return None not in quantities and len(set(quantities)) == len(distinct)
+
+
+def number_array(texts: Sequence[str | None]) -> pa.Array:
+    """Numbers written as texts: whole numbers, floats, or exact texts where those lose identity."""
+    if all(text is None or (len(text) <= _SHORT and text.isdecimal()) for text in texts):
+        return pa.array([None if text is None else int(text) for text in texts], pa.int64())
+    numbers = [None if text is None else exact(text) for text in texts]
+    present = [number for number in numbers if number is not None]
+    odd = len(present) < sum(text is not None for text in texts)
+    if not odd and told_apart(present):
+        values = [None if number is None else as_quantity(number) for number in numbers]
+        whole = [value for value in values if isinstance(value, int)]
+        if all(-_INT64 <= value < _INT64 for value in whole):
+            if len(whole) == len(present):
+                return pa.array(values, pa.int64())
+            # Beside fractions whole numbers become floats, too.
+            if all(int(float(value)) == value for value in whole):
+                floats = [None if value is None else float(value) for value in values]
+                return pa.array(floats, pa.float64())
+    written = [
+        text if number is None else exact_text(number)
+        for text, number in zip(texts, numbers, strict=True)
+    ]
+    return pa.array(written, pa.string())

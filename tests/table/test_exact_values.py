@@ -1,0 +1,163 @@
+"""Different values never become one: as many groups as distinct exact numbers, on every path."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+
+SCHEMA = sf.Schema(quasi=["q"])
+
+
+def written(number: Fraction | Decimal | int, way: int) -> str:
+    """One of the ways to write a number."""
+    text = format(Decimal(str(number)), "f") if not isinstance(number, int) else str(number)
+    if way == 1 and not text.startswith("-"):
+        return f"+{text}"
+    if way == 2:
+        return f"{text}0" if "." in text else f"{text}.0"
+    return text
+
+
+BASE = st.sampled_from(
+    [
+        Decimal(0),
+        Decimal(2**53),
+        Decimal(10**18),
+        Decimal(2**63 - 2),
+        Decimal(4 * 10**19),
+        Decimal("0.1234567890123456789"),
+        Decimal("1e-20"),
+        Decimal("4917123412341234567.5"),
+        Decimal("3.5"),
+    ]
+)
+STEP = st.sampled_from([Decimal(1), Decimal("1e-19")])
+NUMBERS = st.lists(
+    st.tuples(BASE, st.integers(-3, 3), STEP, st.integers(0, 2)),
+    min_size=1,
+    max_size=8,
+)
+
+
+def groups(source: Any) -> tuple[int, int]:
+    """As a table and as a release."""
+    judged = sf.read_release(source, SCHEMA).groups
+    return len(sf.read(source, SCHEMA).counts), len(judged)
+
+
+@settings(max_examples=25)
+@given(NUMBERS)
+def test_texts_of_numbers(tmp_path_factory: pytest.TempPathFactory, drawn: Any) -> None:
+    with localcontext(prec=60):
+        numbers = [(base + steps * step, way) for base, steps, step, way in drawn]
+    file = tmp_path_factory.mktemp("n") / "people.csv"
+    file.write_text("q\n" + "".join(f"{written(number, way)}\n" for number, way in numbers))
+    truth = len({Fraction(number) for number, _ in numbers})
+    assert groups(file) == (truth, truth)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(BASE, st.integers(-3, 3)), min_size=1, max_size=8), st.booleans())
+def test_decimals_and_whole_numbers(
+    tmp_path_factory: pytest.TempPathFactory, drawn: Any, fractions: bool
+) -> None:
+    scale = 17 if fractions else 0
+    with localcontext(prec=60):
+        unit = Decimal(10) ** -scale
+        numbers = [(base + step * unit).quantize(unit) for base, step in drawn]
+    column = pa.array(numbers, pa.decimal128(38, scale))
+    file = tmp_path_factory.mktemp("n") / "people.parquet"
+    pq.write_table(pa.table({"q": column}), file)
+    truth = len(set(map(Fraction, numbers)))
+    for source in (file, pa.table({"q": column}), pl.DataFrame({"q": column})):
+        assert groups(source) == (truth, truth)
+    whole = [int(number) for number in numbers]
+    frame = pd.DataFrame({"q": pd.Series(whole, dtype=object)})
+    assert groups(frame) == (len(set(whole)), len(set(whole)))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"4{'0' * 18}{place}" for place in range(10)],
+        [f"0.1234567890123456789{place}" for place in range(10)],
+        [f"{place}e-400" for place in range(1, 10)],
+        [f"{place}e400" for place in range(1, 10)],
+        [f"+4917123412341234{place}" for place in range(10)],
+        ["+5", "+6", "7"],
+        [f"1{'0' * 5000}{place}" for place in range(1, 4)],
+        ["1e99999999999999999999999", "2e99999999999999999999999"],
+        [f"9007199254740993.{place}" for place in range(1, 5)],
+    ],
+)
+def test_long_numbers_in_a_text_file(texts: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("q\n" + "\n".join(texts) + "\n")
+    assert groups(file) == (len(texts), len(texts))
+    release = sf.generalize(sf.read(file, SCHEMA), {"q": 0})
+    shown = {str(value).lstrip("+") for value in release.to_arrow()["q"].to_pylist()}
+    if all(text.lstrip("+").isdecimal() for text in texts):
+        assert shown == {text.lstrip("+") for text in texts}
+    else:
+        assert len(shown) == len(texts)
+
+
+def test_zero_is_one_value_however_it_is_written(tmp_path: Path) -> None:
+    for texts in (["0", "-0", "0.0", "-0.0", "0e5"], ["0", "-0", "1.5"]):
+        file = tmp_path / "people.csv"
+        file.write_text("q\n" + "\n".join(texts) + "\n")
+        assert groups(file) == (len({Fraction(text) for text in texts}),) * 2
+
+
+def test_quantities_that_would_be_one_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("q\n0.12345678901234567891\n0.12345678901234567892\n")
+    for schema in (
+        sf.Schema(quasi=["q"], domains={"q": "numeric"}),
+        sf.Schema(quasi=["q"], hierarchies={"q": sf.intervals([1, 2])}),
+    ):
+        for read in (sf.read, sf.read_release):
+            with pytest.raises(sf.SfumatoError, match="'q'") as refused:
+                read(file, schema)
+            assert "0.12345" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2, 1001], pa.timestamp("ns")),
+        pa.array([3_000_000, 3_000_001, 0], pa.date32()),
+        pa.array([-800_000, -800_001, 0], pa.date32()),
+        pa.array([400_000_000_000_000_000, 400_000_000_000_000_001, 0], pa.timestamp("us")),
+    ],
+)
+def test_odd_times_keep_their_identity(column: pa.Array, tmp_path: Path) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"q": column}), file)
+    assert groups(file) == (3, 3)
+    assert groups(pa.table({"q": column})) == (3, 3)
+
+
+@pytest.mark.parametrize("kind", ["struct", "map"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
+def test_cells_of_several_fields_are_refused(kind: str, role: str, tmp_path: Path) -> None:
+    values: Any = [{"a": 1}] if kind == "struct" else [[("a", 1)]]
+    made = pa.struct([("a", pa.int64())]) if kind == "struct" else pa.map_(pa.string(), pa.int64())
+    table = pa.table({"x": pa.array(values, made), "q": [1]})
+    pq.write_table(table, tmp_path / "people.parquet")
+    roles = {"quasi": ["x"]} if role == "quasi" else {"quasi": ["q"], role: ["x"]}
+    for source in (table, tmp_path / "people.parquet"):
+        with pytest.raises(sf.InputError, match=r"'x' .* a column of its own"):
+            sf.read(source, sf.Schema(**roles))

@@ -20,6 +20,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
+from sfumato.cli.terminal import say
 
 
 def anonymize(
@@ -88,8 +89,8 @@ def anonymize(
     show_report(report, json=json)
     if not json:
         for words in (cost_words(report), *closing_words(report)):
-            typer.echo(words)
-        typer.echo(
+            say(words)
+        say(
             f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
             f"Report (private): {out / 'private' / 'report.html'}"
         )

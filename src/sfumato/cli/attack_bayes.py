@@ -21,6 +21,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
+from sfumato.cli.terminal import open_console, say
 
 HOLDS, VIOLATED, COULD_NOT_JUDGE = 0, 1, 3
 
@@ -137,15 +138,13 @@ def bayes(
     if rows is not None:
         write_private(found.rows, rows, force=force)
     if json:
-        typer.echo(exhibit.to_json())
+        say(exhibit.to_json())
     else:
-        from rich.console import Console
-
         from sfumato.report.exhibit_text import show
 
-        show(exhibit, Console(highlight=False))
+        show(exhibit, open_console(highlight=False))
     if rows is not None:
-        typer.echo(f"Everybody's rows (private): {rows}", err=True)
+        say(f"Everybody's rows (private): {rows}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
 
 

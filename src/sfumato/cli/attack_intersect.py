@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, Decimal, Delimiter, GroupColumn, PolicyFile
+from sfumato.cli.terminal import open_console, say
 
 
 def intersect(
@@ -96,12 +97,10 @@ def intersect(
     if private is not None:
         write_private(attack.targets, private, force=force)
     if json:
-        typer.echo(exhibit.to_json())
+        say(exhibit.to_json())
         return
-    from rich.console import Console
-
     from sfumato.report.exhibit_text import show
 
-    show(exhibit, Console())
+    show(exhibit, open_console())
     if private is not None:
-        typer.echo(f"Evidence (private): {private}", err=True)
+        say(f"Evidence (private): {private}", err=True)

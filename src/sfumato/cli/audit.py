@@ -24,6 +24,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
+from sfumato.cli.terminal import say
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,9 +129,9 @@ def audit(
     show_report(found.public() if public and json else found, json=json)
     if not json:
         for words in closing_words(found):
-            typer.echo(words)
+            say(words)
         for target in written:
-            typer.echo(f"Report ({'public' if public else 'private'}): {target}")
+            say(f"Report ({'public' if public else 'private'}): {target}")
     raise typer.Exit(EXIT[found.status])
 
 

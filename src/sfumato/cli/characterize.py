@@ -18,6 +18,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
+from sfumato.cli.terminal import open_console, say
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -104,16 +105,14 @@ def characterize(
     if private is not None:
         save_private(found, private, force=force)
     if json:
-        typer.echo(found.to_json())
+        say(found.to_json())
     else:
-        from rich.console import Console
-
         from sfumato.report.exhibit_text import show
 
-        show(found.exhibit(), Console(highlight=False))
+        show(found.exhibit(), open_console(highlight=False))
     for written in (html, private):
         if written is not None:
-            typer.echo(f"Saved: {written}", err=True)
+            say(f"Saved: {written}", err=True)
 
 
 def _targets(given: list[str] | None) -> str | list[str | tuple[str, ...]] | None:

@@ -19,6 +19,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
+from sfumato.cli.terminal import open_console, say
 
 
 def compare(
@@ -96,12 +97,10 @@ def compare(
     if html is not None:
         found.save(html, force=force)
     if json:
-        typer.echo(found.to_json())
+        say(found.to_json())
     else:
-        from rich.console import Console
-
         from sfumato.report.compare_text import show
 
-        show(found, Console())
+        show(found, open_console())
     if html is not None:
-        typer.echo(f"The map: {html}", err=True)
+        say(f"The map: {html}", err=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.terminal import open_console
+
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to; it must not exist.")] = Path(
@@ -20,14 +22,12 @@ def demo(
 
     Example: sfumato demo --out demo
     """
-    from rich.console import Console
-
     from sfumato.report.text import number, render
     from sfumato.utility import UTILITIES
     from sfumato.workflow.demo import demo as run_demo
 
     journey = run_demo(out, people=people, seed=seed, force=force)
-    console = Console(highlight=False)
+    console = open_console(highlight=False)
     raw, released = journey.raw.summary, journey.released.summary
     console.print(
         f"A synthetic census of {raw.people:,} people. As it stands, the policy is "

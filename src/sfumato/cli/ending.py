@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from sfumato.cli.terminal import one_line
 from sfumato.errors import NoSafeRelease, SfumatoError
 from sfumato.files import LeftBehind, moment, standing
 
@@ -79,7 +80,7 @@ def _internal(error: BaseException) -> int:
 def say(line: str) -> None:
     """One line on stderr, if anybody is there to read it."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(line + "\n")
+        sys.stderr.write(one_line(line) + "\n")
         sys.stderr.flush()
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import Decimal, Delimiter, Partitioned
+from sfumato.cli.terminal import say
 
 
 def init(
@@ -40,12 +41,12 @@ def init(
     if json:
         from json import dumps
 
-        typer.echo(dumps({"policy": draft.text, "questions": draft.questions}, indent=2))
+        say(dumps({"policy": draft.text, "questions": draft.questions}, indent=2))
     elif out is None:
-        typer.echo(draft.text, nl=False)
+        say(draft.text, nl=False)
     for place, question in enumerate(draft.questions, start=1):
         if place == 1:
-            typer.echo("For you to decide:", err=True)
-        typer.echo(f"  {place}. {question}", err=True)
+            say("For you to decide:", err=True)
+        say(f"  {place}. {question}", err=True)
     if out is not None:
-        typer.echo(f"Read {out}, then: sfumato audit {data} --policy {out}", err=True)
+        say(f"Read {out}, then: sfumato audit {data} --policy {out}", err=True)

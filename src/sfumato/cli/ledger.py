@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     GroupColumn,
     PolicyFile,
 )
+from sfumato.cli.terminal import open_console, say
 
 if TYPE_CHECKING:
     from sfumato.report.exhibit import Exhibit
@@ -65,9 +66,9 @@ def add(
     kept = Ledger(file)
     entry = kept.add(made, made.label if name is None else name, population)
     if json:
-        typer.echo(list_exhibit(str(file), [entry]).to_json())
+        say(list_exhibit(str(file), [entry]).to_json())
     else:
-        typer.echo(f"{entry.name}: {entry.people:,} people in {entry.groups:,} groups, kept")
+        say(f"{entry.name}: {entry.people:,} people in {entry.groups:,} groups, kept")
 
 
 @ledger.command()
@@ -181,11 +182,9 @@ def check(
 
 
 def _show(exhibit: Exhibit, *, json: bool) -> None:
-    from rich.console import Console
-
     from sfumato.report.exhibit_text import show
 
     if json:
-        typer.echo(exhibit.to_json())
+        say(exhibit.to_json())
     else:
-        show(exhibit, Console())
+        show(exhibit, open_console())

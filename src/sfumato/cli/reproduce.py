@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson
+from sfumato.cli.terminal import open_console, say
 from sfumato.reproduce import PAPERS
 
 
@@ -45,12 +46,10 @@ def reproduce(
     if out is not None:
         found.save(out, force=force)
     if json:
-        typer.echo(found.to_json())
+        say(found.to_json())
     else:
-        from rich.console import Console
-
         from sfumato.report.exhibit_text import show
 
-        show(found, Console(highlight=False))
+        show(found, open_console(highlight=False))
     if out is not None:
-        typer.echo(f"Saved: {out}", err=True)
+        say(f"Saved: {out}", err=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
+from sfumato.cli.terminal import open_console, say
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,13 +15,11 @@ if TYPE_CHECKING:
 def show_report(report: Report, *, json: bool) -> None:
     """As JSON for programs, as tables for people."""
     if json:
-        typer.echo(report.to_json())
+        say(report.to_json())
         return
-    from rich.console import Console
-
     from sfumato.report.text import render
 
-    console = Console()
+    console = open_console()
     # What is piped or logged may be read by others than the owner of the data.
     console.print(render(report, private=console.is_terminal))
 

@@ -22,6 +22,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
+from sfumato.cli.terminal import open_console, say
 
 GIVEN_AWAY = 1
 
@@ -102,15 +103,13 @@ def skyline(
     if html is not None:
         exhibit.save_page(html, force=force)
     if json:
-        typer.echo(exhibit.to_json())
+        say(exhibit.to_json())
     else:
-        from rich.console import Console
-
         from sfumato.report.exhibit_text import show
 
-        show(exhibit, Console(highlight=False))
+        show(exhibit, open_console(highlight=False))
     if html is not None:
-        typer.echo(f"The page: {html}", err=True)
+        say(f"The page: {html}", err=True)
     raise typer.Exit(GIVEN_AWAY if any(one.status == "none_safe" for one in found) else 0)
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
+
+from sfumato.errors import InputError, SfumatoError, did_you_mean
+
+_VERY_NEAR = 0.8  # how like another name a misspelt one is, and hardly any value
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,32 @@ class Source:
     def is_untyped(self, column: str) -> bool:
         """Whether a column is text whose type nobody has stated."""
         return self.untyped != (column in self.apart)
+
+
+def missing_column(source: Source, name: str, role: str, known: Iterable[str]) -> InputError:
+    """What to say of a column that is not there; `known` are all columns that were asked for.
+
+    The first line of a text file may be somebody's row. Only where it holds some column that was
+    asked for is it a header, whose names may be told.
+    """
+    text = f"column {name!r} ({role}) is not in {source.label}; "
+    if not source.untyped or any(other in source.types for other in known):
+        return InputError(text + did_you_mean(name, source.types))
+    near = get_close_matches(name, source.types, n=1, cutoff=_VERY_NEAR)
+    if near:
+        return InputError(f"{text}did you mean {near[0]!r}?")
+    return InputError(
+        f"{text}none of the {len(source.types)} field(s) of its first line is a column that was "
+        "asked for; the first line must name the columns"
+    )
+
+
+def refused(engine: str, what: str, label: str, sql: str) -> SfumatoError:
+    """A query that an engine would not run; its text is for whoever looks for our mistake."""
+    told = f"{engine} refused to read {label} ({what}); convert it to another kind of file"
+    if os.environ.get("SFUMATO_DEBUG"):
+        return SfumatoError(f"{told}: {sql}")
+    return SfumatoError(told)
 
 
 class Engine(Protocol):

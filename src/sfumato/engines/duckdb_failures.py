@@ -6,6 +6,7 @@ import re
 
 import duckdb
 
+from sfumato.engines.base import refused
 from sfumato.errors import InputError, ResourceError, SfumatoError
 
 _DISK = re.compile(r"No space left|[Cc]ould not write|File too large|[Dd]isk quota|Cannot write")
@@ -41,5 +42,8 @@ def translated(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
             "the disk, or give another spill folder"
         )
     if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
-        return InputError(f"{label} cannot be read as the file its name says it is")
-    return SfumatoError(f"the engine refused a query ({type(error).__name__}): {sql}")
+        hint = ""
+        if "read_csv" in sql or "CSV" in text:
+            hint = ", perhaps because some of its lines end in CRLF and some in LF; write it again"
+        return InputError(f"{label} cannot be read as the file its name says it is{hint}")
+    return refused("the engine", type(error).__name__, label, sql)

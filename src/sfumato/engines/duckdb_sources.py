@@ -217,12 +217,34 @@ class Connected:
             names = [column for column in needed if column in names]
             table = table.select(names)
         name = self._name(label)
-        types = dict(zip(names, table.schema.types, strict=True))
-        table = table.rename_columns([f"c{place}" for place in range(len(names))])
+        rows = table.num_rows
+        arrays = [
+            column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
+            for column in table.columns
+        ]
+        types = {column: array.type for column, array in zip(names, arrays, strict=True)}
+        table = pa.table(arrays, names=[f"c{place}" for place in range(len(names))])
         self._alive.append(table)
         if table.num_columns:  # with none of the needed columns there is nothing to query
-            self._connection.register(name, table)
-        return Source(name, label, types, table.num_rows, others=others)
+            try:
+                self._connection.register(name, table)
+            except duckdb.Error:
+                raise self._strange(types, label) from None
+        return Source(name, label, types, rows, others=others)
+
+    def _strange(self, types: dict[str, pa.DataType], label: str) -> InputError:
+        """Which columns have types that the engine does not know."""
+        odd = []
+        for name, kind in types.items():
+            try:
+                self._connection.register("sfumato_trial", pa.table({"c0": pa.array([], kind)}))
+                self._connection.unregister("sfumato_trial")
+            except (duckdb.Error, pa.ArrowException):
+                odd.append(f"{name!r} ({kind})")
+        return InputError(
+            f"{label}: the engine does not know the type of column {', '.join(odd[:5])}; convert "
+            "it to text or numbers"
+        )
 
     def _register_stream(self, source: Any, needed: tuple[str, ...] | None) -> Source:
         """A one-shot stream is kept as a table (which may spill), since we scan more than once."""
@@ -234,7 +256,10 @@ class Connected:
         rows = 0
         if names:
             stream = _called_by_place(reader, names)
-            self._connection.register(f"{name}_stream", stream)
+            try:
+                self._connection.register(f"{name}_stream", stream)
+            except duckdb.Error:
+                raise self._strange(types, "the table") from None
             self._run(f"CREATE TABLE {name} AS SELECT * FROM {name}_stream")
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         others = left_out(reader.schema.names, needed)

@@ -49,6 +49,11 @@ def kind_of(path: Path) -> Literal["text", "parquet", "arrow"]:
     raise InputError(f"{shown_name(path)}: unknown kind of file; known: {KNOWN_FILES}")
 
 
+def is_text(path: Path) -> bool:
+    """Whether a file that is there is to be read as delimited text."""
+    return path.stat().st_size > 0 and kind_of(path) == "text"
+
+
 def read_arrow(path: Path) -> pa.Table:
     """An Arrow file, mapped rather than read, and looked through.
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 from sfumato.errors import InputError, ResourceError
@@ -15,6 +16,7 @@ _LIMITS = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
+_MOST, _DIGITS = 1 << 60, 20  # beyond, nobody means a size
 _SHARE = 0.8  # of the machine's memory, where no limit is given
 
 
@@ -23,8 +25,9 @@ def in_bytes(memory: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B?", memory.strip(), re.IGNORECASE)
     size = 0
     if found is not None:
-        size = int(float(found[1]) * (1024 if found[3] else 1000) ** _UNITS[found[2].upper()])
-    if size == 0:
+        unit = (1024 if found[3] else 1000) ** _UNITS[found[2].upper()]
+        size = int(Fraction(found[1]) * unit) if len(found[1]) < _DIGITS else 0
+    if not 0 < size < _MOST:
         raise InputError(f"memory {memory!r} is not a size; write it like '512MB' or '2GB'")
     return size
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.engines.files import is_packed, shown_name
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError
 
 DELIMITERS = (",", ";", "\t", "|")
 _LOOK = 200  # lines that decide the delimiter
+_HEAD = 1 << 25  # characters that are looked at for it: no line of people is longer
+_NAMED = 5  # columns told by their places in a message
 
 
 @dataclass(frozen=True)
@@ -29,59 +33,114 @@ class TextFile:
 
 
 def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
-    """Find the delimiter and the header, or say what is wrong with the file."""
+    """Find the delimiter and the header, or say what is wrong with the file.
+
+    A file without a header has somebody's row in its place: no message quotes the header.
+    """
+    label = shown_name(path)
     lines = _first_lines(path)
     if not any(line.strip() for line in lines):
-        raise InputError(f"{shown_name(path)} is empty: expected a header line and rows")
+        raise InputError(f"{label} is empty: expected a header line and rows")
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"delimiter {delimiter!r} must be one character, such as ',' or ';'")
     chosen = delimiter or _decide(lines)
-    header = next(csv.reader(lines, delimiter=chosen))
+    header = _header(lines, chosen)
     if delimiter is not None and len(header) == 1 and (other := _decide(lines)) != delimiter:
-        found = len(next(csv.reader(lines, delimiter=other)))
+        found = len(_header(lines, other))
         if found > 1:
             raise InputError(
-                f"{shown_name(path)} has a single column when split at {delimiter!r}, but {found} "
-                f"at {other!r}; use that delimiter or leave it out"
+                f"{label} has a single column when split at {delimiter!r}, but {found} at "
+                f"{other!r}; use that delimiter or leave it out"
             )
-    twice = sorted({name for name in header if header.count(name) > 1})
+    twice = [str(at) for at, name in enumerate(header, start=1) if name in header[: at - 1]]
     if twice:
         raise InputError(
-            f"{shown_name(path)} names {name_some(twice)} more than once; rename the columns"
+            f"{label}: column {_some(twice)} of the header has the name of another before it; "
+            "the first line must name the columns, each differently"
         )
-    blank = [str(place) for place, name in enumerate(header, start=1) if not name.strip()]
+    blank = [str(at) for at, name in enumerate(header, start=1) if not name.strip()]
     if blank:
-        raise InputError(f"{shown_name(path)}: column {', '.join(blank)} of the header has no name")
+        raise InputError(f"{label}: column {_some(blank)} of the header has no name")
+    broken = [str(at) for at, name in enumerate(header, start=1) if set(name) & {"\n", "\r"}]
+    if broken:
+        raise InputError(
+            f"{label}: column {_some(broken)} of the header goes over several lines; is there a "
+            "quotation mark that is never closed?"
+        )
     mean = sum(len(line.encode()) for line in lines) / len(lines)
     packed = 5 if is_packed(path) else 1
     return TextFile(path, chosen, tuple(header), int(path.stat().st_size * packed / mean))
 
 
+def check_header(path: Path, delimiter: str | None = None) -> None:
+    """Refuse a file whose first line looks like somebody's row rather than names of columns."""
+    file = inspect_text(path, delimiter)
+    rows = [row for row in _rows(_first_lines(path)[1:], file.delimiter) if row]
+    again = sum(
+        any(len(row) > place and row[place] == name for row in rows)
+        for place, name in enumerate(file.columns)
+    )
+    numbers = sum(_is_figure(name) for name in file.columns)
+    if again or 2 * numbers > len(file.columns):
+        why = (
+            f"{again} of its {len(file.columns)} fields stand in the column below, too"
+            if again
+            else f"{numbers} of its {len(file.columns)} fields are numbers or dates"
+        )
+        raise InputError(
+            f"{shown_name(path)}: the first line looks like a row, not like names of columns "
+            f"({why}); put a line with the columns' names before it"
+        )
+
+
+def _is_figure(text: str) -> bool:
+    return bool(text) and not any(sign.isalpha() for sign in text)
+
+
+def _some(places: list[str]) -> str:
+    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+    return ", ".join(places[:_NAMED]) + more
+
+
 def _first_lines(path: Path) -> list[str]:
+    label = shown_name(path)
     opener = gzip.open if is_packed(path) else open
     lines: list[str] = []
+    left = _HEAD
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
-            for line in stream:
+            while len(lines) < _LOOK and left > 0 and (line := stream.readline(left)):
                 lines.append(line)
-                if len(lines) >= _LOOK:
-                    break
+                left -= len(line)
     except UnicodeDecodeError:
-        raise InputError(
-            f"{shown_name(path)} is not UTF-8 text; convert it to UTF-8 first"
-        ) from None
-    except (OSError, EOFError) as error:
-        raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
+        raise InputError(f"{label} is not UTF-8 text; convert it to UTF-8 first") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{label} cannot be read: {type(error).__name__}") from None
     if any("\0" in line for line in lines):
-        raise InputError(f"{shown_name(path)} is not a text file; give CSV, Parquet or Arrow")
-    return lines
+        raise InputError(f"{label} is not a text file; give CSV, Parquet or Arrow")
+    if left <= 0 and len(lines) == 1:
+        raise InputError(f"{label}: its first line has more than {_HEAD:,} characters")
+    return lines if left > 0 else lines[:-1]
+
+
+def _header(lines: list[str], delimiter: str) -> list[str]:
+    return next(_rows(lines, delimiter))
+
+
+def _rows(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """Lines as rows; a field may be as long as the file."""
+    before = csv.field_size_limit(2 * _HEAD)
+    try:
+        yield from csv.reader(lines, delimiter=delimiter)
+    finally:
+        csv.field_size_limit(before)
 
 
 def _decide(lines: list[str]) -> str:
     """The delimiter on which most lines agree with the header about the number of fields."""
 
     def fit(delimiter: str) -> tuple[int, int]:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        widths = [len(row) for row in _rows(lines, delimiter) if row]
         return (sum(width == widths[0] for width in widths) if widths[0] > 1 else 0, widths[0])
 
     return max(DELIMITERS, key=fit)

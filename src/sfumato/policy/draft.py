@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from sfumato.engines.base import Source
-from sfumato.engines.textfile import inspect_text
+from sfumato.engines.files import is_text
+from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.files import write_text
 from sfumato.policy.drafting.guess import MISSING_MARKS
 from sfumato.policy.drafting.page import write
@@ -57,6 +58,8 @@ def draft_policy(
     """
     from sfumato.engines.duckdb import DuckDB
 
+    if isinstance(source, str | Path) and (path := Path(source)).is_file() and is_text(path):
+        check_header(path, delimiter)
     engine = DuckDB(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
     registered = engine.register(source)
     sample = take(engine, registered, rows)

@@ -63,7 +63,10 @@ class Coverage:
         present = numbers[~np.isnan(numbers)]
         if len(present) < 2:
             return by_number
-        extent = (numbers[self.last] - numbers[self.first]) / (present[-1] - present[0])
+        whole = float(present[-1]) - float(present[0])
+        if not 0 < whole < np.inf:  # moments too close to be told apart on the axis, or infinity
+            return by_number
+        extent = (numbers[self.last] - numbers[self.first]) / whole
         with_null = np.isnan(numbers[self.last])
         extent = np.where(with_null, np.where(self.count > 1, 1.0, 0.0), extent)
         return np.where(self.count == size, 1.0, extent)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sfumato.counts.columns import values_in
-from sfumato.engines.base import Engine, Source
-from sfumato.errors import InputError, did_you_mean
+from sfumato.engines.base import Engine, Source, missing_column
+from sfumato.errors import InputError
 from sfumato.release.cells import published_order
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
@@ -67,11 +67,8 @@ def open_release(
         if role in _LEFT_OUT:
             gone.append(f"{name} ({role})")
         elif role != "identifiers":
-            raise InputError(
-                f"column {name!r} ({role}) is not in {registered.label}; "
-                f"{did_you_mean(name, registered.types)}"
-                + (f"; {_WHY[role]}" if role in _WHY else "")
-            )
+            told = missing_column(registered, name, role, [name for _, name in schema.roles()])
+            raise InputError(f"{told}; {_WHY[role]}" if role in _WHY else str(told))
     if gone:
         notes.append(f"not in the file and left out of account: {', '.join(gone)}")
 

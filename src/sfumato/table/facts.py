@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from sfumato.counts.people import is_numeric
 from sfumato.counts.several import is_list_type
-from sfumato.engines.base import Engine, Source
+from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.sql import named, select
-from sfumato.errors import InputError, SchemaError, did_you_mean
+from sfumato.errors import InputError, SchemaError
 from sfumato.schema.roles import Schema
 
 BY_PERSON, JOINED = "facts_by_person", "people_with_facts"
@@ -71,10 +71,8 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
     person = str(schema.person)
     for source in (people, second):
         if person not in source.types:
-            raise InputError(
-                f"column {person!r} (person) is not in {source.label}; "
-                f"{did_you_mean(person, source.types)}"
-            )
+            known = [name for _, name in schema.roles()]
+            raise missing_column(source, person, "person", known)
     told = [name for name in schema.sensitive if name in second.types]
     if not told:
         raise InputError(

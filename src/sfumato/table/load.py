@@ -9,9 +9,9 @@ from pathlib import Path
 from sfumato.counts.contingency import Counts
 from sfumato.counts.held import Held
 from sfumato.counts.scan import scan
-from sfumato.engines.base import Engine, Source
+from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.choose import open_engine
-from sfumato.errors import InputError, did_you_mean, expect
+from sfumato.errors import expect
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
@@ -100,10 +100,7 @@ def read(
     for role, name in schema.roles():
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":
-            raise InputError(
-                f"column {name!r} ({role}) is not in {registered.label}; "
-                f"{did_you_mean(name, registered.types)}"
-            )
+            raise missing_column(registered, name, role, [name for _, name in schema.roles()])
     counts = scan(door, registered, schema)
     levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
     return Table(schema, counts, levels, registered, door, stamp)

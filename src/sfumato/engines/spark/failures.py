@@ -7,6 +7,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 
+from sfumato.engines.base import refused
 from sfumato.errors import InputError, ResourceError, SfumatoError
 
 # PySpark logs what it raises, values included, before we can say it better.
@@ -92,4 +93,4 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
     if tells(_UNREADABLE):
         return InputError(f"{label} cannot be read as the file its name says it is")
     told = getattr(error, "getCondition", lambda: None)()
-    return SfumatoError(f"Spark refused a query ({told or type(error).__name__}): {sql}")
+    return refused("Spark", told or type(error).__name__, label, sql)

@@ -59,7 +59,7 @@ CASES = {
     "mixed types": (
         "age,zip,disease\n" + "".join(f"{age},1,flu\n" for age in (17, 18, 19, "4O")),
         POLICY,
-        "column 'age' mixes numbers and text: 1 of its 4 distinct values are no number or range ('4O')",
+        "column 'age' mixes numbers and text: 1 of its 4 distinct values are no number or range ('9a' (1))",
     ),
     "sensitive is quasi": (DATA, schema(quasi='["age", "zip", "disease"]'), "'disease' is listed as quasi and as sensitive"),
     "negative counts": (
@@ -72,7 +72,7 @@ CASES = {
         "age,zip,disease,n\n30,1,flu,many\n", schema('count = "n"'), "count column 'n' holds no number in 1 row(s)",
     ),
     "no rows": ("age,zip,disease\n", POLICY, "rows.csv holds 0 rows"),
-    "duplicate columns": ("age,zip,age,disease\n1,2,3,x\n", POLICY, "rows.csv names 'age' more than once"),
+    "duplicate columns": ("age,zip,age,disease\n1,2,3,x\n", POLICY, "rows.csv: column 3 of the header has the name of another"),
     "misspelt key": (DATA, POLICY.replace("k = 2", "kk = 2"), "[[require]] number 1 (k-anonymity): unknown key 'kk'; did you mean 'k'?"),
     "misspelt criterion": (DATA, POLICY.replace("k-anonymity", "k-anonimity"), "did you mean 'k-anonymity'?"),
     "missing parameter": (DATA, POLICY.replace("k = 2", ""), "(k-anonymity): k is missing"),

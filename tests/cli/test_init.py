@@ -98,7 +98,7 @@ def test_an_existing_file_is_refused_unless_forced(tmp_path: Path) -> None:
         ("ragged.csv", "age,zip\n1,2\n3\n", "ragged.csv, line 3 has 1 fields, the header 2"),
         ("rows.xlsx", "x", "unknown kind of file"),
         ("rows.parquet", "x", "rows.parquet cannot be read"),
-        ("twice.csv", "a,a\n1,2\n", "names 'a' more than once"),
+        ("twice.csv", "a,a\n1,2\n", "column 2 of the header has the name of another"),
     ],
 )
 def test_bad_input(tmp_path: Path, name: str, content: str | None, said: str) -> None:

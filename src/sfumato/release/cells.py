@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of
+from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of, name_some
 from sfumato.schema.domain import Codes, Declared, Domain, build_domain
 from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
@@ -58,9 +58,11 @@ def read_cells(
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
+        # A label that a hierarchy lacks must be known to be added; elsewhere the form will do.
+        shown = name_some(unread) if notation.closed else forms_of(unread)
         raise InputError(
-            f"column {name!r}: {len(unread)} of its {len(texts)} distinct value(s) cannot be read "
-            f"({forms_of(unread)}); write {_wanted(notation)}, or a notation: {KNOWN}"
+            f"column {name!r}: {len(unread)} value(s) cannot be read: {shown}; write "
+            f"{_wanted(notation)}, or a notation: {KNOWN}"
         )
     index: dict[object, int] = {}
     first: list[int] = []
@@ -171,7 +173,7 @@ def _told_apart(texts: Texts) -> bool:
 
 def _wanted(notation: Notation) -> str:
     if notation.closed:
-        return "a value or label it knows (one that is missing is added to its hierarchy or domain)"
+        return "a value or label it knows, or add it to the hierarchy or domain"
     if notation.axis == "date":
         return "a date such as 2024-05-31"
     return "a number such as 12 or 3.5" if notation.axis == "numeric" else "a value"

@@ -59,9 +59,9 @@ def read_cells(
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
         # A label that a hierarchy lacks must be known to be added; elsewhere the form will do.
-        shown = name_some(unread) if notation.closed else forms_of(unread)
+        odd = name_some(unread) if notation.closed else forms_of(unread)
         raise InputError(
-            f"column {name!r}: {len(unread)} value(s) cannot be read: {shown}; write "
+            f"column {name!r}: {len(unread)} value(s) cannot be read: {odd}; write "
             f"{_wanted(notation)}, or a notation: {KNOWN}"
         )
     index: dict[object, int] = {}

@@ -13,8 +13,7 @@ _COLUMNS = (
     "adversary",
     "knows",
     "about",
-    "before",
-    "after",
+    "before → after",
     "people",
     "would learn",
     "bounded by",
@@ -32,8 +31,7 @@ def section(report: Report) -> Section:
                 row.adversary,
                 row.knows,
                 row.about or "whose row",
-                None if row.belief is None else chance(row.belief.before),
-                None if row.belief is None else after(row.belief),
+                None if row.belief is None else str(row.belief),
                 row.people,
                 row.learns,
                 ", ".join(row.covered) or "no criterion",
@@ -56,11 +54,6 @@ def section(report: Report) -> Section:
         (sheet,),
         (_picture(measured),) if measured else (),
     )
-
-
-def after(belief: BeliefChange) -> str:
-    """What she believes with the release; a bound is told as one."""
-    return f"{'at most ' if belief.at_most else ''}{chance(belief.after)}"
 
 
 def _picture(rows: list[ThreatRow]) -> Figure:

@@ -270,14 +270,14 @@ def test_a_ledger_of_the_future(folder: Path) -> None:
     connection.close()
     run = ledger(folder, "list")
     assert run.returncode == 2
-    assert "was written by a newer Sfumato (ledger format 7, this one knows 1)" in run.stderr
+    assert "was written by a newer Sfumato (ledger format 7, this one knows 2)" in run.stderr
 
 
 NOT_A_LEDGER = {
     "missing": ("nowhere.sqlite", "nowhere.sqlite does not exist; "),
-    "a text": ("people.csv", "people.csv is not a ledger, or is damaged (file is not a database); name another file"),
+    "a text": ("people.csv", "people.csv is not a ledger, or is damaged; name another file"),
     "another database": ("cats.sqlite", "cats.sqlite is a database, but not a ledger; name another file"),
-    "newer": ("newer.sqlite", "was written by a newer Sfumato (ledger format 7, this one knows 1); update Sfumato"),
+    "newer": ("newer.sqlite", "was written by a newer Sfumato (ledger format 7, this one knows 2); update Sfumato"),
 }  # fmt: skip
 
 

@@ -159,10 +159,12 @@ def _read(content: bytes) -> tuple[dict[str, Any], dict[str, Ints]]:
     try:
         with pa.ipc.open_stream(pa.py_buffer(content)) as reader:
             table = reader.read_all()
+        table.validate(full=True)  # before any offset of it is followed
         head: dict[str, Any] = json.loads(table.schema.metadata[_HEAD])
-    except (pa.ArrowInvalid, KeyError, TypeError, ValueError):
+        arrays = {
+            name: table.column(name).chunk(0).flatten().to_numpy().copy()
+            for name in table.column_names
+        }
+    except (pa.ArrowException, OSError, KeyError, IndexError, TypeError, ValueError):
         raise InputError("a release of the ledger is damaged; restore the file") from None
-    arrays = {
-        name: table.column(name).chunk(0).flatten().to_numpy().copy() for name in table.column_names
-    }
     return head, arrays

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.ledger.accounting import Spent, add_up
 from sfumato.ledger.content import pack, unpack
-from sfumato.ledger.store import reading, writing
+from sfumato.ledger.store import Row, change_rows, read_rows
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 from sfumato.table.load import Table
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 EVERYBODY = "everybody"
 _PLAIN = ("name", "population", "added", "scheme", "people", "groups", "suppressed")
-_COLUMNS = ", ".join([*_PLAIN, "quasi", "sensitive", "guarantee"])
 
 
 @dataclass(frozen=True)
@@ -107,40 +106,35 @@ class Ledger:
             content,
         )
         try:
-            with writing(self.path) as connection:
-                same = connection.execute(
-                    "SELECT name FROM releases WHERE content = ? AND population = ?",
-                    (content, entry.population),
-                ).fetchone()
-                # What went out once is not given away twice.
-                if same is not None and same[0] != entry.name:
-                    raise InputError(
-                        f"{self.path} already has this very release, as {same[0]!r}; nothing is "
-                        "added"
-                    )
-                connection.execute(
-                    f"INSERT INTO releases ({_COLUMNS}, content) VALUES ({'?, ' * 10}?)", row
-                )
+            change_rows(self.path, lambda rows: [*self._refuse_same(rows, row), row])
         except sqlite3.IntegrityError:
             raise InputError(
                 f"{self.path} already has a release named {entry.name!r}; choose another name"
             ) from None
         return entry
 
+    def _refuse_same(self, rows: Sequence[Row], new: Row) -> Sequence[Row]:
+        """What went out once is not given away twice."""
+        for row in rows:
+            if (row[1], row[-1]) == (new[1], new[-1]) and row[0] != new[0]:
+                raise InputError(
+                    f"{self.path} already has this very release, as {row[0]!r}; nothing is added"
+                )
+        return rows
+
     def remove(self, name: str) -> Entry:
         """Forget a release that was added by mistake; what really went out belongs in here."""
-        found = {entry.name: entry for entry, _ in self._rows(content=False)}
+        found = {entry.name: entry for entry, _ in self._rows()}
         if name not in found:
             raise InputError(
                 f"{self.path} has no release named {quoted(name)}; {did_you_mean(name, found)}"
             )
-        with writing(self.path) as connection:
-            connection.execute("DELETE FROM releases WHERE name = ?", (name,))
+        change_rows(self.path, lambda rows: [row for row in rows if row[0] != name])
         return found[name]
 
     def list(self, population: str | None = None) -> tuple[Entry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
-        entries = tuple(entry for entry, _ in self._rows(content=False))
+        entries = tuple(entry for entry, _ in self._rows())
         chosen = tuple(one for one in entries if population in (None, one.population))
         if population is not None and not chosen:
             names = ", ".join(sorted({repr(one.population) for one in entries})) or "none"
@@ -153,14 +147,12 @@ class Ledger:
         """The releases themselves, as an attacker holds them, labelled with their names."""
         chosen = {entry.name for entry in self.list(population)}
         return tuple(
-            unpack(content, entry.name)
-            for entry, content in self._rows(content=True)
-            if entry.name in chosen
+            unpack(content, entry.name) for entry, content in self._rows() if entry.name in chosen
         )
 
     def fingerprint(self, names: Sequence[str]) -> str:
         """The SHA-256 of what these releases hold, to tell later whether they are the same."""
-        held = {entry.name: content for entry, content in self._rows(content=True)}
+        held = {entry.name: content for entry, content in self._rows()}
         told = [f"{name} {sha256(held[name]).hexdigest()}" for name in names if name in held]
         return sha256("\n".join(told).encode()).hexdigest()
 
@@ -206,13 +198,12 @@ class Ledger:
         )
         return replace(found, spent=self.spent(about, new))
 
-    def _rows(self, *, content: bool) -> Sequence[tuple[Entry, bytes]]:
-        columns = f"{_COLUMNS}, {'content' if content else 'NULL'}"
-        with reading(self.path) as connection:
-            if connection is None:
-                return []
-            rows = connection.execute(f"SELECT {columns} FROM releases ORDER BY id").fetchall()
-        return [(_entry(row), row[-1]) for row in rows]
+    def _rows(self) -> Sequence[tuple[Entry, bytes]]:
+        rows = read_rows(self.path)
+        try:
+            return [(_entry(row), row[-1]) for row in rows]
+        except (ValueError, TypeError):
+            raise InputError(f"{self.path} is damaged; restore it from a copy") from None
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -7,15 +7,18 @@ journal, and whoever opens the file next undoes what was half done. Writers wait
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sfumato.errors import InputError, ResourceError
+from sfumato.files import new_file, note_standing
 
-VERSION = 1
+VERSION = 2
 _MARK = 0x5F0A70  # SQLite's application id of our files
 _PATIENCE = 60.0  # seconds a writer waits for another
 _TABLES = """
@@ -31,49 +34,81 @@ CREATE TABLE releases (
   quasi TEXT NOT NULL,
   sensitive TEXT NOT NULL,
   guarantee TEXT,
-  content BLOB NOT NULL
-)
+  content BLOB NOT NULL,
+  checksum TEXT NOT NULL
+);
+CREATE TABLE state (entries INTEGER NOT NULL, checksum TEXT NOT NULL);
+INSERT INTO state VALUES (0, '');
 """
+COLUMNS = (
+    "name", "population", "added", "scheme", "people", "groups", "suppressed", "quasi",
+    "sensitive", "guarantee", "content",
+)  # fmt: skip
+Row = tuple[Any, ...]  # of the columns above
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """The ledger for looking things up; None if nothing was ever added."""
+def read_rows(path: Path) -> list[Row]:
+    """The entries in their order, after checking that they are what was written, and all of it."""
     if not path.exists():
         raise InputError(f"{path} does not exist; `sfumato ledger add` makes a ledger")
     _refuse_folder(path)
     with _opened(path) as connection:
-        yield connection if _checked(connection, path) else None
+        return _entries(connection, path)
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """The ledger for one change: everything done inside is kept at the end, or none of it."""
+def change_rows(path: Path, change: Callable[[Sequence[Row]], Sequence[Row]]) -> None:
+    """Add or take away entries of the ledger, which is made if there is none: all, or nothing."""
     _make(path)
     with _opened(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        committing = False
         try:
-            if not _checked(connection, path):
-                connection.execute(_TABLES)
-                connection.execute(f"PRAGMA application_id = {_MARK}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-            yield connection
+            before = _entries(connection, path)
+            _write(connection, before, change(before))
+            committing = True
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            if committing and not connection.in_transaction:
+                note_standing(path, "the change")
+
+
+def _write(connection: sqlite3.Connection, before: Sequence[Row], rows: Sequence[Row]) -> None:
+    """Write what is new; all of it if some went, since a checksum is over all entries before."""
+    checksums: list[str] = []
+    for row in rows:
+        checksums.append(_checksum(checksums[-1] if checksums else "", row))
+    kept = len(before) if list(rows[: len(before)]) == list(before) else 0
+    if kept < len(before):
+        connection.execute("DELETE FROM releases")
+    connection.executemany(
+        f"INSERT INTO releases ({', '.join(COLUMNS)}, checksum) "
+        f"VALUES ({', '.join('?' * (len(COLUMNS) + 1))})",
+        [(*row, checksum) for row, checksum in zip(rows, checksums, strict=True)][kept:],
+    )
+    last = checksums[-1] if checksums else ""
+    connection.execute("UPDATE state SET entries = ?, checksum = ?", (len(rows), last))
 
 
 def _make(path: Path) -> None:
-    """An empty file that only its owner may read, unless there is one."""
+    """An empty ledger that only its owner may read, unless there is one."""
     _refuse_folder(path)
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
+    if path.exists():
         return
-    except FileNotFoundError:
-        raise InputError(f"{path.parent} does not exist; make the folder first") from None
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} does not exist; make the folder first")
+    try:
+        with new_file(path, what="ledger") as new, _opened(new) as connection:
+            connection.executescript(
+                f"BEGIN; {_TABLES} PRAGMA application_id = {_MARK}; "
+                f"PRAGMA user_version = {VERSION}; COMMIT;"
+            )
+    except InputError:
+        if not path.exists():  # another process made it meanwhile
+            raise
 
 
 def _refuse_folder(path: Path) -> None:
@@ -99,22 +134,27 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise ResourceError(f"{path} is in use by another process; try again later") from None
-        raise InputError(f"{path} cannot be opened as a ledger: {error}") from None
+        if "unable to open" in str(error) or "readonly" in str(error):
+            raise InputError(f"{path} cannot be opened for writing as a ledger") from None
+        if "full" in str(error):
+            raise ResourceError(f"there is no room for {path}: the disk is full") from None
+        raise _damaged(path) from None
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.IntegrityError):
             raise
         raise InputError(
-            f"{path} is not a ledger, or is damaged ({error}); name another file, or restore it"
+            f"{path} is not a ledger, or is damaged; name another file, or restore it"
         ) from None
+    except (OverflowError, ValueError):
+        raise _damaged(path) from None
 
 
-def _checked(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the ledger has been begun; refuses a file that is not ours or is too new."""
+def _entries(connection: sqlite3.Connection, path: Path) -> list[Row]:
+    """The entries; refuses a file that is not ours, too new, or not as it was written."""
+    if not path.stat().st_size:
+        raise InputError(f"{path} is empty, which no ledger ever is; restore it")
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if not tables and mark in (0, _MARK):
-        return False
     if mark != _MARK:
         raise InputError(f"{path} is a database, but not a ledger; name another file")
     if version > VERSION:
@@ -122,4 +162,36 @@ def _checked(connection: sqlite3.Connection, path: Path) -> bool:
             f"{path} was written by a newer Sfumato (ledger format {version}, this one knows "
             f"{VERSION}); update Sfumato to use it"
         )
-    return True
+    if version < VERSION:
+        raise InputError(
+            f"{path} was written by an older Sfumato (ledger format {version}), without checksums; "
+            "make a new ledger and add the releases again"
+        )
+    # What is wrong is not quoted: it may be somebody's value.
+    if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+        raise _damaged(path)
+    rows = connection.execute(
+        f"SELECT {', '.join(COLUMNS)}, checksum FROM releases ORDER BY id"
+    ).fetchall()
+    last = ""
+    for *row, checksum in rows:
+        last = _checksum(last, tuple(row))
+        if last != checksum:
+            raise _damaged(path)
+    if connection.execute("SELECT entries, checksum FROM state").fetchall() != [(len(rows), last)]:
+        raise _damaged(path)
+    return [tuple(row) for *row, _ in rows]
+
+
+def _checksum(before: str, row: Row) -> str:
+    """Of an entry and all before it: none can be changed, lost or exchanged unnoticed."""
+    *told, content = row
+    try:
+        text = json.dumps([before, *told]).encode()
+        return hashlib.sha256(len(text).to_bytes(8, "big") + text + content).hexdigest()
+    except TypeError:
+        return "damaged"
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path} is damaged: it is not what was written; restore it from a copy")

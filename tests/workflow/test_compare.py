@@ -235,7 +235,7 @@ def test_a_whole_adversary_is_swept_and_told_in_her_words() -> None:
     planned = plan_sweep(HERS, {"adversary": chosen, "epsilon-privacy#2.known": 3})
     assert [adversaries(point)[0] for point in planned.points] == chosen
     assert [adversaries(point)[1].known for point in planned.points] == [3, 3]
-    assert planned.points[1].settings["adversary"] == "class III, shape uniform, σ inf"
+    assert planned.points[1].settings["adversary"] == "class III, shape uniform, σ ≤ inf"
 
 
 @pytest.mark.parametrize(

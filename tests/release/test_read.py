@@ -809,3 +809,12 @@ def test_a_pair_and_a_folder_tell_their_own_scheme(tmp_path) -> None:
     for release in (tmp_path / "out", (rows, rows)):
         with pytest.raises(sf.InputError, match="tell their own scheme, leave it out"):
             sf.read_release(release, sf.Schema("x", "s"), group="g", scheme="microaggregated")
+
+
+def test_values_that_look_like_sets_are_read_back_as_the_values_they_are(tmp_path: Path) -> None:
+    values = ["{a,,b}", "{}", "{a, b}", "x", '{"q"}']
+    table = sf.read(pa.table({"q": values * 3}), sf.Schema(quasi=["q"]))
+    sf.generalize(table, {"q": 0}).save(tmp_path / "out")
+    back = sf.read_release(tmp_path / "out", sf.Schema(quasi=["q"]))
+    assert {value for part in back.regions.parts[0] for value in part.values} == set(values)
+    assert len(back.groups) == len(values)

@@ -36,7 +36,8 @@ def shown_regions(
     single = {place: region.values for place, region in regions.items() if _is_value(region)}
     if len(single) == len(regions):
         for place, values in single.items():
-            (cells[place],) = values
+            (value,) = values
+            cells[place] = parts[place].text if isinstance(value, str) else value
         return typed(cells, declared)
     missing = ValueSet(frozenset({None}))
     for place, region in regions.items():

@@ -73,10 +73,14 @@ class ValueSet:
 
     @property
     def text(self) -> str:
+        if len(self.values) == 1:
+            text = text_of(next(iter(self.values)))
+            if self.label not in (None, text):
+                return str(self.label)
+            # A value that would be read as a set is published as a set of one.
+            return f"{{{_member(text)}}}" if text[:1] == "{" and text[-1:] == "}" else text
         if self.label is not None:
             return self.label
-        if len(self.values) == 1:
-            return text_of(next(iter(self.values)))
         return "{" + ", ".join(sorted(_member(text_of(value)) for value in self.values)) + "}"
 
 

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.linkage.population import Candidates, count_behind
+from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
+from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
@@ -174,6 +176,26 @@ def test_with_wildcards_people_are_rows_and_their_risk_is_one_of_the_compatible(
     assert dict(zip(seen.values, seen.reference, strict=True)) == shares
     assert seen.everybody().counts_of(0) == read.groups.everybody().counts_of(0) == shares
     assert report.public().summary.people == len(rows)
+    for told in (report, report.public()):
+        (belief,) = (t.belief for t in told.threats if t.adversary == "random worlds")
+        assert belief.before == shares[belief.value] / len(rows)
+
+
+@pytest.mark.parametrize("several", ["set", "multiset"])
+def test_before_a_file_with_wildcards_lists_are_as_common_as_among_its_rows(several) -> None:
+    lists = [["flu", "hiv"], ["flu", "flu"], ["hiv"], [], ["tb"], ["flu"]]
+    rows = pa.table({"q": ["1", "*", "1", "*", "2", "2"], "s": lists})
+    schema = sf.Schema(quasi=["q"], sensitive="s", several=several)
+    stars, plain = (sf.read_release(rows, schema, matching=m) for m in ("wildcard", "exact"))
+    # (0, 0, 0) tells an acquaintance what the groups tell, so both begin at the shares of rows.
+    report = sf.audit(stars, [sf.SkylinePrivacy([(0, 0, 0, 0.9)])])
+    had = {"flu": 3 / 6, "hiv": 2 / 6, "tb": 1 / 6}
+    told = [t for t in report.threats if t.adversary in ("random worlds", "acquaintance")]
+    assert len(told) == 2
+    for threat in told:
+        assert threat.belief.before == pytest.approx(had[threat.belief.value])
+    assert stars.groups.everybody().dense().tolist() == plain.groups.everybody().dense().tolist()
+    assert counts_in(stars, "s") == counts_in(plain, "s")
 
 
 def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> None:
@@ -186,6 +208,7 @@ def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> 
         lambda: sf.intersection_attack([exact, stars], people),
         lambda: sf.relative_threat(stars),
         lambda: sf.characterize(stars, 1),
+        lambda: people_surely_inside(exact.regions, stars),
         lambda: ledger.add(stars, "stars", "people"),
         lambda: ledger.check(stars),
     ):

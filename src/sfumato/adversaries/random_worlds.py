@@ -62,8 +62,10 @@ class RandomWorlds:
         groups, everybody = self.groups, np.float64(max(self.groups.people(), 1))
         found = Moves(groups)
         having = groups.having.astype(np.float64)
-        all_having = having if groups.times is None else having * groups.times[groups.row]
-        summed = np.bincount(groups.indices, weights=all_having, minlength=groups.width)
+        # Groups that share people do not add up to everyone.
+        counted = groups if groups.everyone is None else groups.everyone
+        n = counted.having if counted.times is None else counted.having * counted.times[counted.row]
+        summed = np.bincount(counted.indices, weights=n, minlength=groups.width)
         before = self._believed(summed.astype(np.float64), everybody)
         found.see_counts(before[groups.indices], self._believed(having, groups.sizes[groups.row]))
         return found

@@ -45,12 +45,14 @@ class Groups(SparseCounts):
     For criteria that need them: `regions`; `population`, the summed survey weights; `guarantee`
     of noisy counts; `protected`, the protect column's labels and which of them each group has.
     Where groups share people (wildcard matching), `published` are the people published with each
-    group's own description; by default its size.
+    group's own description, by default its size, and `everyone` all people as one group: the
+    groups do not add up to them.
     """
 
     regions: Regions | None = None
     population: Floats | None = None
     published: Ints | None = None
+    everyone: Groups | None = None
     guarantee: Guarantee | None = None
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
     lists: Lists | None = None  # several values, each person's published together
@@ -211,7 +213,12 @@ class Groups(SparseCounts):
         return self.by_value()
 
     def by_value(self) -> Floats:
-        """How often each value occurs in these groups, or in those they stand for."""
+        """How often each value occurs in these groups, or in those they stand for.
+
+        Among everyone where groups share people.
+        """
+        if self.everyone is not None:
+            return self.everyone.by_value()
         data = self.data if self.times is None else self.data * self.times[self.row]
         return np.bincount(self.indices, weights=data, minlength=self.width).astype(np.float64)
 
@@ -229,6 +236,12 @@ class Groups(SparseCounts):
         groups = copy.copy(self)
         groups.regions, groups.population = regions, population
         groups.guarantee, groups.published = guarantee, published
+        return groups
+
+    def sharing(self, everyone: Groups) -> Groups:
+        """The same groups, which share people: everyone of them, as one group."""
+        groups = copy.copy(self)
+        groups.everyone = everyone
         return groups
 
     def unreferenced(self) -> Groups:
@@ -260,6 +273,7 @@ class Groups(SparseCounts):
         groups.regions = None if self.regions is None else self.regions.take(kept)
         groups.population = None if self.population is None else self.population[kept]
         groups.published = None if self.published is None else self.published[kept]
+        groups.everyone = self.everyone
         groups.inside = None if self.inside is None else self.inside.take(kept)
         groups.times = None if self.times is None else self.times[kept]
         if self.protected is not None:
@@ -290,6 +304,7 @@ class Groups(SparseCounts):
         if self.published is not None:
             own = np.bincount(number, weights=self.published, minlength=total)
             groups.published = own.astype(np.int64)
+        groups.everyone = self.everyone
         if self.inside is not None:
             order = np.argsort(number, kind="stable")
             first = np.searchsorted(number[order], np.arange(total + 1)).astype(np.int64)
@@ -304,30 +319,14 @@ class Groups(SparseCounts):
     def everybody(self) -> Groups:
         """All people of all groups, or of those they stand for, as one group."""
         whole, lists = self, self.lists
-        if self.published is not None and self.single_valued:
-            return self._by_reference()
+        if self.everyone is not None:
+            return self.everyone
         if self.times is not None:
             whole = copy.copy(self)
             whole.times, whole.data = None, self.data * self.times[self.row]
             whole.sizes, whole.case = self.sizes * self.times, self.case
             whole.lists = None if lists is None else lists.weighted(self.times)
         return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
-
-    def _by_reference(self) -> Groups:
-        """Groups that share people do not add up; what they refer to counts everybody once."""
-        codes = np.flatnonzero(self.reference)
-        groups = Groups.from_sparse(
-            np.array([0, len(codes)]),
-            codes.astype(np.int32),
-            self.reference[codes].astype(np.int64),
-            self.width,
-            reference=self.reference,
-            domain=self.domain,
-            attribute=self.attribute,
-            case=self.case,
-        )
-        groups.values = self.values
-        return groups
 
     def relabel(
         self,
@@ -356,6 +355,8 @@ class Groups(SparseCounts):
         groups.regions, groups.population = self.regions, self.population
         groups.protected, groups.inside = self.protected, self.inside
         groups.times, groups.published = self.times, self.published
+        if self.everyone is not None:
+            groups.everyone = self.everyone.relabel(codes, values, domain, reference)
         return groups
 
     def number(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:

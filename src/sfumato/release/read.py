@@ -23,7 +23,7 @@ from sfumato.engines.parts import listed
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.progress import phase
 from sfumato.release.bucketized import read_pair
-from sfumato.release.build import build_release
+from sfumato.release.build import build_release, groups_of
 from sfumato.release.cells import Cells, Separator, read_cells, separators, shown_parts
 from sfumato.release.large import large_release
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
@@ -251,9 +251,10 @@ def _in_memory(
         tuples, groups = spread(pairs, group)
         origin = Origin(table, tuples, groups, counts.n[tuples])
         own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
-        release = replace(
-            build_release(origin, regions, disjoint=False), matched=WildcardMatching(own)
-        )
+        release = build_release(origin, regions, disjoint=False)
+        everyone = groups_of(whole_tuples(table, np.zeros_like(group)), np.zeros_like(group), 1)
+        shared = {name: one.sharing(everyone[name]) for name, one in release.by_attribute.items()}
+        release = replace(release, by_attribute=shared, matched=WildcardMatching(own))
         return release, (
             "wildcard matching: a suppressed or missing cell is compatible with everything, so "
             "groups share people",

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
@@ -21,20 +20,8 @@ def as_read(release: Release) -> Release:
     alone = {}
     for name, groups in release.by_attribute.items():
         declared = name in release.schema.domains
-        shown = groups.unreferenced() if declared else _shown(groups)
-        alone[name] = shown if release.matched is None else _of_rows(release, name, shown)
+        alone[name] = groups.unreferenced() if declared else _shown(groups)
     return replace(release, by_attribute=alone, population=None)
-
-
-def _of_rows(release: Release, name: str, groups: Groups) -> Groups:
-    """Groups that share people do not add up to the published ones; their rows do."""
-    if not groups.width:
-        return groups
-    assert release.counted is not None
-    counts = release.counted.counts
-    domain = counts.sensitive[counts.attribute(name)].domain
-    published = dict(zip(domain.labels, references(counts)[name].tolist(), strict=True))
-    return groups.refer_to(np.array([published.get(value, 0.0) for value in groups.values]))
 
 
 def _shown(groups: Groups) -> Groups:

@@ -59,6 +59,7 @@ def people_maybe_inside(regions: Regions, outside: Release, groups: Groups) -> I
 
 
 def _regions(outside: Release) -> Regions:
+    outside.refuse_wildcards()
     if not isinstance(outside.regions, Regions):
         raise InputError(f"{outside.label} is bucketized and shows no regions to compare")
     return outside.regions

@@ -13,7 +13,7 @@ PEERS := .venv-peers
 # Numba looks at the file of a compiled function only, not at those it calls: a cache for each source.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
 
-.PHONY: help install demo test check format bench clean
+.PHONY: help install demo test check format bench attack clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ check: install  ## Lint, types, import directions, module sizes.
 format: install  ## Format the code.
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format .
+
+attack: install  ## Attack the tool itself: hostile files, policies, manifests, ledgers, calls (minutes).
+	$(BIN)/python -m tests.attack
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

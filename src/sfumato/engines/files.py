@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 
 _ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
     "text": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"),
@@ -70,3 +70,14 @@ def read_arrow(path: Path) -> pa.Table:
             f"{shown_name(path)} is damaged, or not an Arrow file; write it again"
         ) from None
     return table
+
+
+def checked_path(given: str | Path) -> Path:
+    """A path that the system can be asked about."""
+    try:
+        written = os.fsencode(given)
+    except UnicodeEncodeError:
+        written = b"\0"
+    if not written or b"\0" in written:
+        raise InputError(f"{quoted(str(given))} cannot be the name of a file")
+    return Path(given)

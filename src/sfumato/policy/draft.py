@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sfumato.engines.base import Source
-from sfumato.engines.files import is_text
+from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.files import write_text
 from sfumato.policy.drafting.guess import MISSING_MARKS
@@ -58,7 +58,11 @@ def draft_policy(
     """
     from sfumato.engines.duckdb import DuckDB
 
-    if isinstance(source, str | Path) and (path := Path(source)).is_file() and is_text(path):
+    if (
+        isinstance(source, str | Path)
+        and (path := checked_path(source)).is_file()
+        and is_text(path)
+    ):
         check_header(path, delimiter)
     engine = DuckDB(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
     registered = engine.register(source)
@@ -68,7 +72,9 @@ def draft_policy(
     if registered.untyped and decimal is None:
         signs = {found.name: decimal_comma(found.texts) for found in profiles}
         if True in signs.values():
-            return draft_policy(source, rows=rows, delimiter=delimiter, decimal=",")
+            return draft_policy(
+                source, rows=rows, delimiter=delimiter, decimal=",", partitioned=partitioned
+            )
         unsure = [_ask(name, _PERHAPS) for name, comma in signs.items() if comma is None]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles), *unsure]

@@ -7,23 +7,12 @@ file is therefore not read alone, by any reader.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
-from sfumato.errors import InputError, quoted
+from sfumato.engines.files import checked_path
+from sfumato.errors import InputError
 
 MANIFEST = "manifest.json"
-
-
-def checked_path(given: str | Path) -> Path:
-    """A path that the system can be asked about."""
-    try:
-        written = os.fsencode(given)
-    except UnicodeEncodeError:
-        written = b"\0"
-    if not written or b"\0" in written:
-        raise InputError(f"{quoted(str(given))} cannot be the name of a file")
-    return Path(given)
 
 
 def refuse_noisy_part(*sources: object) -> None:

@@ -282,3 +282,36 @@ def test_lists_stay_whole_in_advice_that_promises_the_policy_holds() -> None:
             assert one.left.holds is all(judge(c, made).holds for c in criteria)
             promised += one.left.holds
     assert promised > 5
+
+
+# -- people known from private/ -------------------------------------------------------------------
+
+
+def test_a_composition_safe_release_that_is_read_back_is_advised_as_the_one_made(tmp_path) -> None:
+    chance = Random(1)
+    rows = [
+        (
+            chance.randint(20, 45),
+            chance.choice(["1001", "1002", "2001"]),
+            "cook",
+            chance.choice("abcd"),
+        )
+        for _ in range(60)
+    ]
+    earlier = sf.anonymize(table(rows[:40]), sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Lattice()))
+    bound = sf.CompositionBound(0.9, 0.5, [earlier])
+    policy = sf.Policy([bound], anonymizer=sf.Lattice())
+    made = sf.anonymize(table(rows), policy)
+    earlier.save(tmp_path / "earlier")
+    from_file = replace(bound, earlier=[tmp_path / "earlier"])
+    made.save(tmp_path / "out", policy=replace(policy, require=[from_file]))
+    back = sf.read_release(tmp_path / "out", made.schema)
+    assert back.inside is not None
+    # Coarser columns and groups left out are judged by the people who are inside then.
+    stricter = [sf.KAnonymity(2), replace(bound, share=0.01)]
+    assert not sf.audit(back, stricter).holds
+    mine, hers = advice_on(back, stricter), advice_on(made, stricter)
+    assert mine.suppress is not None
+    assert mine.coarsen
+    assert (mine.suppress.left, mine.coarsen) == (hers.suppress.left, hers.coarsen)
+    assert mine.steps == hers.steps

@@ -305,10 +305,7 @@ class Groups(SparseCounts):
             own = np.bincount(number, weights=self.published, minlength=total)
             groups.published = own.astype(np.int64)
         groups.everyone = self.everyone
-        if self.inside is not None:
-            order = np.argsort(number, kind="stable")
-            first = np.searchsorted(number[order], np.arange(total + 1)).astype(np.int64)
-            groups.inside = self.inside.take(order).together(first)
+        groups.inside = None if self.inside is None else self.inside.merge(number, total)
         if self.protected is not None:
             labels, present = self.protected
             together = np.zeros((total, present.shape[1]), dtype=bool)

@@ -37,6 +37,12 @@ class Inside:
         place = np.repeat(self.indptr[kept] - indptr[:-1], many) + np.arange(indptr[-1])
         return Inside(self.counts, indptr, self.tuples[place], self.n[place])
 
+    def merge(self, number: Ints, total: int) -> Inside:
+        """Groups put together: group g becomes part of group `number[g]` of `total`."""
+        order = np.argsort(number, kind="stable")
+        first = np.searchsorted(number[order], np.arange(total + 1)).astype(np.int64)
+        return self.take(order).together(first)
+
     def together(self, first: Ints) -> Inside:
         """Runs of groups as one group each: those from first[i] up to first[i + 1]."""
         return Inside(self.counts, self.indptr[first], self.tuples, self.n)

@@ -146,6 +146,7 @@ def _without(release: Release, bad: Bools) -> Release:
         suppressed=release.suppressed + release.groups.people(bad),
         origin=moved(release.origin),
         counted=moved(release.counted),
+        inside=None if release.inside is None else release.inside.take(kept),
     )
 
 

@@ -78,6 +78,7 @@ def coarsened(release: Release, column: str, step: Step) -> Release:
         population=population,
         origin=_moved(release.origin, number),
         counted=_moved(release.counted, number),
+        inside=None if release.inside is None else release.inside.merge(number, len(first)),
     )
 
 

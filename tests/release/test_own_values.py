@@ -168,6 +168,22 @@ def test_bounds_keep_to_the_months_that_are_declared(tmp_path: Path) -> None:
         assert columns["admitted"]["ends_of_one_person"] == 0
 
 
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.Microaggregation(k=5)])
+def test_times_in_a_text_file_are_widened_like_typed_ones(tmp_path: Path, anonymizer: Any) -> None:
+    """As mere texts they would be listed, or stand for their group, to the second."""
+    chance = Random(4)
+    start = dt.datetime(2022, 1, 1)
+    admitted = sorted({start + chance.randint(0, 6 * 10**7) * SECOND for _ in range(300)})
+    (tmp_path / "in.csv").write_text("admitted\n" + "\n".join(map(str, admitted)) + "\n")
+    table = sf.read(tmp_path / "in.csv", sf.Schema(quasi=["admitted"]))
+    policy = sf.Policy(require=[sf.KAnonymity(5)], anonymizer=anonymizer)
+    rows, columns = saved(tmp_path / "out", table, policy)
+    tokens = {token for row in rows for token in TOKEN.findall(row["admitted"])}
+    assert len(tokens) > 10
+    assert not tokens & {str(moment) for moment in admitted}
+    assert columns["admitted"]["ends_of_one_person"] == 0
+
+
 @pytest.mark.parametrize("odd", [10.5, 30.0])
 def test_the_type_of_a_column_does_not_tell_of_suppressed_people(tmp_path: Path, odd: Any) -> None:
     """The one who is suppressed has the only fraction, the only time of day, the only word."""

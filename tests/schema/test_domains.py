@@ -34,6 +34,43 @@ def test_iso_dates_are_dates() -> None:
     assert domain.values[0] == dt.date(1999, 1, 1)
 
 
+def test_iso_dates_with_a_time_of_day_are_dates_and_spellings_meet() -> None:
+    texts = text(
+        "2023-04-25 04:49:17", "2023-04-25T04:49:17", "2023-04-25", "2023-04-25 00:00", None
+    )
+    domain, codes = build_domain("admitted", texts, untyped=True)
+    assert domain.kind == "date"
+    assert domain.values == (dt.datetime(2023, 4, 25), dt.datetime(2023, 4, 25, 4, 49, 17), None)
+    assert codes.tolist() == [1, 1, 0, 0, 2]
+    utc, _ = build_domain("admitted", text("2023-04-25T00:00Z", "2023-04-26T00:00Z"), untyped=True)
+    assert utc.values == (dt.date(2023, 4, 25), dt.date(2023, 4, 26))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "2023-13-01 10:00",
+        "2023-04-25 24:30",
+        "2023-04-25 10:00Z",  # beside a local time
+        "2023-04-25 10:00+02:00",
+        "2023-04-25 10:00:00.1234567",
+        "0000-04-25 10:00",
+    ],
+)
+def test_what_is_no_moment_stays_text(odd: str) -> None:
+    domain, codes = build_domain("admitted", text("2023-04-25 09:00", odd), untyped=True)
+    assert domain.kind == "categorical"
+    assert len(set(codes.tolist())) == 2
+
+
+def test_moments_listed_by_the_schema_are_matched_as_they_are_written() -> None:
+    listed = ["2023-04-25 09:00", "2023-04-25 10:00"]
+    domain, codes = build_domain("admitted", text(*listed), untyped=True, declared=listed)
+    assert (domain.kind, codes.tolist()) == ("ordered", [0, 1])
+    domain, codes = build_domain("admitted", text(*listed), untyped=True, extra=listed)
+    assert (domain.kind, codes.tolist()) == ("categorical", [0, 1])
+
+
 def test_text_typed_by_its_source_stays_text() -> None:
     assert build_domain("zip", text("13053", "2"), untyped=False)[0].kind == "categorical"
 

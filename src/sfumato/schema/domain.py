@@ -6,9 +6,10 @@ declared list, in the declared order), `numeric` and `date` (in their own order)
 schema allows it, is the last code: a value like any other.
 
 Text files carry no types, so a CSV column is numeric when every distinct value is a plain number
-without leading zeros (`01301` is a zip code, not 1,301), a date when every one is an ISO date,
-otherwise text. A column most of whose distinct values are numbers while some are not is refused
-until the schema says what it is: guessing there is how an age of "4O" becomes a category.
+without leading zeros (`01301` is a zip code, not 1,301), a date when every one is an ISO date
+(with or without a time of day), otherwise text. A column most of whose distinct values are numbers
+while some are not is refused until the schema says what it is: guessing there is how an age of "4O"
+becomes a category.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ Declared = str | Sequence[Any]
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _LEADING_ZERO = r"^[+-]?0\d"
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
+_MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = dt.date.min.toordinal() - _EPOCH, dt.date.max.toordinal() - _EPOCH
 
@@ -104,7 +106,8 @@ def build_domain(
             f"allowed: {', '.join(KINDS)}, or a list of values"
         )
     if untyped or forced == "categorical":
-        typed = _infer(name, typed, forced, guess=declared is None)
+        listed = bool(extra) or not (declared is None or isinstance(declared, str))
+        typed = _infer(name, typed, forced, guess=declared is None, listed=listed)
     kind = _kind_of(typed)
     if forced in ("numeric", "date") and kind != forced and typed.null_count < len(typed):
         raise SchemaError(f"column {name!r} is declared {forced}, {_why_not(typed, forced)}")
@@ -130,8 +133,8 @@ def _why_not(typed: pa.Array, forced: str) -> str:
         odd = sum(exact(text) is None for text in texts)
         wanted = "numbers such as 12 or 3.5"
     else:
-        odd = sum(not _is_date(text) for text in texts)
-        wanted = "dates such as 2024-05-31"
+        odd = sum(not _is_moment(text) for text in texts)
+        wanted = "dates such as 2024-05-31 or 2024-05-31 14:30"
     return (
         f"but {odd} of its {len(texts)} distinct values cannot be read as such; write {wanted}, or "
         "declare it 'categorical'"
@@ -196,8 +199,13 @@ def _as_texts(name: str, times: pa.Array) -> pa.Array:
     return texts
 
 
-def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa.Array:
-    """Give text from a text file the type its distinct values agree on."""
+def _infer(
+    name: str, typed: pa.Array, forced: str | None, *, guess: bool, listed: bool
+) -> pa.Array:
+    """Give text from a text file the type its distinct values agree on.
+
+    `listed`: the schema lists the values as texts; a time of day is then matched as it is written.
+    """
     if forced == "categorical":
         texts = [None if value is None else text_of(value) for value in typed.to_pylist()]
         return pa.array(texts, type=pa.string())
@@ -217,6 +225,8 @@ def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa
             return typed.cast(pa.date32())
         except pa.ArrowInvalid:
             return typed
+    if not listed and pc.all(pc.match_substring_regex(present, _MOMENT)).as_py():
+        return _moments(name, typed)
     if guess and numbers >= 3 and 2 * numbers >= len(present):
         odd = present.filter(pc.invert(is_number))
         raise InputError(
@@ -225,6 +235,16 @@ def _infer(name: str, typed: pa.Array, forced: str | None, *, guess: bool) -> pa
             "column in domains as 'categorical' (every value a category)"
         )
     return typed
+
+
+def _moments(name: str, texts: pa.Array) -> pa.Array:
+    """Dates with a time of day, all local or all UTC (`Z`); the texts where they are not that."""
+    utc = pc.all(pc.ends_with(texts, "Z")).as_py()
+    try:
+        stamps = texts.cast(pa.timestamp("us", "UTC" if utc else None))
+    except pa.ArrowInvalid:
+        return texts
+    return _plain(name, stamps)
 
 
 def _kind_of(typed: pa.Array) -> Kind:
@@ -304,6 +324,14 @@ def _number(text: str) -> int | float | None:
 def _is_date(text: str) -> bool:
     try:
         dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        dt.datetime.fromisoformat(text)
     except ValueError:
         return False
     return True

@@ -404,12 +404,6 @@ def test_a_policy_without_its_earlier_releases_is_refused(
     assert "[[require]] number 1" in str(caught.value)
 
 
-def test_releases_at_hand_cannot_be_written_to_a_policy(tmp_path: Path) -> None:
-    policy = sf.Policy([CompositionBound(0.5, 1, BEFORE)])
-    with pytest.raises(PolicyError, match="add them to a ledger"):
-        policy.save(tmp_path / "policy.toml")
-
-
 def test_the_threat_is_covered_and_equality_is_by_place(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     sf.Ledger(path).add(BEFORE, "before")

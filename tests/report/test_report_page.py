@@ -135,7 +135,7 @@ def test_sizes_are_gathered_and_none_is_lost(variant: Report) -> None:
     sections = {section.title: section for section in variant.sections}
     if "Group sizes" not in sections:
         return
-    sizes = variant.evidence.release.groups.sizes
+    sizes = variant.evidence.release.indistinguishable.sizes  # of buckets: of exact tuples
     rows = sections["Group sizes"].sheets[0].rows
     assert len(rows) <= 30
     if variant.audience == "private":

@@ -8,6 +8,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.datasets.census import census, census_schema
+from sfumato.files import MARK
 from sfumato.report.exhibit import Exhibit
 from sfumato.reproduce import reproduce
 
@@ -39,7 +40,7 @@ def test_records_are_in_the_private_folder_and_nowhere_else(exhibit, tmp_path) -
     files = {path for path in folder.rglob("*") if path.is_file()}
     kept = {folder / "private" / name for name in ("result.json", "page.html")}
     public = {folder / name for name in ("result.json", "page.html")}
-    assert files == kept | public
+    assert files == kept | public | {folder / MARK}
     told = [path.read_text(encoding="utf-8") for path in public]
     told += [exhibit.text(1_000), exhibit.to_json()]
     for record in records:

@@ -83,7 +83,7 @@ def test_the_command_line_takes_a_register_for_journalist_risk(folder: Path) -> 
         "audit",
         folder / "rows.csv",
         "--policy",
-        rules(folder, 1, "register.csv"),
+        rules(folder, 1, "register.csv", 'weight = "w"'),
         "--population",
         folder / "register.csv",
         "--json",

@@ -274,6 +274,17 @@ def test_what_a_release_adds_is_bounded_where_all_of_it_cannot_be() -> None:
         assert "by that alone" in verdict.note
 
 
+def test_the_share_that_is_offered_allows_for_those_beyond_mending() -> None:
+    """One of three: a share of 0.3333 would allow for nobody."""
+    rows = sf.read(pa.table({"x": [1, 2, 3], "s": list("abc")}), SCHEMA)
+    earlier = [release(["x"], [((1,), {"a": 1}), (((2, 3),), {"b": 1, "c": 1})])]
+    bound = CompositionBound(0.3333, 1, earlier)
+    one_group = sf.generalize(rows, {"x": 3})
+    told = sf.audit(one_group, [bound]).verdicts[0].beyond_mending
+    share = told.split("allow a share of ")[1].split()[0]
+    assert judge(replace(bound, share=float(share)), one_group).holds
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_people_beyond_mending_are_exposed_in_every_release(seed: int) -> None:
     """Every partition of a few people, tried: nobody counted as lost is hidden by any of them."""

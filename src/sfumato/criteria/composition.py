@@ -26,6 +26,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -257,7 +258,7 @@ class CompositionBound(ReleaseCriterion):
         return (
             f"{lost:,} of them are known that well whatever is published now, since {by} went out: "
             'nothing can mend that; bound what this release adds to it with counting = "added", '
-            f"or allow a share of {lost / int(groups.sizes.sum()):.4g} or more"
+            f"or allow a share of {_share_of(lost, int(groups.sizes.sum())):.4g} or more"
         )
 
     def _told(
@@ -336,3 +337,9 @@ class CompositionBound(ReleaseCriterion):
         whole.inside = inside.together(first)
         after = np.add.reduceat(watched.exposed(children, most, self.counting), first[:-1])
         return Weighed(after - watched.exposed(whole, most, self.counting), state)
+
+
+def _share_of(people: int, everybody: int) -> float:
+    """A share in four digits that allows for so many people: rounded up, never down."""
+    context = Context(prec=4, rounding=ROUND_CEILING)
+    return float(context.divide(Decimal(people), Decimal(everybody)))

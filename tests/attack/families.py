@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,6 +47,22 @@ class Tally:
         self.tries += 1
         self.refused += refused
 
+    def ask(self, label: str, fault: Callable[[], str | None]) -> None:
+        """One question in Python: an answer, what is wrong with it, or one line."""
+        refused = False
+        try:
+            found = fault()
+        except SfumatoError as error:
+            refused = True
+            found = None if len(str(error).splitlines()) == 1 else "several lines"
+        except TypeError:
+            refused, found = True, None
+        except Exception as error:
+            found = type(error).__name__
+        self.count(refused)
+        if found is not None:
+            self.wrong.append(f"{label}: {found}")
+
     def run(self, label: str, *arguments: object) -> int:
         """One run of the program; its exit code."""
         ended = sfumato(*arguments)
@@ -62,22 +79,15 @@ class Tally:
 def wrong_calls(folder: Path, share: int) -> Tally:
     """Every argument of every public name replaced by what it is not."""
     tally = Tally()
+
+    def done(run: Callable[[], Any]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run()
+
     for call in right_calls(folder):
         for label, run in islice(call.wrong(), None, None, share):
-            refused = True
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    run()
-                refused = False
-            except SfumatoError as error:
-                if len(str(error).splitlines()) != 1:
-                    tally.wrong.append(f"{label}: several lines")
-            except TypeError:
-                pass
-            except Exception as error:
-                tally.wrong.append(f"{label}: {type(error).__name__}")
-            tally.count(refused)
+            tally.ask(label, lambda run=run: done(run))  # type: ignore[misc]
     return tally
 
 
@@ -140,17 +150,14 @@ def manifests(folder: Path, share: int) -> Tally:
     received = folder / "received"
     shutil.copytree(made / "public", received / "public")
     manifest = received / "public" / "manifest.json"
+
+    def judge() -> str | None:
+        held = sf.audit(sf.read_release(received, schema), strict).holds
+        return "a violated release holds" if held else None
+
     for label, content in islice(tampered(json.loads(manifest.read_text())), None, None, share):
         manifest.write_bytes(content)
-        try:
-            if sf.audit(sf.read_release(received, schema), strict).holds:
-                tally.wrong.append(f"{label}: holds")
-            tally.count(refused=False)
-        except SfumatoError:
-            tally.count(refused=True)
-        except Exception as error:
-            tally.count(refused=False)
-            tally.wrong.append(f"{label}: {type(error).__name__}")
+        tally.ask(label, judge)
     return tally
 
 
@@ -163,23 +170,16 @@ def ledgers(folder: Path, share: int) -> Tally:
     kept.add(sf.anonymize(sf.read(rows, schema), sf.Policy([sf.KAnonymity(2)]), seed=1), "2023")
     truth, good = kept.list(), kept.path.read_bytes()
 
-    def look(label: str) -> None:
-        try:
-            if kept.list() != truth or len(list(kept.releases())) != len(truth):
-                tally.wrong.append(f"{label}: another story")
-            tally.count(refused=False)
-        except SfumatoError:
-            tally.count(refused=True)
-        except Exception as error:
-            tally.count(refused=False)
-            tally.wrong.append(f"{label}: {type(error).__name__}")
+    def look() -> str | None:
+        same = kept.list() == truth and len(list(kept.releases())) == len(truth)
+        return None if same else "another story"
 
     for label, content in damaged_bytes(good, 2000 // share):
         kept.path.write_bytes(content)
-        look(label)
+        tally.ask(label, look)
     kept.path.write_bytes(good)
     for label in damaged_cells(kept.path):
-        look(label)
+        tally.ask(label, look)
     return tally
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
+
+from tests.attack.documents import places, with_entry, without_entry
 
 RIGHT = """
 suppression = 0.1
@@ -97,10 +98,10 @@ THINGS: tuple[Any, ...] = (
 def hostile_policies(seed: int, damaged: int) -> Iterator[tuple[str, bytes]]:
     """Every setting replaced by every thing or left out, and texts damaged at random."""
     right = tomllib.loads(RIGHT)
-    for path in _places(right):
+    for path in places(right):
         for number, thing in enumerate(THINGS):
-            yield f"{_name(path)} is thing {number}", _text(_replaced(right, path, thing)).encode()
-        yield f"{_name(path)} is missing", _text(_without(right, path)).encode()
+            yield f"{_name(path)} is thing {number}", _text(with_entry(right, path, thing)).encode()
+        yield f"{_name(path)} is missing", _text(without_entry(right, path)).encode()
     yield "lists in lists", f"quasi = {'[' * 5000}{']' * 5000}".encode()
     yield "tables in tables", ("[a" + ".a" * 5000 + "]\nb = 1").encode()
     yield "empty", b""
@@ -126,33 +127,8 @@ def hostile_policies(seed: int, damaged: int) -> Iterator[tuple[str, bytes]]:
         yield f"damaged {number}", bytes(text)
 
 
-def _places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    keys = tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
-    for key in keys:
-        yield (*path, key)
-        yield from _places(tree[key], (*path, key))
-
-
 def _name(path: tuple[Any, ...]) -> str:
     return ".".join(str(key) for key in path)
-
-
-def _replaced(tree: Any, path: tuple[Any, ...], thing: Any) -> Any:
-    copy = deepcopy(tree)
-    holder = copy
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = thing
-    return copy
-
-
-def _without(tree: Any, path: tuple[Any, ...]) -> Any:
-    copy = deepcopy(tree)
-    holder = copy
-    for key in path[:-1]:
-        holder = holder[key]
-    del holder[path[-1]]
-    return copy
 
 
 def _text(tree: dict[str, Any]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any
+
+from tests.attack.documents import places, with_entry, without_entry
 
 ODD_VALUES: tuple[Any, ...] = (
     None, True, 0, 1, -1, 1.5, 10**30, float("nan"), float("inf"), "", "x", "\0", "a\nb",
@@ -24,45 +25,18 @@ UNREAD = ("sfumato", "promises", "policy")
 DEEP = 100_000
 
 
-def _places(told: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of every entry of a JSON document."""
-    entries = told.items() if isinstance(told, dict) else enumerate(told)
-    for key, value in entries:
-        yield (*at, key)
-        if isinstance(value, dict | list):
-            yield from _places(value, (*at, key))
-
-
-def _with(told: Any, at: tuple[Any, ...], value: Any) -> Any:
-    changed = copy.deepcopy(told)
-    inside = changed
-    for key in at[:-1]:
-        inside = inside[key]
-    inside[at[-1]] = value
-    return changed
-
-
-def _without(told: Any, at: tuple[Any, ...]) -> Any:
-    changed = copy.deepcopy(told)
-    inside = changed
-    for key in at[:-1]:
-        inside = inside[key]
-    del inside[at[-1]]
-    return changed
-
-
 def changed_entries(
     told: dict[str, Any], *, unread: bool = True
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every entry taken away, and replaced by every odd value; those that nobody reads if asked."""
-    for at in _places(told):
+    for at in places(told):
         told_only = at[0] == "columns" and len(at) > 2 and at[2] not in READ
         if not unread and (at[0] in UNREAD or told_only):
             continue
         label = ".".join(map(str, at))
-        yield f"without {label}", _without(told, at)
+        yield f"without {label}", without_entry(told, at)
         for value in ODD_VALUES:
-            yield f"{label} = {value!r:.20}", _with(told, at, value)
+            yield f"{label} = {value!r:.20}", with_entry(told, at, value)
 
 
 def changed_meanings(told: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -70,15 +44,21 @@ def changed_meanings(told: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]
     for place, column in enumerate(told["columns"]):
         for role in ROLES:
             if role != column["role"]:
-                yield f"{column['name']} as {role}", _with(told, ("columns", place, "role"), role)
+                yield (
+                    f"{column['name']} as {role}",
+                    with_entry(told, ("columns", place, "role"), role),
+                )
         for key, value in (("several", "set"), ("several", "multiset"), ("list", "json"),
                            ("list", ";"), ("list", "u")):  # fmt: skip
-            yield f"{column['name']} {key} {value}", _with(told, ("columns", place, key), value)
+            yield (
+                f"{column['name']} {key} {value}",
+                with_entry(told, ("columns", place, key), value),
+            )
         listed = [*told["columns"], {**column, "role": "keep"}]
         yield f"{column['name']} twice", {**told, "columns": listed}
         listed = [{**column, "role": "keep"}, *told["columns"]]
         yield f"{column['name']} twice, first", {**told, "columns": listed}
-        yield f"{column['name']} renamed", _with(told, ("columns", place, "name"), "AGE")
+        yield f"{column['name']} renamed", with_entry(told, ("columns", place, "name"), "AGE")
     more = {"name": "count", "role": "count", "type": "int64"}
     yield "a count", {**told, "columns": [*told["columns"], more]}
     yield "columns turned", {**told, "columns": told["columns"][::-1]}

@@ -10,10 +10,23 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.bayes.buckets import LARGEST
+from sfumato.release.release import as_it_stands
+from sfumato.report.ladder import matrix, uncovered
 from sfumato.report.relative import relative_exhibit, ti_sheet
+from sfumato.report.skyline import skyline_exhibit
 from sfumato.report.text import to_text
 from sfumato.workflow.advise import advise
+from sfumato.workflow.attacks import attacks_on
 from tests.report.zoo import people
+
+
+def dealt(values: list[str], at_least: int) -> tuple[sf.Table, sf.Release]:
+    """Buckets of so many different values each; who is left over joins one."""
+    rng = np.random.default_rng(4)
+    rows = pa.table({"q": rng.integers(0, 4, len(values)), "s": values})
+    table = sf.read(rows, sf.Schema(quasi=["q"], sensitive="s"))
+    policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(at_least))
+    return table, sf.anonymize(table, policy, seed=1)
 
 
 def bucketized(size: int, number: int = 3) -> tuple[sf.Table, sf.Release]:
@@ -36,15 +49,26 @@ def test_whole_buckets_are_only_told_where_they_are_dealt_whole() -> None:
     found = sf.relative_threat(release, table, method="sample", sweeps=750)
     assert int(release.groups.sizes.max()) <= LARGEST
     assert found.method == {"buckets": "sampled (whole buckets)"}
-    from sfumato.adversaries.bayes.bucket_chains import BucketChains
 
-    chains = BucketChains.__new__(BucketChains)
-    for blocks, told in (
-        ([False, False], "sampled (swaps within buckets)"),
-        ([True, False], "sampled (whole buckets, 1 of 2 by swaps)"),
-    ):
-        chains.buckets = type("Dealt", (), {"blocks": np.array(blocks)})()
-        assert chains.told == told
+
+@pytest.mark.parametrize(
+    ("values", "sizes", "told"),
+    [
+        ([*map(str, range(13))] * 2, [13, 13], "sampled (swaps within buckets)"),
+        (
+            [*map(str, range(12))] * 2 + ["x"],
+            [12, 13],
+            "sampled (whole buckets, 1 of 2 by swaps)",
+        ),
+    ],
+)
+def test_buckets_too_large_to_be_dealt_whole_are_told(
+    values: list[str], sizes: list[int], told: str
+) -> None:
+    table, release = dealt(values, min(sizes))
+    assert sorted(release.groups.sizes.tolist()) == sizes
+    found = sf.relative_threat(release, table, method="sample", sweeps=750)
+    assert found.method == {"buckets": told}
 
 
 def test_every_sampled_figure_has_its_error_and_exact_ones_have_none() -> None:
@@ -62,13 +86,27 @@ def test_every_sampled_figure_has_its_error_and_exact_ones_have_none() -> None:
 
 
 def test_exact_is_not_said_beside_an_error() -> None:
-    exact = sf.relative_threat(sf.generalize(people(60), [1, 0, 1]), people(60))
-    told = relative_exhibit(exact, "r")
-    if exact.measures.errors["rf"]:
-        assert "every figure is the posterior's own" not in told.about
-        assert "but for RF" in told.about
-    else:
-        assert "every figure is the posterior's own" in told.about
+    """RF of buckets is an average of draws; in that of many columns near terms are put together."""
+    table, release = dealt(list("abcabc"), 3)
+    buckets = sf.relative_threat(release, table)
+    rng = np.random.default_rng(0)
+    values = np.repeat(np.arange(40), np.arange(1, 41))  # forty values, each of its own frequency
+    names = [f"q{place}" for place in range(8)]
+    schema = sf.Schema(
+        quasi=names, sensitive="s", hierarchies=dict.fromkeys(names, sf.intervals([10]))
+    )
+    rows = {name: rng.permutation(values) for name in names}
+    wide = sf.read(pa.table({**rows, "s": rng.choice(["a", "b"], len(values))}), schema)
+    many = sf.relative_threat(sf.generalize(wide, [1] * 8), wide)
+    plain = sf.relative_threat(sf.generalize(people(60), [1, 0, 1]), people(60))
+    for found, told, off in (
+        (buckets, "Exact, but for RF, which was averaged over people drawn at random.", True),
+        (many, "Exact, but for RF, in whose sum nearly equal terms were taken for one.", True),
+        (plain, "Exact: every figure is the posterior's own.", False),
+    ):
+        assert found.status == "exact"
+        assert (found.measures.errors["rf"] > 0) == off
+        assert relative_exhibit(found, "r").about.endswith(told)
 
 
 def test_pages_about_the_table_are_marked_and_name_no_file_that_is_not_there(
@@ -84,6 +122,15 @@ def test_pages_about_the_table_are_marked_and_name_no_file_that_is_not_there(
     assert (folder / "result.json").exists()
     scatter = next(figure for one in told.sections for figure in one.figures)
     assert [one.name for one in scatter.behind] == ["equal"]  # a line, not two marks
+
+
+def test_a_skyline_of_a_raw_table_is_marked_and_one_of_a_release_is_not(tmp_path: Path) -> None:
+    coarse = sf.generalize(people(60), [1, 0, 1])
+    for release, marked in ((as_it_stands(people(60)), True), (coarse, False)):
+        value = release.groups.values[0]
+        told = skyline_exhibit(release, [sf.knowledge_skyline(release, value, 0.9)])
+        page = told.save_page(tmp_path / f"{marked}.html").read_text()
+        assert ("Private: this page was worked out on the original table" in page) == marked
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -102,6 +149,17 @@ def test_no_name_is_broken_on_a_terminal(width: int) -> None:
         assert name in told
     assert "violated by" not in told
     assert "remark" in told
+
+
+def test_a_list_of_columns_is_not_broken_within_a_name(tmp_path: Path) -> None:
+    """Columns without a role are told in one cell; a comma belongs to the width of its word."""
+    names = ["race", "marital-status", "native-country", "salary-class"]
+    (tmp_path / "t.csv").write_text(",".join(["sex", *names]) + "\n" + "f,a,b,c,d\n" * 4)
+    schema = sf.Schema(quasi=["sex"])
+    report = sf.audit(sf.read_release(tmp_path / "t.csv", schema), [sf.KAnonymity(2)])
+    told = to_text(report, 80)
+    assert all(name in told for name in names)
+    assert "…" not in told
 
 
 def test_a_bound_names_its_column() -> None:
@@ -140,7 +198,7 @@ def test_noise_gets_no_advice_that_noise_refuses() -> None:
     schema = sf.Schema(quasi=["q"], sensitive="s", domains=domains)
     table = sf.read(pa.table({"q": ["a", "b"] * 30, "s": list("uvw") * 20}), schema)
     report = sf.audit(sf.anonymize(table, policy), policy)
-    told = report.to_markdown() + report.to_html()
+    told = report.to_markdown() + report.to_html() + to_text(report)
     for wrong in (
         "name a sensitive column",
         "require epsilon-privacy",
@@ -149,5 +207,53 @@ def test_noise_gets_no_advice_that_noise_refuses() -> None:
         "people kept",
         "group sizes",
         "smallest group",
+        "(smallest",
+        "people published",
     ):
         assert wrong not in told, wrong
+    rows = [line for line in to_text(report).splitlines() if "differential-privacy" in line]
+    assert all("sizes" not in line and "whose row" not in line for line in rows)
+
+
+def lists() -> tuple[sf.Table, sf.Release]:
+    schema = sf.Schema(quasi=["q"], sensitive="s", person="p")
+    rows = {"p": [*range(8)] * 2, "q": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "s": list("abcdabcd") * 2}
+    rows["s"][8:] = list("bcdabcda")
+    table = sf.read(pa.table(rows), schema)
+    return table, sf.generalize(table, [0])
+
+
+def test_attacks_that_are_not_defined_are_told_and_stop_no_audit() -> None:
+    """Lists of values: the rest of the audit stands, and nobody is sent to be refused."""
+    table, release = lists()
+    attacks = attacks_on(release, table)
+    assert attacks == ()
+    report = sf.audit(release, [sf.KAnonymity(4)], attacks=attacks, table=table)
+    assert report.status == "holds"
+    told = {row.adversary: row for row in matrix(report)}
+    for name in ("population learner", "membership attacker"):
+        assert told[name].status == "not_applicable"
+        assert "relative threat is defined for one" in told[name].learns
+    page = report.to_markdown()
+    assert "sfumato attack bayes" not in page
+    assert "whose row" not in page[page.index("| population learner") :]
+
+
+def test_no_k_is_advised_for_buckets() -> None:
+    _, release = dealt(list("abcabc"), 3)
+    report = sf.audit(release, [sf.DistinctDiversity(3)])
+    assert any(row.adversary == "linkage" and not row.covered for row in matrix(report))
+    assert not any("k-anonymity" in one.criteria for one in uncovered(report))
+
+
+def test_bounds_that_are_one_person_s_value_are_told_in_one_line() -> None:
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian())
+    table = sf.read(pa.table({"age": [*range(1, 9)]}), sf.Schema(quasi=["age"]))
+    report = sf.audit(sf.anonymize(table, policy), policy)
+    line = "published bounds and centres that are the value of exactly one person: age 3"
+    assert line in report.notes
+    assert line in to_text(report)
+    assert line.capitalize() in report.to_markdown()
+    room = sf.read(pa.table({"age": [1, 2, 2, 4, 5, 5, 8, 9, 9]}), sf.Schema(quasi=["age"]))
+    report = sf.audit(sf.anonymize(room, policy), policy)
+    assert not any("exactly one person" in note for note in report.notes)

@@ -53,6 +53,20 @@ def own_values(release: Release) -> dict[str, OwnValues]:
     return found
 
 
+def own_values_note(release: Release) -> tuple[str, ...]:
+    """One line where some bound is one person's value; none where none is."""
+    told = []
+    for name, own in own_values(release).items():
+        if own.total:
+            known = f" ({own.declared} of them by its declared hierarchy)" if own.declared else ""
+            told.append(f"{name} {own.total:,}{known}")
+    if not told:
+        return ()
+    return (
+        f"published bounds and centres that are the value of exactly one person: {', '.join(told)}",
+    )
+
+
 def _ends(region: object) -> set[Value]:
     if isinstance(region, Span):
         return {region.low, region.high}

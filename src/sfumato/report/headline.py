@@ -20,6 +20,8 @@ def headline(report: Report) -> str:
             if len(verdicts) == 1
             else f"all {len(verdicts)} criteria hold"
         )
+        if noisy(report):  # how many they are is not told
+            return f"The policy holds: {every} for everybody."
         whom = "people of the table" if report.raw else "people published"
         return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
     if report.status == "violated":

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sfumato.adversaries import random_worlds
+from sfumato.adversaries.bayes.result import ATTACKER, LEARNER
 from sfumato.adversaries.leakage import observer as leakage
 from sfumato.adversaries.linkage import risks as linkage
 from sfumato.adversaries.randomised import semantic
@@ -19,6 +20,7 @@ from sfumato.report.model import Report
 from sfumato.report.public import few
 
 _OF_SEVERAL = ("alpha-k-anonymity", "skyline-privacy")  # they can judge several values a person
+_OF_ROWS = ("k-anonymity", "k-map")  # of exact quasi-identifiers, which no bucket changes
 _TARGET = "the target's quasi-identifiers, and that the target is in the release"
 
 
@@ -94,13 +96,13 @@ LADDER = (
         ("skyline-privacy",),
     ),
     Rung(
-        "population learner",
+        LEARNER,
         "the target's quasi-identifiers, and what the release tells of the population",
         "the sensitive value of anybody with given quasi-identifiers, in the release or not",
         "audit with --original TABLE, or run: sfumato attack bayes",
     ),
     Rung(
-        "membership attacker",
+        ATTACKER,
         "what the learner knows, and that the target is in the release",
         "the target's sensitive value, beyond what a learner would know",
         "audit with --original TABLE, or run: sfumato attack bayes",
@@ -166,6 +168,14 @@ def matrix(report: Report) -> list[ThreatRow]:
     return rows + [_measured(report, threat, None) for threat in others]
 
 
+def about_of(one: Threat | ThreatRow) -> str | None:
+    """What she would learn of: a column, or whose row it is; None where neither was measured."""
+    if one.about is None and one.adversary == semantic.NAME:
+        return "anything"
+    of_rows = one.adversary in (linkage.NAME, linkage.JOURNALIST)
+    return "whose row" if one.about is None and of_rows else one.about
+
+
 def noisy(report: Report) -> bool:
     """Whether it is about a randomised release, whose promise is the same to every adversary."""
     return report.summary.scheme == "randomised"
@@ -199,10 +209,23 @@ def _open(report: Report, rung: Rung) -> ThreatRow:
     if noisy(report):
         why = "not measured: counts are noisy, and whatever she knows the guarantee bounds her"
         return ThreatRow(rung.adversary, rung.knows, why, None, None, None, (), "not_applicable")
+    if why := _undefined(report, rung):
+        return ThreatRow(rung.adversary, rung.knows, why, None, None, None, (), "not_applicable")
     criteria = report.evidence.criteria if report.evidence is not None else ()
     covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == rung.adversary))
     why = f"not measured on this release; to have it measured, {rung.measure}"
     return ThreatRow(rung.adversary, rung.knows, why, None, None, None, covered, "not_measured")
+
+
+def _undefined(report: Report, rung: Rung) -> str:
+    """Why she cannot be measured on this release at all; empty where she can, or may be."""
+    if rung.adversary not in (LEARNER, ATTACKER) or report.evidence is None:
+        return ""
+    from sfumato.adversaries.bayes.relative import undefined
+
+    release = report.evidence.release
+    found = [undefined(release, groups) for groups in release.by_attribute.values()]
+    return found[0] if all(found) else ""
 
 
 @dataclass(frozen=True)
@@ -233,6 +256,8 @@ def uncovered(report: Report) -> list[Unbounded]:
 
 def _applies(name: str, about: str | None, report: Report) -> bool:
     """Whether a criterion of this name could judge the column; most take one value a person."""
+    if report.summary.scheme == "bucketized" and name in _OF_ROWS:
+        return False
     if about is None or report.evidence is None:
         return True
     groups = report.evidence.release.by_attribute.get(about)

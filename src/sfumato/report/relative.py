@@ -80,7 +80,9 @@ def _status(threat: RelativeThreat) -> str:
     """Whether figures are exact; beliefs may be, and the RF over all combinations not."""
     told = _STATUS[threat.status]
     if threat.status == "exact" and threat.people is not None and threat.measures.errors["rf"]:
-        return "Exact, but for RF, which was summed over a sample of all combinations."
+        if "buckets" in threat.method:
+            return "Exact, but for RF, which was averaged over people drawn at random."
+        return "Exact, but for RF, in whose sum nearly equal terms were taken for one."
     return told
 
 

@@ -10,6 +10,7 @@ from sfumato.release.release import Release
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series
 from sfumato.report.sheet import Sheet
+from sfumato.report.worth import shows_all
 
 _SHOWN = 40  # points of a table; all are in the JSON
 _DRAWN = 6  # values of one chart
@@ -112,6 +113,7 @@ def skyline_exhibit(
             "skylines": [one.to_dict() for one in skylines],
             "groundings": [one.to_dict() for one in groundings],
         },
+        of_table=shows_all(release),
     )
 
 

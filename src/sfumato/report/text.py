@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +13,7 @@ from rich.text import Text
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
 from sfumato.adversaries.threat import FACTOR
-from sfumato.report.model import Report
+from sfumato.report.model import Report, Summary
 
 _MARK = {
     "holds": "[green]holds[/]",
@@ -34,7 +33,7 @@ _SHORT = 48  # a longer note than this does not fit into a column beside the oth
 
 def longest_word(texts: Iterable[str], most: int = 24) -> int:
     """How wide a column must be for no word in it to be broken, but for very long ones."""
-    words = [len(word) for text in texts for word in re.split(r"[\s,;]+", text)]
+    words = [len(word) for text in texts for word in text.split()]
     return min(max(words, default=1), most)
 
 
@@ -55,11 +54,8 @@ def number(value: float | None, *, at_most: bool = False) -> str:
 def render(report: Report, *, private: bool = True) -> RenderableType:
     """What the terminal shows; where others may read it (a log), not who is worst off."""
     summary = report.summary
-    groups = "buckets" if summary.scheme == "bucketized" else "groups"
     head = Text.from_markup(
-        f"{_ANSWER[report.status]}\n{escape(summary.label)}: {summary.people:,} people in "
-        f"{summary.groups:,} {groups} (smallest {summary.smallest:,}), "
-        f"{summary.suppressed:,} suppressed\n"
+        f"{_ANSWER[report.status]}\n{escape(summary.label)}: {_size(summary)}\n"
         f"quasi-identifiers {escape(', '.join(summary.quasi))}; "
         f"sensitive {escape(', '.join(summary.sensitive) or 'none')}"
     )
@@ -73,6 +69,16 @@ def render(report: Report, *, private: bool = True) -> RenderableType:
     parts += _threats(report)
     parts += [Text(f"note: {note}", style="dim") for note in report.notes]
     return Group(*parts)
+
+
+def _size(summary: Summary) -> str:
+    if summary.scheme == "randomised":  # nobody is in a noisy cell, and how many are is noise too
+        return f"{summary.people:,} people by noisy counts, {summary.groups:,} cells published"
+    group = "bucket" if summary.scheme == "bucketized" else "group"
+    return (
+        f"{summary.people:,} people in {summary.groups:,} {group}{'s' * (summary.groups != 1)} "
+        f"(smallest {summary.smallest:,}), {summary.suppressed:,} suppressed"
+    )
 
 
 def _table(title: str) -> Table:
@@ -90,7 +96,8 @@ def _verdicts(report: Report) -> list[RenderableType]:
     """The criteria; if a note takes a sentence, all notes stand numbered under the table."""
     table = _table("Criteria")
     table.add_column("criterion", no_wrap=True)
-    abouts = [verdict.attribute or "sizes" for verdict in report.verdicts]
+    everything = "everybody" if report.summary.scheme == "randomised" else "sizes"
+    abouts = [verdict.attribute or everything for verdict in report.verdicts]
     table.add_column("about", min_width=longest_word(abouts))
     table.add_column("required")
     table.add_column("measured", justify="right", no_wrap=True)
@@ -108,7 +115,7 @@ def _verdicts(report: Report) -> list[RenderableType]:
             notes.add_row(f"({notes.row_count + 1})", *last)
         table.add_row(
             verdict.criterion,
-            escape(verdict.attribute or "sizes"),
+            escape(verdict.attribute or everything),
             verdict.required,
             number(verdict.measured, at_most=verdict.at_most),
             mark,
@@ -194,12 +201,12 @@ def _estimate(estimate: Uniqueness) -> str:
 
 def _threats(report: Report) -> list[RenderableType]:
     """Who was measured, in one line each; what was not, in one line for all."""
-    from sfumato.report.ladder import BEYOND, noisy
+    from sfumato.report.ladder import BEYOND, about_of, noisy
 
     table = _table("Threats: belief about the person for whom it moves most")
     measured = [threat for threat in report.every_threat if threat.status == "measured"]
     table.add_column("adversary", min_width=longest_word(one.adversary for one in measured))
-    table.add_column("about", min_width=longest_word(one.about or "" for one in measured))
+    table.add_column("about", min_width=longest_word(about_of(one) or "–" for one in measured))
     table.add_column("before → after", justify="right", no_wrap=True)
     table.add_column(f"people moved\nmore than {FACTOR:g}×", justify="right", no_wrap=True)
     bounds = [name for one in measured for name in one.covered]
@@ -207,7 +214,7 @@ def _threats(report: Report) -> list[RenderableType]:
     for threat in measured:
         table.add_row(
             threat.adversary,
-            escape(threat.about or "whose row"),
+            escape(about_of(threat) or "–"),
             "–" if threat.belief is None else str(threat.belief),
             "–" if threat.people is None else f"{threat.people:,}",
             ", ".join(threat.covered) or "no criterion",

@@ -15,15 +15,18 @@ def attacks_on(
 ) -> tuple[Any, ...]:
     """Learner against attacker, and what earlier releases add; for every sensitive attribute.
 
-    `original` is the table the release was made of: it has the people who are attacked.
+    `original` is the table the release was made of: it has the people who are attacked. Where
+    learner and attacker are not defined they are left out, and the threat matrix says why.
     """
-    from sfumato.adversaries.bayes.relative import relative_threat
+    from sfumato.adversaries.bayes.relative import relative_threat, undefined
 
     names = [name for name in release.by_attribute if name]
     if not names:
         raise InputError("the release has no sensitive column, so nothing could be learnt from it")
     found: list[Any] = [
-        relative_threat(release, original, sensitive=name, seed=seed) for name in names
+        relative_threat(release, original, sensitive=name, seed=seed)
+        for name in names
+        if not undefined(release, release.groups_for(name))
     ]
     if earlier:
         from sfumato.adversaries.composition.attack import intersection_attack

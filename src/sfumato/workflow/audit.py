@@ -31,6 +31,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.inside import with_inside
 from sfumato.release.joint import BETWEEN
 from sfumato.release.members import Members
+from sfumato.release.own_values import own_values_note
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.release.source import StrayColumns
@@ -93,7 +94,7 @@ def audit(
             Finding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
         ),
         threats=tuple(threats),
-        notes=release.notes,
+        notes=(*release.notes, *own_values_note(release)),
         linkage=linked,
         columns=weakest_columns(release),
         published=(*besides, *_as_published(release, criteria, verdicts)),

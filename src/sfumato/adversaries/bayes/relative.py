@@ -74,6 +74,8 @@ def relative_threat(
     _check(release, table, learner, method)
     assert isinstance(release, Release)
     groups = release.groups if sensitive is None else release.groups_for(sensitive)
+    if why := undefined(release, groups):
+        raise InputError(why)
     values = _values(groups)
     goal = Goal(ess, rhat, sweeps, chains, seconds, tuple(checks))
     if draws < 100:
@@ -111,6 +113,18 @@ def relative_threat(
     )
 
 
+def undefined(release: Release, groups: Groups) -> str:
+    """Why nothing of the kind can be said of these groups; empty where it can."""
+    if release.scheme not in ("generalized", "bucketized"):
+        return (
+            f"a {release.scheme} release has no regions that contain its people's values; relative "
+            "threat is defined for generalized and bucketized releases"
+        )
+    if not groups.single_valued:
+        return "people have several values each; relative threat is defined for one"
+    return ""
+
+
 def observer_of(release: Release, table: Table | None = None) -> Observer:
     """Reads victims in the terms of a release, before anything is learnt from it."""
     return Observer(domains_of(release, table)[0], release.schema)
@@ -129,11 +143,6 @@ def _check(release: object, table: object, learner: object, method: object) -> N
         raise InputError(
             f"method = {quoted(method)} is not known; {did_you_mean(str(method), get_args(Method))}"
         )
-    if release.scheme not in ("generalized", "bucketized"):
-        raise InputError(
-            f"a {release.scheme} release has no regions that contain its people's values; relative "
-            "threat is defined for generalized and bucketized releases"
-        )
     release.refuse_wildcards()
     if method in ("swap", "permutation") and release.scheme != "bucketized":
         raise InputError(f"method {method!r} is for bucketized releases; use 'auto'")
@@ -146,8 +155,6 @@ def _values(groups: Groups) -> Domain:
         raise InputError("the release has no group")
     if groups.width == 0:
         raise InputError("the release has no sensitive column")
-    if not groups.single_valued:
-        raise InputError("people have several values each; relative threat is defined for one")
     if groups.domain is not None:
         return groups.domain
     return Domain(groups.attribute or "value", "categorical", groups.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sfumato.adversaries.threat import FACTOR, NEARLY_SURE, BeliefChange, chance
 from sfumato.report.exhibit import Section
 from sfumato.report.figure import Figure, Series
-from sfumato.report.ladder import BEYOND, ThreatRow, matrix, noisy
+from sfumato.report.ladder import BEYOND, ThreatRow, about_of, matrix, noisy
 from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
 
@@ -30,7 +30,7 @@ def section(report: Report) -> Section:
             (
                 row.adversary,
                 row.knows,
-                row.about or "whose row",
+                about_of(row),
                 None if row.belief is None else str(row.belief),
                 row.people,
                 row.learns,

@@ -74,6 +74,28 @@ def test_a_key_that_repeats_is_counted_by_and_asked_about(name: str) -> None:
     assert "phone" not in draft.text
 
 
+@pytest.mark.parametrize("each", [1.3, 2.5, 4])
+def test_a_number_that_says_nothing_is_the_person_if_all_that_lasts_agrees(each: float) -> None:
+    rng = random.Random(3)
+    people = [(1_000_000 + 7919 * n, rng.randint(18, 90), rng.choice("MF")) for n in range(300)]
+    order = [people[n % 300] for n in range(int(300 * each))]
+    table = pa.table(
+        {
+            "ref": [one[0] for one in order],
+            "age": [one[1] for one in order],
+            "sex": [one[2] for one in order],
+            "diagnosis": [rng.choice(ICD) for _ in order],
+            "dose": [rng.randint(100, 400) for _ in order],
+        }
+    )
+    schema = sf.draft_policy(table).policy.schema
+    assert schema is not None
+    assert schema.person == "ref"
+    without = sf.draft_policy(table.drop_columns("ref")).policy.schema
+    assert without is not None
+    assert without.person is None  # a dose repeats, too, and is nobody's name
+
+
 def test_a_discharge_file_can_be_published_by_its_draft_and_k_counts_patients() -> None:
     table = discharges("MRN")
     draft = sf.draft_policy(table)

@@ -54,7 +54,16 @@ def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
             for found in shown
             if (agreeing := _agreeing(sample, found.profile, guesses))
         ]
-        if not said and not _lasting(guesses):  # nothing speaks against an id that repeats
+        lasting = _lasting(guesses)
+        if not said and lasting:  # a number that could be a measure: all that lasts must agree
+            said = [
+                agreed_person(found.profile, agreeing)
+                for found in guesses.values()
+                if _may_be_key(found, "candidate")
+                and len(agreeing := _agreeing(sample, found.profile, guesses, known=True)) > 1
+                and lasting - {found.name} <= set(agreeing)
+            ]
+        if not said and not lasting:  # nothing speaks against an id that repeats
             ids = [found for found in shown if found.profile.says == "id"]
             said = [agreed_person(found.profile, []) for found in ids]
         said.sort(key=lambda found: found.profile.distinct)
@@ -65,10 +74,10 @@ def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
         guesses[found.name] = replace(found, role="identifiers", question=asked)
 
 
-def _may_be_key(found: Guess) -> bool:
+def _may_be_key(found: Guess, *roles: str) -> bool:
     column = found.profile
     return (
-        found.role in ("identifiers", "none")
+        found.role in (roles or ("identifiers", "none"))
         and column.says not in ("sensitive", "quasi")
         and (column.what == "text" or column.integral)
         and column.missing == 0
@@ -77,8 +86,13 @@ def _may_be_key(found: Guess) -> bool:
     )
 
 
-def _agreeing(sample: Sample, key: Profile, guesses: dict[str, Guess]) -> list[str]:
-    """Columns in which rows that share a value of the key agree, far beyond chance."""
+def _agreeing(
+    sample: Sample, key: Profile, guesses: dict[str, Guess], *, known: bool = False
+) -> list[str]:
+    """Columns in which rows that share a value of the key agree, far beyond chance.
+
+    Those that last, if there are any; `known`: also others that an outsider may know, such as age.
+    """
     others = [
         found.profile
         for found in guesses.values()
@@ -89,6 +103,8 @@ def _agreeing(sample: Sample, key: Profile, guesses: dict[str, Guess]) -> list[s
     ]
     lasting = _lasting(guesses)
     elsewhere = [one for one in others if not (one.topic and one.topic.name in _PLACES)]
+    if known:
+        lasting |= {one.name for one in elsewhere if guesses[one.name].role == "known"}
     tested = [one for one in others if one.name in lasting] if lasting else elsewhere
     return [one.name for one in tested if _agrees(sample, key, one)]
 

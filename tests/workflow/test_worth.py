@@ -118,3 +118,15 @@ def test_a_raw_table_is_no_release(folder: Path) -> None:
     )
     assert run.returncode == 1, run.stderr
     assert "A table as it stands" in (folder / "raw.html").read_text()
+
+
+@pytest.mark.parametrize(("missing", "told"), [(2, True), (6, False), (0, False)])
+def test_a_column_hidden_by_a_few_missing_values_is_told(missing: int, told: bool) -> None:
+    ages = [*range(20, 80)] * 2 + [None] * missing
+    table = sf.read(pa.table({"age": ages}), sf.Schema(quasi=["age"]))
+    policy = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian())
+    report = sf.audit(sf.anonymize(table, policy), policy)
+    words = closing_words(report)
+    assert not any("missing" in one for one in closing_words(report.public()))
+    assert any("age is missing for fewer people than a group needs" in one for one in words) is told
+    assert bool(words) is told

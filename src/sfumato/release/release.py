@@ -221,7 +221,8 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     if counts.spanning:
         notes.append(
             f"people whose rows differ in their quasi-identifiers are in several groups "
-            f"({counts.spanning:,} more places than people)"
+            f"({counts.spanning:,} more places than people), and count in each where people of "
+            "groups are told"
         )
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")

@@ -126,4 +126,25 @@ def closing_words(report: Report) -> list[str]:
     dearest = report.evidence.dearest if report.evidence is not None else ""
     little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
     told = [f"{'Little is left to use' if little else 'What is left'}: {worth}."]
+    told += _missing_values(report, worth.hidden)
     return [*told, dearest] if dearest else told
+
+
+def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
+    """Columns that a few people lack: too few for a group of their own, so nobody's is told."""
+    evidence = report.evidence
+    origin = None if evidence is None else evidence.release.origin
+    if evidence is None or origin is None or report.audience == "public":
+        return []
+    k = max((one.fewest_people for one in evidence.criteria), default=1)
+    told = []
+    for column, domain in enumerate(origin.counts.quasi):
+        ordered = domain.kind in ("numeric", "date")
+        if domain.name not in hidden or not ordered or not domain.has_null:
+            continue
+        if 0 < origin.counts.by_code(column)[-1] < k:
+            told.append(
+                f"{domain.name} is missing for fewer people than a group needs, who would stand "
+                "out if it were told of the others: fill it in, or leave out those rows."
+            )
+    return told

@@ -11,6 +11,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import sfumato as sf
+from sfumato.cli.terminal import say_sentence
 from sfumato.datasets.census import census, census_policy
 from sfumato.report.model import Report
 from sfumato.report.worth import closing_words, cost_words, worth_of
@@ -130,3 +131,18 @@ def test_a_column_hidden_by_a_few_missing_values_is_told(missing: int, told: boo
     assert not any("missing" in one for one in closing_words(report.public()))
     assert any("age is missing for fewer people than a group needs" in one for one in words) is told
     assert bool(words) is told
+
+
+def test_a_sentence_is_broken_between_words_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "Cost: 6% of the detail is gone; t-closeness of marital-status costs most."
+    monkeypatch.setenv("COLUMNS", "40")
+    say_sentence(words)
+    assert capsys.readouterr().out == f"{words}\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    say_sentence(words)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 2
+    assert all(len(line) <= 40 for line in told)
+    assert " ".join(told) == words

@@ -20,7 +20,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
-from sfumato.cli.terminal import say
+from sfumato.cli.terminal import say, say_sentence
 
 
 def anonymize(
@@ -89,7 +89,7 @@ def anonymize(
     show_report(report, json=json)
     if not json:
         for words in (cost_words(report), *closing_words(report)):
-            say(words)
+            say_sentence(words)
         say(
             f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
             f"Report (private): {out / 'private' / 'report.html'}"

@@ -24,7 +24,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
-from sfumato.cli.terminal import say
+from sfumato.cli.terminal import say, say_sentence
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def audit(
     show_report(found.public() if public and json else found, json=json)
     if not json:
         for words in closing_words(found):
-            say(words)
+            say_sentence(words)
         for target in written:
             say(f"Report ({'public' if public else 'private'}): {target}")
     raise typer.Exit(EXIT[found.status])

@@ -8,6 +8,9 @@ JSON and TOML write them, too.
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +39,14 @@ def one_line(text: str) -> str:
 def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text."""
     typer.echo(neutral(str(text)), err=err, nl=nl)
+
+
+def say_sentence(text: str) -> None:
+    """Print a sentence: between words where a terminal is narrower, else on one line."""
+    if sys.stdout.isatty():
+        columns = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
+    say(text)
 
 
 def open_console(**options: Any) -> Console:

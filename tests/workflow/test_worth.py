@@ -143,6 +143,6 @@ def test_a_sentence_is_broken_between_words_on_a_terminal_only(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     say_sentence(words)
     told = capsys.readouterr().out.splitlines()
-    assert len(told) == 2
+    assert len(told) == 3
     assert all(len(line) <= 40 for line in told)
     assert " ".join(told) == words

@@ -161,3 +161,26 @@ def test_cells_of_several_fields_are_refused(kind: str, role: str, tmp_path: Pat
     for source in (table, tmp_path / "people.parquet"):
         with pytest.raises(sf.InputError, match=r"'x' .* a column of its own"):
             sf.read(source, sf.Schema(**roles))
+
+
+@pytest.mark.parametrize("in_lists", [False, True])
+def test_what_the_engine_reads_as_fewer_values_is_refused(tmp_path: Path, in_lists: bool) -> None:
+    file = tmp_path / "people.parquet"
+
+    def keep(values: list[Any], kind: pa.DataType) -> None:
+        column = [[one] for one in values] if in_lists else values
+        kind = pa.list_(kind) if in_lists else kind
+        table = pa.table({"q": [1] * len(values), "v": pa.array(column, kind)})
+        pq.write_table(table, file, use_deprecated_int96_timestamps=True)
+
+    schema = sf.Schema(quasi=["q"], sensitive=["v"])
+    wide = [4 * 10**60 + step for step in range(3)]
+    keep([Decimal(one) for one in wide], pa.decimal256(70, 0))
+    with pytest.raises(sf.InputError, match="column 'v' holds decimals of more than 38 digits"):
+        sf.read(file, schema)
+    keep([10**18 + step for step in range(3)], pa.timestamp("ns"))
+    with pytest.raises(sf.InputError, match="finer than a microsecond in an old form"):
+        sf.read(file, schema)
+    # Beyond the years that nanoseconds reach, too, microseconds are told apart.
+    keep([-62_135_596_800_000_000, 0, 253_402_300_799_999_999], pa.timestamp("us"))
+    assert len(sf.read(file, schema).counts) == 3

@@ -15,6 +15,7 @@ from sfumato.engines.base import Source
 from sfumato.engines.duckdb_failures import translated
 from sfumato.engines.files import is_packed, kind_of, read_arrow, shown_name
 from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
+from sfumato.engines.parquet import check_told_apart, top_level
 from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.sql import literal
 from sfumato.engines.textfile import inspect_text
@@ -114,7 +115,7 @@ class Connected:
                 f"{label}: its files do not all have the same columns, of the same types and in "
                 "the same order"
             )
-        names = _top_level(nodes)
+        names = top_level(nodes)
         told = [] if partitions is None else partition_values(partitions, paths)
         named_by_folders = list(told[0]) if told else []
         check_names([*names, *named_by_folders], label)
@@ -129,6 +130,7 @@ class Connected:
         self._run(f"CREATE VIEW {name}({columns}) AS {whole}")
         rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         types = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema.types
+        check_told_apart(label, nodes, types, paths)
         return Source(name, label, dict(zip([*names, *named_by_folders], types, strict=True)), rows)
 
     def _parquet_nodes(self, label: str, file: str) -> list[tuple[Any, ...]]:
@@ -264,19 +266,6 @@ class Connected:
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         others = left_out(reader.schema.names, needed)
         return Source(name, "the table", types, rows, others=others)
-
-
-def _top_level(nodes: list[tuple[Any, ...]]) -> list[str]:
-    """The columns of a Parquet file: of its nodes, root first, those that are in no other."""
-    names = []
-    inside = 0  # nodes yet to come that belong to the column before
-    for name, children, *_ in nodes[1:]:
-        if inside:
-            inside += (children or 0) - 1
-        else:
-            names.append(str(name))
-            inside = children or 0
-    return names
 
 
 def _called_by_place(reader: pa.RecordBatchReader, names: list[str]) -> pa.RecordBatchReader:

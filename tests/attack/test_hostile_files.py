@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather as feather
 import pytest
 
 import sfumato as sf
 from sfumato.cli.main import run
+from sfumato.engines.files import read_arrow
 from tests.attack.hostile_files import QUASI, SENSITIVE, all_files, odd_texts, plain_text
 
 SCHEMA = sf.Schema(quasi=QUASI, sensitive=SENSITIVE)
@@ -136,3 +139,12 @@ def test_values_that_cannot_be_read_are_told_by_their_form(tmp_path: Path) -> No
             with pytest.raises(sf.SfumatoError, match="2024-05-31") as refused:
                 read(file, schema)
             assert "1977" not in str(refused.value)
+
+
+def test_an_arrow_file_may_be_cut_while_it_is_in_use(tmp_path: Path) -> None:
+    file = tmp_path / "people.arrow"
+    ages = list(range(100_000))
+    feather.write_feather(pa.table({"age": ages}), file, compression="uncompressed")
+    table = read_arrow(file)
+    file.write_bytes(b"")
+    assert table["age"].to_pylist() == ages

@@ -52,7 +52,6 @@ def test_no_changed_manifest_makes_a_violated_release_hold(release: Path, tmp_pa
     folder = tmp_path / "received"
     shutil.copytree(release / "public", folder / "public")
     path = folder / "public" / "manifest.json"
-    (folder / "public" / "linked.csv").symlink_to(folder / "public" / "data.csv")
     shutil.copy(folder / "public" / "data.csv", tmp_path / "elsewhere.csv")
     assert outcome(folder) == "violated"
     told = json.loads(path.read_text())
@@ -67,6 +66,22 @@ def test_no_changed_manifest_makes_a_violated_release_hold(release: Path, tmp_pa
     for label in found["violated"]:
         assert any(key in label for key in read) or label in ("as microaggregated",), label
     assert all("randomised" in label for label in found.get("could_not_judge", []))
+
+
+def test_data_that_no_manifest_lists_is_not_passed_over(release: Path, tmp_path: Path) -> None:
+    public = tmp_path / "out" / "public"
+    shutil.copytree(release / "public", public)
+    (public / "README.md").write_text("what this is")
+    assert outcome(public.parent) == "violated"
+    for name in ("more.csv", "Data.PARQUET", "more.tsv.gz"):
+        (public / name).symlink_to(public / "data.csv")
+        with pytest.raises(sf.InputError, match="besides the data its manifest lists"):
+            sf.read_release(public.parent, SCHEMA)
+        (public / name).unlink()
+    (public / "data.csv").rename(tmp_path / "elsewhere.csv")
+    (public / "data.csv").symlink_to(tmp_path / "elsewhere.csv")
+    with pytest.raises(sf.InputError, match="is a link"):
+        sf.read_release(public.parent, SCHEMA)
 
 
 def test_with_private_no_change_goes_unnoticed(release: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ _ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
+_MAPPED = 1 << 28  # bytes beyond which an Arrow file is mapped rather than read
 KNOWN_FILES = "CSV (.csv, .tsv, .txt, also .gz), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
 
 
@@ -49,20 +50,30 @@ def kind_of(path: Path) -> Literal["text", "parquet", "arrow"]:
     raise InputError(f"{shown_name(path)}: unknown kind of file; known: {KNOWN_FILES}")
 
 
+def is_data(name: str) -> bool:
+    """Whether a file of this name would be read as a table."""
+    return any(name.lower().endswith(endings) for endings in _ENDINGS.values())
+
+
 def is_text(path: Path) -> bool:
     """Whether a file that is there is to be read as delimited text."""
     return path.stat().st_size > 0 and kind_of(path) == "text"
 
 
 def read_arrow(path: Path) -> pa.Table:
-    """An Arrow file, mapped rather than read, and looked through.
+    """An Arrow file, read (a large one is mapped), and looked through.
 
     Arrow believes what a file says of its offsets, lengths and dictionaries; of a damaged one that
-    leads it outside the file, and the process with it.
+    leads it outside the file, and the process with it. So does a mapped one that is cut while it
+    is in use.
     """
     try:
-        with pa.memory_map(os.fsencode(path)) as mapped:
-            table = pa.ipc.open_file(mapped).read_all()
+        if path.stat().st_size > _MAPPED:
+            content = pa.memory_map(os.fsencode(path))
+        else:
+            content = pa.BufferReader(path.read_bytes())
+        with content:
+            table = pa.ipc.open_file(content).read_all()
         table.validate(full=True)
         list(table.schema.names)  # texts, too, are believed until they are looked at
     except (pa.ArrowException, OSError, MemoryError, UnicodeError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NoReturn, get_args
 
+from sfumato.engines.files import is_data
 from sfumato.errors import InputError, name_some
 from sfumato.release.data_files import PARTS
 from sfumato.release.guarantee import Guarantee
@@ -205,6 +206,12 @@ def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
                 f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it "
                 "away"
             )
+    beside = {one.name for one in path.parent.iterdir() if is_data(one.name)}
+    if unlisted := sorted(beside - {PurePosixPath(name).parts[0] for name in names}):
+        raise InputError(
+            f"{path.parent} holds {name_some(unlisted)} besides the data its manifest lists, which "
+            "nobody would judge; take it away"
+        )
     return tuple(names)
 
 

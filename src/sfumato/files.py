@@ -79,6 +79,8 @@ def check_new_folder(target: Path, *, force: bool, what: str = "release") -> Non
     """
     if not target.name or target.name == "..":
         raise InputError(f"{target} has no name of its own; give another folder")
+    if any("\ud800" <= sign <= "\udfff" for sign in str(target)):
+        raise InputError(f"{target} is no name in UTF-8; give another folder")
     _clear_leftovers(target)
     found = _stat(target)
     if found is not None:

@@ -140,3 +140,47 @@ def test_the_answer_does_not_depend_on_who_reads_it(home: Path, output: str) -> 
     told = "" if output == "closed pipe" else "note: the output could not be written: No space"
     assert found.stderr.startswith(told)
     assert "internal" not in found.stderr
+
+
+def test_an_interrupt_while_the_program_is_imported(home: Path) -> None:
+    """The door is light: a signal is answered before anything heavy is there."""
+    early = """
+import signal, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "sfumato.cli.main":
+            signal.raise_signal(getattr(signal, sys.argv[1]))
+sys.meta_path.insert(0, Interrupting())
+from sfumato.cli.entry import run
+assert "typer" not in sys.modules and "pyarrow" not in sys.modules
+run()
+"""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        done = subprocess.run(
+            [sys.executable, "-c", early, name], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (130, "interrupted; nothing was written\n")
+
+
+def test_signals_that_a_run_was_started_without_stay_ignored() -> None:
+    """As nohup does it: the terminal may close."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert ending.ending_of(lambda: signal.raise_signal(signal.SIGHUP)) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_odd_names_of_files_end_in_one_line(home: Path, monkeypatch, capsys) -> None:
+    (home / "loop.csv").symlink_to("loop.csv")
+    policy = ("--policy", home / "policy.toml")
+    assert ended("audit", home / "loop.csv", *policy, monkeypatch=monkeypatch) == 2
+    assert "does not exist" in capsys.readouterr().err
+    out = os.fsdecode(os.fsencode(home) + b"/out\xff")
+    line = ("anonymize", home / "rows.csv", *policy, "--out", out)
+    assert ended(*line, monkeypatch=monkeypatch) == 2
+    assert "no name in UTF-8" in capsys.readouterr().err
+    page = ("--html", home / "page.html", "--report", home / "page.html")
+    assert ended("audit", home / "rows.csv", *policy, *page, monkeypatch=monkeypatch) == 2
+    assert "twice" in capsys.readouterr().err
+    assert not (home / "page.html").exists()

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from sfumato.cli.entry import heeded
 from sfumato.cli.terminal import one_line
 from sfumato.errors import NoSafeRelease, SfumatoError
 from sfumato.files import LeftBehind, moment, standing
 
 DONE, NOT_SAFE, BAD_INPUT, COULD_NOT, INTERRUPTED = 0, 1, 2, 3, 130
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # not every system has all
 
 
 def ending_of(command: Callable[[], Any]) -> int:
@@ -93,8 +93,7 @@ def _interruptible() -> Iterator[list[int]]:
         came.append(number)
         raise KeyboardInterrupt
 
-    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
-    before = {one: signal.signal(one, leave) for one in known}
+    before = {one: signal.signal(one, leave) for one in heeded()}
     try:
         yield came
     finally:

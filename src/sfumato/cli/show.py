@@ -33,6 +33,8 @@ def check_written(
 
     if html is not None and html.suffix != ".html":
         raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
+    if len({target.absolute() for target in written}) < len(written):
+        raise InputError(f"{written[0]} is to be written twice; give two names")
     for target in written:
         check_kind(target)
         check_new_file(target, force=force)

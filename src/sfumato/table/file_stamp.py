@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,11 +20,11 @@ class FileStamp:
     @classmethod
     def of(cls, path: str | Path, content: str | Path | None = None) -> FileStamp | None:
         """None where there is no such file."""
-        held = Path(path if content is None else content).resolve()
+        held = Path(os.path.realpath(path if content is None else content))
         if not held.is_file():
             return None
         state = held.stat()
-        return cls(Path(path).resolve(), held, state.st_size, state.st_mtime_ns)
+        return cls(Path(os.path.realpath(path)), held, state.st_size, state.st_mtime_ns)
 
     def sha256(self) -> str | None:
         """Of what was read; None where the file is gone or was changed since."""

@@ -21,7 +21,8 @@ def refuse_noisy_part(*sources: object) -> None:
         if not isinstance(source, str | Path):
             continue
         path = checked_path(source)
-        for file in dict.fromkeys((path, path.resolve())):  # a link may stand elsewhere
+        linked = Path(os.path.realpath(path))  # a link may stand elsewhere
+        for file in dict.fromkeys((path, linked)):
             if _listed(file):
                 raise InputError(
                     f"{path} is part of a randomised release, and its counts are noisy; give the "

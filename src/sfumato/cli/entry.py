@@ -1,0 +1,37 @@
+"""The program's door: light, so that Ctrl-C is answered while the rest is being imported, too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+
+SIGNALS = [
+    number
+    for name in ("SIGINT", "SIGTERM", "SIGHUP")  # not every system has all
+    if (number := getattr(signal, name, None)) is not None
+]
+
+
+def heeded() -> list[int]:
+    """The signals that end a run: those that whoever started it (nohup) does not keep from it."""
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def run() -> None:
+    """Run the program; an interrupt is answered truly from the first moment to the last."""
+    begun = False
+
+    def leave(*_: object) -> None:
+        if not begun:
+            with contextlib.suppress(OSError):
+                os.write(2, b"interrupted; nothing was written\n")
+            os._exit(130)
+        # Afterwards all has been told, and what it was stands.
+
+    for number in heeded():
+        signal.signal(number, leave)
+    from sfumato.cli.main import run as program
+
+    begun = True
+    program()

@@ -7,6 +7,7 @@ file is therefore not read alone, by any reader.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from sfumato.engines.files import checked_path

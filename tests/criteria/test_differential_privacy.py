@@ -94,7 +94,10 @@ def test_an_audit_tells_of_any_prior_and_reads_nothing_off_noisy_counts() -> Non
     report = sf.audit(made, [sf.DifferentialPrivacy(0.5)])
     assert report.holds
     by_adversary = {threat.adversary: threat for threat in report.threats}
-    assert by_adversary["any prior"].worst == pytest.approx(math.tanh(0.25))
+    bounded = by_adversary["any prior"].belief
+    assert bounded is not None
+    assert bounded.at_most
+    assert bounded.after - (bounded.before or 0.0) == pytest.approx(math.tanh(0.25))
     assert by_adversary["any prior"].covered == ("differential-privacy",)
     assert "random worlds" not in by_adversary
     assert by_adversary["linkage"].status == "not_applicable"

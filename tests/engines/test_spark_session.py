@@ -152,7 +152,9 @@ def test_the_users_session_is_left_as_it_is(spark: Any) -> None:
     people = sf.read(frame, sf.Schema(quasi=["s"], person="q"))
     assert (table.people, people.people) == (3, 2)
     table.engine.materialize("people", f"SELECT * FROM {table.source.name}")
-    table.engine.materialize("large", "SELECT q, COUNT(*) AS n FROM people GROUP BY q", large=True)
+    q = table.source.column("q")
+    counting = f"SELECT {q}, COUNT(*) AS n FROM people GROUP BY {q}"
+    table.engine.materialize("large", counting, large=True)
     explained = table.engine.fetch("EXPLAIN SELECT n + 1 AS m FROM large").column(0)[0].as_py()
     assert "InMemoryTableScan" in explained  # kept, not computed again
     kept = persisted().size()

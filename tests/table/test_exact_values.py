@@ -184,3 +184,27 @@ def test_what_the_engine_reads_as_fewer_values_is_refused(tmp_path: Path, in_lis
     # Beyond the years that nanoseconds reach, too, microseconds are told apart.
     keep([-62_135_596_800_000_000, 0, 253_402_300_799_999_999], pa.timestamp("us"))
     assert len(sf.read(file, schema).counts) == 3
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["3", "\u0663"],  # an Arabic-Indic three
+        ["3", '" 3"'],
+        ['"3 "', '" 3 "'],
+        ['"[20, 30)"', '" [20, 30)"'],
+        ["3", "3\u00a0"],
+    ],
+)
+def test_cells_that_look_alike_are_not_one(tmp_path: Path, cells: list[str]) -> None:
+    """Whoever reads the file can tell them apart; so must we, or refuse."""
+    file = tmp_path / "people.csv"
+    lines = [f"{cells[place % 2]},{'ab'[place // 2 % 2]}" for place in range(20)]
+    file.write_text("\n".join(["q,s", *lines]) + "\n", encoding="utf-8")
+    schema = sf.Schema(quasi=["q"], sensitive="s")
+    assert len(sf.audit(sf.read(file, schema), [sf.KAnonymity(11)]).evidence.release.groups) == 2
+    if any(sign.isspace() for cell in cells for sign in (cell.strip('"')[0], cell.strip('"')[-1])):
+        with pytest.raises(sf.InputError, match="spaces around them"):
+            sf.read_release(file, schema)
+    else:
+        assert len(sf.read_release(file, schema).groups) == 2

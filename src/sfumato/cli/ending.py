@@ -13,6 +13,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,7 +70,7 @@ def _told(command: Callable[[], Any], signals: list[int]) -> int:
 def _internal(error: BaseException) -> int:
     """A mistake of ours is nobody's bad input, and no verdict either."""
     if os.environ.get("SFUMATO_DEBUG"):
-        raise error
+        traceback.print_exception(error)
     say(
         f"error: could not judge: internal error ({type(error).__name__}); set SFUMATO_DEBUG=1 for "
         "the traceback, which may quote data"

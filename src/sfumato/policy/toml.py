@@ -105,6 +105,8 @@ class PolicyModel(_Strict):
 def load_policy(path: Path) -> dict[str, Any]:
     """What a policy file describes, by the names of Policy's fields."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():  # a device never ends
+            raise PolicyError(f"policy {path} is no file")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PolicyError(f"policy {path} does not exist") from None

@@ -25,7 +25,7 @@ from sfumato.schema.roles import Schema
 
 Separator = str | Mapping[str, str] | None
 Texts = Sequence[str | None]
-_LEADING_ZERO = re.compile(r"[+-]?0\d[\d.]*")
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9][0-9.]*")
 _AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}
 
 
@@ -55,6 +55,16 @@ def read_cells(
 ) -> Cells:
     """Read a column's distinct texts; `untyped`: they come from a text file."""
     notation, ambiguous = _notation(name, texts, schema, separator, untyped)
+    # A value or label that is declared may be padded: what it is, is known. Elsewhere spaces are
+    # all that tells two people apart, and a table keeps them.
+    bodies = [text.strip() for text in texts if text is not None]
+    undeclared = [body for body in bodies if body not in notation.labels]
+    padded = len(undeclared) - len(set(undeclared))
+    if padded:
+        raise InputError(
+            f"column {name!r}: {padded:,} of its distinct cells differ from others only in the "
+            "spaces around them, by which people can be told apart; remove the spaces"
+        )
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:

@@ -13,7 +13,8 @@ from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+# ASCII digits only: others are told apart from them by whoever reads the file.
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SHORT = 15  # characters of which a float keeps every digit
 _LONGEST = 300  # digits of a number that may still be a quantity: more than a float can reach
 _INT64 = 1 << 63
@@ -62,12 +63,12 @@ def told_apart(numbers: Iterable[Decimal]) -> bool:
 
 def number_array(texts: Sequence[str | None]) -> pa.Array:
     """Numbers written as texts: whole numbers, floats, or exact texts where those lose identity."""
-    if all(text is None or (len(text) <= _SHORT and text.isdecimal()) for text in texts):
+    present = [text for text in texts if text is not None]
+    if all(len(text) <= _SHORT and text.isascii() and text.isdecimal() for text in present):
         return pa.array([None if text is None else int(text) for text in texts], pa.int64())
     numbers = [None if text is None else exact(text) for text in texts]
-    present = [number for number in numbers if number is not None]
-    odd = len(present) < sum(text is not None for text in texts)
-    if not odd and told_apart(present):
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(present) and told_apart(known):
         values = [None if number is None else as_quantity(number) for number in numbers]
         whole = [value for value in values if isinstance(value, int)]
         if all(-_INT64 <= value < _INT64 for value in whole):

@@ -49,21 +49,21 @@ KNOWN = (
     "a~b with separator='~', and in dates 2021-05, 2021-Q2, 2021, 2020s"
 )
 
-_DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)"
-_NUMBER = rf"{_DECIMAL}(?:[eE][+-]?\d+)?"
-_DAY = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+_DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBER = rf"{_DECIMAL}(?:[eE][+-]?[0-9]+)?"
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?"
 _END = rf"(?:{_DAY}|{_NUMBER}|[+-]?(?:inf|∞))"
 _IS_DAY = re.compile(_DAY)
-_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
 _INTERVAL = re.compile(rf"([\[\](])\s*({_END})\s*[,;]\s*({_END})\s*([\])\[])")
 _BOUND = re.compile(rf"(<=|>=|≤|≥|<|>)\s*({_END})")
 _AND_MORE = re.compile(rf"({_DECIMAL})\+")
 _RANGE = re.compile(rf"({_DAY}|{_DECIMAL})\s*[-–]\s*({_DAY}|{_DECIMAL})")
 _PERIODS: tuple[tuple[Unit, re.Pattern[str]], ...] = (
-    ("month", re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])")),
-    ("quarter", re.compile(r"(?P<year>\d{4})-?Q(?P<quarter>[1-4])")),
-    ("year", re.compile(r"(?P<year>\d{4})")),
-    ("decade", re.compile(r"(?P<year>\d{3}0)s")),
+    ("month", re.compile(r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])")),
+    ("quarter", re.compile(r"(?P<year>[0-9]{4})-?Q(?P<quarter>[1-4])")),
+    ("year", re.compile(r"(?P<year>[0-9]{4})")),
+    ("decade", re.compile(r"(?P<year>[0-9]{3}0)s")),
 )
 _MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"][^,]*?|))\s*(?:,|\Z)')
 _NO_VALUE = ValueSet(frozenset({None}))

@@ -121,11 +121,11 @@ def hostile_files(folder: Path, share: int) -> Tally:
         '[[require]]\ncriterion = "k-anonymity"\nk = 2\n',
         encoding="utf-8",
     )
-    for label, content in islice(all_files(2000 // share), None, None, 1):
+    for label, content in all_files(2000 // share):
         file = folder / label
         file.write_bytes(content)
         tally.run(f"audit {label}", "audit", file, "--policy", policy)
-        if share == 1:
+        if share == 1 and not label.startswith("damaged"):
             tally.run(f"init {label}", "init", file, "--out", folder / "draft.toml")
             (folder / "draft.toml").unlink(missing_ok=True)
         file.unlink()

@@ -11,7 +11,7 @@ from tests.attack.families import FAMILIES
 # Which share of the tries is made here, and how many that must be at least.
 PARTS = {
     "wrong calls of the Python interface": (2, 2000),
-    "hostile policies": (5, 500),
+    "hostile policies": (8, 300),
     "hostile and damaged data files": (40, 120),
     "tampered manifests": (4, 150),
     "damaged ledgers": (20, 100),

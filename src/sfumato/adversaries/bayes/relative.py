@@ -120,7 +120,7 @@ def undefined(release: Release, groups: Groups) -> str:
             f"a {release.scheme} release has no regions that contain its people's values; relative "
             "threat is defined for generalized and bucketized releases"
         )
-    if not groups.single_valued:
+    if groups.width and not groups.single_valued:
         return "people have several values each; relative threat is defined for one"
     return ""
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -248,7 +249,7 @@ def _of_grid(domain: Domain, grid: Grid, people: Ints, present: Ints, free: bool
     return _assembled(domain, block_of, ends, people, present, alone, declared=False)
 
 
-class Grid:
+class Grid(ABC):
     """Where the bounds of a column may lie.
 
     `places` are the domain's values (NULL left out) on an axis of whole numbers; `longest` is how
@@ -258,18 +259,18 @@ class Grid:
     places: Any
     longest: int
 
+    @abstractmethod
     def between(self, low: Any, high: Any) -> tuple[Any, Bools]:
         """For each pair the roundest point strictly between, else `high` if it is one; and whether
         there is any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def holds(self, places: Any) -> Bools:
         """Which places are points of the grid."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, place: Any) -> End:
         """A place as a value of the column."""
-        raise NotImplementedError
 
 
 def grid_of(domain: Domain, unit: Unit | None) -> Grid:

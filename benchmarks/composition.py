@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato as sf
-from sfumato.adversaries.linkage.population import inside_by_part
+from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.anonymizers.base import Task
 from sfumato.datasets.census import census
 

@@ -37,7 +37,7 @@ def best(run: Callable[[], object], times: int = 3) -> float:
 
 def cold(folder: Path) -> None:
     import sfumato as sf
-    from sfumato.anonymizers.lattice import Lattice
+    from sfumato.anonymizers.lattice.lattice import Lattice
     from sfumato.datasets.adult import adult
     from sfumato.workflow.anonymize import anonymize
 
@@ -48,8 +48,8 @@ def cold(folder: Path) -> None:
 def compare(folder: Path) -> None:
     import sfumato as sf
     from sfumato.anonymizers.base import Task
-    from sfumato.anonymizers.lattice_search import judge_all, search_lattice
-    from sfumato.anonymizers.nodes import Judge, Node
+    from sfumato.anonymizers.lattice.nodes import Judge, Node
+    from sfumato.anonymizers.lattice.optimum import judge_all, search_lattice
     from sfumato.criteria.base import Criterion
     from sfumato.datasets.adult import adult
 

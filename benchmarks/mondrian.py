@@ -69,7 +69,7 @@ def large(path: Path) -> None:
     """Read and partition; print what the parent wants to know."""
     import sfumato as sf
     from sfumato.anonymizers.base import Task
-    from sfumato.anonymizers.mondrian import Mondrian
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
 
     start = time.perf_counter()
     table = sf.read(path, sf.Schema(quasi=list(SIZES), sensitive="disease"))
@@ -90,7 +90,7 @@ def large(path: Path) -> None:
 def adults(folder: Path, rows: int, python: str | None) -> None:
     import sfumato as sf
     from sfumato.anonymizers.base import Task
-    from sfumato.anonymizers.mondrian import Mondrian
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
     from sfumato.datasets.adult import QUASI, SENSITIVE, adult
     from sfumato.release.release import Release
 

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.nodes import Judge
+from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.workflow.containment import every_node
 
 QUASI = ["age", "marital", "race", "sex"]

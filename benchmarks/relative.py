@@ -30,21 +30,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.adversaries.bayes.bucket_chains import BucketChains
-from sfumato.adversaries.bayes.buckets import buckets_of
-from sfumato.adversaries.bayes.crossing_chains import Cases, CrossingChains
-from sfumato.adversaries.bayes.diagnostics import judge_traces
-from sfumato.adversaries.bayes.domains import domains_of
-from sfumato.adversaries.bayes.laminar import DirichletTree, tree_shape
-from sfumato.adversaries.bayes.model import model_of
-from sfumato.adversaries.bayes.people import people_of
-from sfumato.adversaries.bayes.prior import Prior
-from sfumato.adversaries.bayes.reference import RowGibbs, Swaps
-from sfumato.adversaries.bayes.relative import relative_threat
+from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
+from sfumato.adversaries.relative_threat.buckets import buckets_of
+from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains
+from sfumato.adversaries.relative_threat.diagnostics import judge_traces
+from sfumato.adversaries.relative_threat.domains import domains_of
+from sfumato.adversaries.relative_threat.laminar import DirichletTree, tree_shape
+from sfumato.adversaries.relative_threat.model import model_of
+from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
+from sfumato.adversaries.relative_threat.people import people_of
+from sfumato.adversaries.relative_threat.prior import Prior
+from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.datasets.census import census, census_schema
+from sfumato.papers.relative import ROWS, _people
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
-from sfumato.reproduce.relative import ROWS, _people
 
 Floats = npt.NDArray[np.float64]
 CHAINS = 4

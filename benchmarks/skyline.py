@@ -22,7 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import CASES, breach, minima
-from sfumato.reproduce.skyline_baseline import breach_probability as by_programming
+from sfumato.papers.skyline_baseline import breach_probability as by_programming
 
 SIZE, VALUES = 100, 20
 POINTS = [(10, 0, 10), (10, 10, 10), (0, 10, 10), (10, 10, 0), (10, 32, 10)]

@@ -32,7 +32,7 @@ def main() -> None:
     arguments = parser.parse_args()
     import sfumato as sf
     from sfumato.anonymizers.base import Task
-    from sfumato.anonymizers.mondrian import Mondrian
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
 
     table = sf.read(rows(arguments.rows), sf.Schema(quasi=list(SIZES), sensitive="disease"))
     print(f"{arguments.rows:,} rows, {len(table.counts):,} distinct tuples")

@@ -24,7 +24,7 @@ ROOMS = [
     "report",
     "datasets",
     "workflow",
-    "reproduce",
+    "papers",
     "cli",
     "web",
 ]

@@ -9,23 +9,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.adversaries.bayes.prior import Prior
-    from sfumato.adversaries.bayes.relative import relative_threat
-    from sfumato.adversaries.bayes.result import RelativeThreat
     from sfumato.adversaries.composition.attack import IntersectionAttack, intersection_attack
     from sfumato.adversaries.linkage.risks import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
     from sfumato.adversaries.randomised.semantic import SemanticPrivacy, semantic_privacy
     from sfumato.adversaries.realistic.adversary import RealisticAdversary
+    from sfumato.adversaries.relative_threat.prior import Prior
+    from sfumato.adversaries.relative_threat.relative import relative_threat
+    from sfumato.adversaries.relative_threat.result import RelativeThreat
     from sfumato.adversaries.skyline.breach import breach_probability
     from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
     from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
     from sfumato.adversaries.threat import Threat
     from sfumato.anonymizers.anatomy import Anatomy
-    from sfumato.anonymizers.lattice import Lattice
+    from sfumato.anonymizers.lattice.lattice import Lattice
     from sfumato.anonymizers.microaggregation import Microaggregation
-    from sfumato.anonymizers.mondrian import Mondrian
-    from sfumato.anonymizers.noise import Noise
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian
+    from sfumato.anonymizers.noise.noise import Noise
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
     from sfumato.criteria.composition import CompositionBound
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
         SfumatoError,
     )
     from sfumato.ledger.ledger import Ledger
-    from sfumato.policy.draft import Draft, draft_policy
+    from sfumato.policy.draft.draft import Draft, draft_policy
     from sfumato.policy.model import Policy
     from sfumato.release.groups import Groups
     from sfumato.release.guarantee import Guarantee
-    from sfumato.release.read import read_release
+    from sfumato.release.read.read_release import read_release
     from sfumato.release.release import Release
     from sfumato.report.characterization import Characterization
     from sfumato.report.model import Report
@@ -71,14 +71,14 @@ _HOMES = {
         "anonymize",
         "generalize",
     ),
-    "sfumato.anonymizers.mondrian": ("Mondrian",),
-    "sfumato.anonymizers.noise": ("Noise",),
+    "sfumato.anonymizers.mondrian.mondrian": ("Mondrian",),
+    "sfumato.anonymizers.noise.noise": ("Noise",),
     "sfumato.anonymizers.microaggregation": ("Microaggregation",),
-    "sfumato.anonymizers.lattice": ("Lattice",),
+    "sfumato.anonymizers.lattice.lattice": ("Lattice",),
     "sfumato.anonymizers.anatomy": ("Anatomy",),
-    "sfumato.adversaries.bayes.prior": ("Prior",),
-    "sfumato.adversaries.bayes.relative": ("relative_threat",),
-    "sfumato.adversaries.bayes.result": ("RelativeThreat",),
+    "sfumato.adversaries.relative_threat.prior": ("Prior",),
+    "sfumato.adversaries.relative_threat.relative": ("relative_threat",),
+    "sfumato.adversaries.relative_threat.result": ("RelativeThreat",),
     "sfumato.adversaries.composition.attack": ("IntersectionAttack", "intersection_attack"),
     "sfumato.adversaries.linkage.risks": ("Linkage", "linkage"),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
@@ -110,11 +110,11 @@ _HOMES = {
         "SfumatoError",
     ),
     "sfumato.ledger.ledger": ("Ledger",),
-    "sfumato.policy.draft": ("Draft", "draft_policy"),
+    "sfumato.policy.draft.draft": ("Draft", "draft_policy"),
     "sfumato.policy.model": ("Policy",),
     "sfumato.release.groups": ("Groups",),
     "sfumato.release.guarantee": ("Guarantee",),
-    "sfumato.release.read": ("read_release",),
+    "sfumato.release.read.read_release": ("read_release",),
     "sfumato.release.release": ("Release",),
     "sfumato.report.characterization": ("Characterization",),
     "sfumato.report.model": ("Report",),

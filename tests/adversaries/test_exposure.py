@@ -16,12 +16,12 @@ from sfumato.adversaries.composition import combinations as tried
 from sfumato.adversaries.composition.examples import examples
 from sfumato.adversaries.composition.exposed import Watched, exposed_by_regions
 from sfumato.adversaries.composition.exposure import expose
-from sfumato.adversaries.composition.targets import read_targets
+from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.groups import Groups
-from sfumato.release.inside import Inside, inside_of, with_inside
 from sfumato.release.members import Members
+from sfumato.release.membership import Inside, inside_of, with_inside
 from sfumato.release.regions import Regions
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from tests.adversaries.releases import buckets, release

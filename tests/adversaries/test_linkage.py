@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
+from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.regions import Regions
@@ -374,7 +374,7 @@ def test_whoever_a_region_contains_is_counted(groups, people) -> None:
 
 
 def test_many_people_and_overlapping_groups_are_matched_in_blocks(monkeypatch) -> None:
-    from sfumato.adversaries.linkage import population as module
+    from sfumato.adversaries.locating import population as module
 
     monkeypatch.setattr(module, "_BLOCK", 7)
     rng = np.random.default_rng(5)

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.composition import boxes
-from sfumato.adversaries.composition.alike import alike
 from sfumato.adversaries.composition.attack import intersection_attack
-from sfumato.adversaries.composition.locate import locate
-from sfumato.adversaries.composition.nearest import nearest
-from sfumato.adversaries.composition.targets import read_targets
+from sfumato.adversaries.locating import boxes
+from sfumato.adversaries.locating.locate import locate
+from sfumato.adversaries.locating.nearest import nearest
+from sfumato.adversaries.locating.targets import read_targets
+from sfumato.adversaries.locating.value_classes import alike
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Span, ValueSet

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.composition.locate import locate
-from sfumato.adversaries.composition.targets import read_targets
+from sfumato.adversaries.locating.locate import locate
+from sfumato.adversaries.locating.targets import read_targets
 from tests.adversaries.releases import buckets, release
 from tests.oracles.composition_oracle import by_pairs, learn
 

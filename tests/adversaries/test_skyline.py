@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.adversaries.skyline.breach import breach, factors, minima, safe
 from sfumato.adversaries.skyline.exact import exact_odds
 from sfumato.errors import InputError
-from sfumato.reproduce.skyline_baseline import breach_probability as by_programming
+from sfumato.papers.skyline_baseline import breach_probability as by_programming
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.skylines import CASES, GOLDEN, golden, golden_groups, groups_of, tinies
 

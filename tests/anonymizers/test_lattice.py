@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.lattice import Lattice
-from sfumato.anonymizers.lattice_search import Found, judge_all, search_lattice
-from sfumato.anonymizers.nodes import Judge
+from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.lattice.nodes import Judge
+from sfumato.anonymizers.lattice.optimum import Found, judge_all, search_lattice
 from sfumato.criteria.base import (
     Bools,
     Criterion,

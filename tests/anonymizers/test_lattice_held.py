@@ -20,14 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymizers import held_release
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.held_nodes import judge_of
-from sfumato.anonymizers.lattice import Lattice
-from sfumato.anonymizers.lattice_search import Found, search_lattice
-from sfumato.counts.classes import TooManyKinds
-from sfumato.counts.held import bytes_for
+from sfumato.anonymizers.lattice import large_release
+from sfumato.anonymizers.lattice.large_judge import judge_of
+from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.lattice.optimum import Found, search_lattice
+from sfumato.counts.group_kinds import TooManyKinds
 from sfumato.counts.scan import scan
+from sfumato.counts.stored import bytes_for
 from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.engines.duckdb import DuckDB
 from sfumato.errors import NoSafeRelease, ResourceError
@@ -308,7 +308,7 @@ def check_release(
             make(held_table(rows, schema, most))
         return None
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(held_release, "_COPIES", 0)  # as if groups without people took nothing
+        patched.setattr(large_release, "_COPIES", 0)  # as if groups without people took nothing
         held = make(held_table(rows, schema, most))
     assert isinstance(held.origin, HeldOrigin)
     assert told(held) == told(memory)

@@ -28,8 +28,8 @@ from sfumato.criteria.base import (
 )
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.groups import Groups
-from sfumato.release.own_values import own_values
 from sfumato.release.release import Release
+from sfumato.release.write.own_values import own_values
 from tests.oracles.mdav_oracle import mdav_oracle
 
 

@@ -22,9 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymizers import rows
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import nodes
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -369,7 +369,7 @@ RELAXED_GAIN = """
 import pyarrow as pa
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 columns = {"sex": ["F"] * 8, "age": [1, 2, 3, 4] * 2, "ill": list("aabbaabb")}
 table = sf.read(pa.table(columns), sf.Schema(quasi=["sex", "age"], sensitive="ill"))
 search = Mondrian(strict=False, order="gain", target="ill")
@@ -527,7 +527,7 @@ REQUIRE = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.TCloseness(0.5))
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, most: int, search: Any) -> None:
     table = larger_table(larger_rows())
     whole = Mondrian(**search).run(Task(table, REQUIRE))
-    monkeypatch.setattr(rows, "BATCH", most)
+    monkeypatch.setattr(nodes, "BATCH", most)
     cut = Mondrian(**search).run(Task(table, REQUIRE))
     assert len(whole.groups) > 20
     assert content(cut) == content(whole)
@@ -536,7 +536,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, most: int, sear
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     table = larger_table(larger_rows())
-    monkeypatch.setattr(rows, "BATCH", 20)
+    monkeypatch.setattr(nodes, "BATCH", 20)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     alone = Mondrian().run(Task(table, REQUIRE))
     monkeypatch.setattr("os.cpu_count", lambda: 4)
@@ -636,7 +636,7 @@ def check_budget(release: Release, most: float, others: Sequence[Criterion]) -> 
 
 @pytest.mark.parametrize("most", [2, 10, 25])
 def test_a_budget_is_kept_in_batches_too(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
-    monkeypatch.setattr(rows, "BATCH", 20)
+    monkeypatch.setattr(nodes, "BATCH", 20)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     table, others = larger_table(larger_rows(200)), [sf.KAnonymity(2)]
     release, again = (Mondrian().run(Task(table, (*others, Budget(most)))) for _ in range(2))

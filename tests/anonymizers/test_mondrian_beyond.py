@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymizers import rows
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import Mondrian
-from sfumato.counts.held import Held
+from sfumato.anonymizers.mondrian import nodes
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.counts.stored import Held
 from sfumato.criteria.base import Criterion
 from sfumato.errors import ResourceError
 from sfumato.release.origin import HeldOrigin
@@ -177,7 +177,7 @@ def test_a_skyline_of_sets_is_safe(seed: int, points: Any) -> None:
 
 
 def test_sorted_tuples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.anonymizers.beyond._SORTED", 1)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.large._SORTED", 1)
     sorted_ = 0
     for seed in range(20):
         table = small_table(seed)
@@ -189,7 +189,7 @@ def test_sorted_tuples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_batches_of_the_partition_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "BATCH", 5)
+    monkeypatch.setattr(nodes, "BATCH", 5)
     for seed in range(10):
         table = small_table(seed)
         made = both(table, [sf.KAnonymity(2)], 12)

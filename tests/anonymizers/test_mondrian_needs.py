@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.release.release import Release
 
 STYLES = ("cell", "tight", "hierarchy")

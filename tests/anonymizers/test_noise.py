@@ -16,10 +16,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise import Noise
-from sfumato.anonymizers.noise_cells import Cells, count_cells
-from sfumato.anonymizers.noise_mechanism import Drawing
-from sfumato.counts.contingency import Counts
+from sfumato.anonymizers.noise.cells import Cells, count_cells
+from sfumato.anonymizers.noise.mechanism import Drawing
+from sfumato.anonymizers.noise.noise import Noise
+from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release

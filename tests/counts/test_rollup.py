@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.counts.contingency import Attribute, Counts, Sets
-from sfumato.counts.rollup import Cells, Rolled, finest
+from sfumato.counts.counts import Attribute, Counts, Sets
+from sfumato.counts.roll_up import Cells, Rolled, finest
 from sfumato.errors import ResourceError
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Level, Levels

@@ -18,7 +18,7 @@ from sfumato.criteria.composition import CompositionBound, State
 from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Groups
-from sfumato.release.inside import Inside, with_inside
+from sfumato.release.membership import Inside, with_inside
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
 from tests.adversaries.test_exposure import fewest_left, shown_of, table_of

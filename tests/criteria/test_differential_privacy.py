@@ -9,9 +9,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.anatomy import Anatomy
-from sfumato.anonymizers.lattice import Lattice
+from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.judge import judge
 from sfumato.release.guarantee import Loss

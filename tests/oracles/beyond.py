@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.counts.held import Held, bytes_for, fresh
+from sfumato.counts.stored import Held, bytes_for, fresh
 from sfumato.engines.base import Engine
 from sfumato.engines.duckdb import DuckDB
 from sfumato.release.release import Release

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.region import MISSING

@@ -14,8 +14,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census
-from sfumato.policy.drafting.patterns import decimal_comma, is_code, luhn, pattern_of
-from sfumato.policy.drafting.words import topic_of
+from sfumato.policy.draft.patterns import decimal_comma, is_code, luhn, pattern_of
+from sfumato.policy.draft.words import topic_of
 
 
 def run(source: object, draft: sf.Draft) -> sf.Report:

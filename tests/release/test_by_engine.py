@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers import Lattice, Microaggregation, Mondrian
-from sfumato.counts.held import fresh
+from sfumato.counts.stored import fresh
 from sfumato.datasets.census import census, census_schema
 from sfumato.engines import duckdb as duckdb_module
 from sfumato.policy.model import Policy
@@ -262,7 +262,7 @@ def test_counts_in_memory_are_written_by_an_engine_elsewhere_and_if_their_rows_d
     monkeypatch.setattr(
         table.engine, *(("embedded", False) if why != "memory" else ("memory", 999))
     )
-    monkeypatch.setattr("sfumato.release.publish._people", None)  # no rows in Python
+    monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
     release.save(tmp_path / "engine", form="parquet")
     assert rows_in(tmp_path / "engine") == rows_in(tmp_path / "memory")
     assert told(tmp_path / "engine") == told(tmp_path / "memory")

@@ -73,7 +73,7 @@ def test_spark_writes_the_rows_that_duckdb_writes(
     here, there = (made(engine, keep) for engine in ("duckdb", "spark"))
     assert here.suppressed > 0
     here.save(tmp_path / "duckdb", form=form)
-    monkeypatch.setattr("sfumato.release.publish._people", None)  # no rows in Python
+    monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
     there.save(tmp_path / "spark", form=form)
     assert written(tmp_path / "spark") == written(tmp_path / "duckdb")
     one, other = (

@@ -123,8 +123,8 @@ def test_what_was_attacked_is_told_with_its_charts() -> None:
 
 
 def test_every_result_of_an_attack_has_an_exhibit() -> None:
-    from sfumato.adversaries.bayes.result import ATTACKER, LEARNER
     from sfumato.adversaries.composition.attack import NAME
+    from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER
 
     assert {LEARNER, ATTACKER, NAME} <= {rung.adversary for rung in LADDER}
     assert {type(one).__name__ for one in made("attacked").evidence.attacks} == set(EXHIBITS)

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.counts import held
-from sfumato.counts.contingency import Counts
+from sfumato.counts import stored
+from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.errors import InputError, ResourceError
 
@@ -21,7 +21,7 @@ from sfumato.errors import InputError, ResourceError
 @pytest.fixture
 def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every tuple took a gigabyte."""
-    monkeypatch.setattr(held, "COPIES", 10**9)
+    monkeypatch.setattr(stored, "COPIES", 10**9)
 
 
 def rows(seed: int) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_held_counts_are_those_of_memory(
     table = pa.table(rows(seed))
     expected = sf.read(table, schema)
     assert expected.held is None
-    monkeypatch.setattr(held, "COPIES", 10**9)
+    monkeypatch.setattr(stored, "COPIES", 10**9)
     found = sf.read(table, schema)
     assert found.held is not None
     assert found.people == expected.people

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.realistic.priors import counts_in
-from sfumato.counts.classes import equal_groups
-from sfumato.counts.held import Held
+from sfumato.counts.group_kinds import equal_groups
+from sfumato.counts.stored import Held
 from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
 from sfumato.release.release import as_it_stands

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts, Ints
 from sfumato.criteria.base import Criterion, Verdict, parameter
 from sfumato.criteria.judge import judge
 from sfumato.criteria.k_anonymity import AlphaK

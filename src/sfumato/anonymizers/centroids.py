@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.release.groups import Floats
 from sfumato.release.regions import Regions
 from sfumato.schema.centres import Centres, centres_of

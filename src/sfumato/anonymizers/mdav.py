@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.progress import Ticker
 
 Floats = npt.NDArray[np.float64]

@@ -33,7 +33,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
 from sfumato.anonymizers.centroids import centres, centroids
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.criteria.base import Bools, parameter
 from sfumato.criteria.judge import judge
 from sfumato.criteria.k_anonymity import KAnonymity

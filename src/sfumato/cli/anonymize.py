@@ -53,7 +53,7 @@ def anonymize(
     from sfumato.cli.inputs import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
-    from sfumato.release.folder import check_form
+    from sfumato.release.write.folder import check_form
     from sfumato.report.worth import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit

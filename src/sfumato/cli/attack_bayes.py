@@ -84,7 +84,7 @@ def bayes(
 
     Example: sfumato attack bayes release --table patients.csv --policy policy.toml
     """
-    from sfumato.adversaries.bayes.relative import observer_of, relative_threat
+    from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
     from sfumato.cli.inputs import load_rules, read_judged, read_table, stated
     from sfumato.cli.show import check_written
     from sfumato.cli.written import check_private, write_private

@@ -139,7 +139,7 @@ def _attacks(
     judged: Release, table: Table, earlier: list[Path], schema: Schema, **reading: Any
 ) -> tuple[Any, ...]:
     """What an audit runs on request only."""
-    from sfumato.release.read import read_release
+    from sfumato.release.read.read_release import read_release
     from sfumato.workflow.attacks import attacks_on
 
     others = [read_release(path, schema, **reading) for path in earlier]

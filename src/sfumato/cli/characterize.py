@@ -77,7 +77,7 @@ def characterize(
     Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
     """
     from sfumato.cli.inputs import load_rules, read_table, stated
-    from sfumato.release.read import read_release
+    from sfumato.release.read.read_release import read_release
     from sfumato.report.characterize_files import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
 

@@ -31,7 +31,7 @@ def init(
     Example: sfumato init patients.csv --out policy.toml
     """
     from sfumato.files import check_new_file
-    from sfumato.policy.draft import draft_policy
+    from sfumato.policy.draft.draft import draft_policy
 
     if out is not None:
         check_new_file(out, force=force)

@@ -54,7 +54,7 @@ def read_judged(
     files: list[Path], rules: Policy, schema: Schema, reading: dict[str, Any], **how: Any
 ) -> Release:
     """What is to be judged: a table or a release; `reading` takes the policy's hints."""
-    from sfumato.release.read import read_release
+    from sfumato.release.read.read_release import read_release
 
     for name, hint in reading_hints(rules, files).items():
         reading[name] = reading.get(name) or hint

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.options import AsJson
 from sfumato.cli.terminal import open_console, say
-from sfumato.reproduce import PAPERS
+from sfumato.papers import PAPERS
 
 
 def reproduce(
@@ -35,9 +35,9 @@ def reproduce(
     Example: sfumato reproduce realistic --data data --out realistic
     """
     from sfumato.files import check_new_folder
+    from sfumato.papers import check_paper
+    from sfumato.papers import reproduce as run
     from sfumato.report.exhibit import RESULTS
-    from sfumato.reproduce import check_paper
-    from sfumato.reproduce import reproduce as run
 
     check_paper(paper)
     if out is not None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Sets
+from sfumato.counts.counts import Sets
 from sfumato.counts.people import people_of, weight_of
-from sfumato.counts.several import code_sets, is_list_type, joined, members_of, split_texts
+from sfumato.counts.value_sets import code_sets, is_list_type, joined, members_of, split_texts
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError

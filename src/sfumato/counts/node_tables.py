@@ -14,10 +14,10 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.classes import Classes, equal_groups, group_key
-from sfumato.counts.contingency import Counts, Ints
-from sfumato.counts.held import SMALL, Held, bytes_for, fresh
-from sfumato.counts.rollup import Steps
+from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.group_kinds import Classes, equal_groups, group_key
+from sfumato.counts.roll_up import Steps
+from sfumato.counts.stored import SMALL, Held, bytes_for, fresh
 from sfumato.engines.sql import named, select
 
 Levels = tuple[int, ...]

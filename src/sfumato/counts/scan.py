@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.counts.columns import check_lists, encode, key_of, keys, measures
-from sfumato.counts.contingency import Attribute, Counts
-from sfumato.counts.held import bytes_for, fits
-from sfumato.counts.holding import hold
+from sfumato.counts.count_by_code import hold
+from sfumato.counts.counts import Attribute, Counts
 from sfumato.counts.people import check_people
+from sfumato.counts.stored import bytes_for, fits
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.threat import Threat
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.criteria.candidates import Candidates, OneByOne
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.release.groups import Groups

@@ -43,7 +43,7 @@ from sfumato.adversaries.composition.exposed import (
 )
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import FACTOR, BeliefChange, Threat
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source

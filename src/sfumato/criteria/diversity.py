@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, entropy_sign, fraction, sign
 from sfumato.release.groups import Groups

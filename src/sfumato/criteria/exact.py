@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.criteria.base import Bools, Sense
 from sfumato.release.groups import Groups
 

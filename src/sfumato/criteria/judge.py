@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sfumato.criteria.base import EXACT, Criterion, ReleaseCriterion, Status, Verdict
 from sfumato.release.groups import Groups
-from sfumato.release.inside import with_inside
 from sfumato.release.joint import joint_groups
+from sfumato.release.membership import with_inside
 from sfumato.release.release import Release
 
 # From worst to best: a violation anywhere decides, then whatever could not be judged.

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.published_people import people_surely_inside
+from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups

@@ -27,7 +27,7 @@ import numpy as np
 from sfumato.adversaries.leakage.expectations import Expectation
 from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.criteria.logarithms import log_sign

@@ -29,10 +29,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.bayes.exact import exact_ti
-from sfumato.adversaries.bayes.relative import relative_threat
-from sfumato.adversaries.bayes.result import ATTACKER, RelativeThreat
-from sfumato.adversaries.bayes.rows import SURE, Belief
+from sfumato.adversaries.relative_threat.case_beliefs import SURE, Belief
+from sfumato.adversaries.relative_threat.exact import exact_ti
+from sfumato.adversaries.relative_threat.relative import relative_threat
+from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.criteria.exact import NEAR, fraction
 from sfumato.errors import InputError, SfumatoError

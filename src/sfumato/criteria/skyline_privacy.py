@@ -37,7 +37,7 @@ from sfumato.adversaries.skyline.breach import (
     unknown_value,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts, Ints
 from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.criteria.candidates import Candidates
 from sfumato.criteria.skyline_measure import Scale

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import NEAR, Case, factors, minima, odds, odds_at
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.criteria.base import Bools
 from sfumato.release.groups import Floats, Groups
 

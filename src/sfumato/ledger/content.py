@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.contingency import Ints, Sets
+from sfumato.counts.counts import Ints, Sets
 from sfumato.errors import InputError
-from sfumato.ledger.spelling import read_region, read_value, spell_region, spell_value
+from sfumato.ledger.region_json import read_region, read_value, spell_region, spell_value
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.lists import Lists

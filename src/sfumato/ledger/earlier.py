@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.errors import InputError, name_some, quoted
 from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
-from sfumato.release.read import read_release
+from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
 

@@ -13,15 +13,15 @@ import numpy as np
 
 from sfumato.adversaries.composition.exposed import Watched, exposed_by_regions
 from sfumato.adversaries.composition.exposure import Exposure, expose
-from sfumato.adversaries.composition.locate import Located, locate
 from sfumato.adversaries.composition.shared_values import share_values
 from sfumato.adversaries.composition.summary import values_left
-from sfumato.adversaries.composition.targets import read_targets
-from sfumato.counts.contingency import Ints
+from sfumato.adversaries.locating.locate import Located, locate
+from sfumato.adversaries.locating.targets import read_targets
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, ResourceError
 from sfumato.ledger.check import Basis, Check, Finding
 from sfumato.release.groups import Groups
-from sfumato.release.inside import inside_of, with_inside
+from sfumato.release.membership import inside_of, with_inside
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 

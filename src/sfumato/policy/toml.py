@@ -19,7 +19,7 @@ from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.files import write_text
 from sfumato.policy.construct import construct
 from sfumato.policy.linked_files import Links, linked
-from sfumato.policy.spelling import toml_value
+from sfumato.policy.toml_values import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin

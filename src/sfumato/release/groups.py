@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Case, Ints
-from sfumato.counts.several import code_sets
+from sfumato.counts.counts import Case, Ints
+from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
 from sfumato.release.lists import Lists
 from sfumato.release.sparse import SparseCounts, summed
@@ -33,7 +33,7 @@ from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
     from sfumato.release.guarantee import Guarantee
-    from sfumato.release.inside import Inside
+    from sfumato.release.membership import Inside
     from sfumato.release.regions import Regions
 
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.counts.contingency import Attribute, Counts, rank_rows
+from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, SchemaError, did_you_mean
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members

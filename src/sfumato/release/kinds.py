@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.counts.classes import equal_groups
-from sfumato.counts.held import Held
+from sfumato.counts.group_kinds import equal_groups
+from sfumato.counts.stored import Held
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Examples, Regions, Singletons

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints, Sets
-from sfumato.counts.several import code_sets
+from sfumato.counts.counts import Ints, Sets
+from sfumato.counts.value_sets import code_sets
 from sfumato.release.sparse import SparseCounts, summed
 from sfumato.schema.domain import Codes
 

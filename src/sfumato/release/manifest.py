@@ -16,10 +16,10 @@ from typing import Any, Literal, NoReturn, get_args
 
 from sfumato.engines.files import is_data
 from sfumato.errors import InputError, name_some
-from sfumato.release.data_files import PARTS
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.publish import GROUP_ID
 from sfumato.release.release import Scheme
+from sfumato.release.write.data_files import PARTS
+from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.listing import JSON
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import digest

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.counts.counts import Ints, rank_rows
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.regions import Regions, Singletons
 from sfumato.schema.domain import Codes, Domain

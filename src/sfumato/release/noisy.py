@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import ResourceError
-from sfumato.release.declared import Axis
+from sfumato.release.declared_values import Axis
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.regions import Regions

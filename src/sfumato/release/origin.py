@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.errors import ResourceError
 from sfumato.table.load import Table
 

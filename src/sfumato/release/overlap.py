@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.counts.counts import Ints, rank_rows
 from sfumato.schema.domain import Codes
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, overlaps, place_of
 

@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.errors import InputError
-from sfumato.release.inside import Inside
+from sfumato.release.membership import Inside
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
-from sfumato.release.shown import shown_regions, typed
+from sfumato.release.write.cells import shown_regions, typed
 from sfumato.schema.domain import build_domain
 from sfumato.schema.region import text_of
 

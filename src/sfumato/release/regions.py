@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.counts.counts import Ints, rank_rows
 from sfumato.errors import ResourceError
 from sfumato.release.overlap import no_overlap
 from sfumato.schema.domain import Codes, Domain

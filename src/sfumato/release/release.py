@@ -16,16 +16,16 @@ from sfumato.release.groups import Floats, Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin, whole_tuples
+from sfumato.release.read.source import StrayColumns
+from sfumato.release.read.wildcard import WildcardMatching
 from sfumato.release.regions import Regions, Singletons
-from sfumato.release.source import StrayColumns
 from sfumato.release.summing import group_counts
-from sfumato.release.wildcard import WildcardMatching
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
-    from sfumato.release.inside import Inside
+    from sfumato.release.membership import Inside
     from sfumato.release.noisy import NoisyTable
 
 Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
@@ -117,7 +117,7 @@ class Release:
 
     def tables(self, seed: int | None = None) -> dict[str, pa.Table]:
         """What would be handed out: {"data": ...}, or {"quasi", "sensitive"} for buckets."""
-        from sfumato.release.publish import tables_of
+        from sfumato.release.write.publish import tables_of
 
         return tables_of(self, seed)
 
@@ -135,7 +135,7 @@ class Release:
         form="csv" or "parquet", force=True to replace a folder, seed for the order of rows. What an
         engine writes (tables larger than memory, Spark) is sorted by what is published instead.
         """
-        from sfumato.release.folder import write_folder
+        from sfumato.release.write.folder import write_folder
 
         return write_folder(self, out, report=report, policy=policy, **how)
 

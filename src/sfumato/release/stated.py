@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Case, Ints
+from sfumato.counts.counts import Case, Ints
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:

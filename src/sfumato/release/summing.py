@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts, Ints
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.lists import Lists
 from sfumato.release.sparse import summed

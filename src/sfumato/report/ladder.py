@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sfumato.adversaries import random_worlds
-from sfumato.adversaries.bayes.result import ATTACKER, LEARNER
 from sfumato.adversaries.leakage import observer as leakage
 from sfumato.adversaries.linkage import risks as linkage
 from sfumato.adversaries.randomised import semantic
+from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER
 from sfumato.adversaries.skyline import breach as skyline
 from sfumato.adversaries.threat import BeliefChange, Threat
 from sfumato.report.model import Report
@@ -221,7 +221,7 @@ def _undefined(report: Report, rung: Rung) -> str:
     """Why she cannot be measured on this release at all; empty where she can, or may be."""
     if rung.adversary not in (LEARNER, ATTACKER) or report.evidence is None:
         return ""
-    from sfumato.adversaries.bayes.relative import undefined
+    from sfumato.adversaries.relative_threat.relative import undefined
 
     release = report.evidence.release
     found = [undefined(release, groups) for groups in release.by_attribute.values()]

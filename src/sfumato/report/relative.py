@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sfumato.adversaries.bayes.measures import Measures
-from sfumato.adversaries.bayes.result import RelativeThreat
+from sfumato.adversaries.relative_threat.measures import Measures
+from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure

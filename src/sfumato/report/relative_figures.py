@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.bayes.measures import threatened
-from sfumato.adversaries.bayes.result import RelativeThreat
-from sfumato.adversaries.bayes.rows import Belief
+from sfumato.adversaries.relative_threat.case_beliefs import Belief
+from sfumato.adversaries.relative_threat.measures import threatened
+from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.report.figure import Figure, Series
 
 Who = Literal["attacker", "learner"]

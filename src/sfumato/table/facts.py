@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.counts.people import is_numeric
-from sfumato.counts.several import is_list_type
+from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError, SchemaError

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.counts.contingency import Counts
-from sfumato.counts.held import Held
+from sfumato.counts.counts import Counts
 from sfumato.counts.scan import scan
+from sfumato.counts.stored import Held
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.choose import open_engine
 from sfumato.errors import expect

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.release.coverage import Coverage
 from sfumato.release.groups import Floats
 from sfumato.utility.view import View

@@ -23,11 +23,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, MissingExtra, PolicyError, did_you_mean
 from sfumato.utility.base import Remembered, Utility
-from sfumato.utility.lessons import (
+from sfumato.utility.training_data import (
     Lessons,
     Matrix,
     Target,

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.release.groups import Floats
 from sfumato.schema.domain import Codes
 from sfumato.utility.base import Remembered, Utility

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.release.coverage import Coverage
 from sfumato.release.groups import Floats
 from sfumato.utility.base import Utility

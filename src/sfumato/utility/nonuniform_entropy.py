@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.release.groups import Floats
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import View, dot

@@ -25,7 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.contingency import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts, Ints
 from sfumato.criteria.base import parameter
 from sfumato.release.groups import Floats
 from sfumato.schema.domain import Domain

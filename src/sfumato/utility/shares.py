@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.coverage import Coverage
 from sfumato.release.groups import Floats
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.counts.counts import Counts, Ints
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Floats

@@ -7,7 +7,7 @@ from contextlib import closing
 from secrets import randbits
 
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
@@ -67,8 +67,8 @@ def generalize(
         height = table.levels[name].height
         if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level < height:
             raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {quoted(level)}")
-    from sfumato.anonymizers.held_nodes import judge_of
-    from sfumato.anonymizers.lattice_search import release_of
+    from sfumato.anonymizers.lattice.large_judge import judge_of
+    from sfumato.anonymizers.lattice.optimum import release_of
 
     task = Task(table, tuple(require), suppression=suppression)
     with closing(judge_of(task)) as judge:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sfumato.adversaries.bayes.result import RelativeThreat
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.columns import weakest_columns
 from sfumato.adversaries.linkage.risks import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.randomised.semantic import semantic_privacy
 from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
@@ -28,13 +28,13 @@ from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.groups import Groups
-from sfumato.release.inside import with_inside
 from sfumato.release.joint import BETWEEN
 from sfumato.release.members import Members
-from sfumato.release.own_values import own_values_note
+from sfumato.release.membership import with_inside
+from sfumato.release.read.source import StrayColumns
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
-from sfumato.release.source import StrayColumns
+from sfumato.release.write.own_values import own_values_note
 from sfumato.report.evidence import Evidence
 from sfumato.report.model import Finding, Report, Summary, WorstGroup
 from sfumato.report.worth import shows_all

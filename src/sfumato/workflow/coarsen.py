@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import SchemaError
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions, Singletons

@@ -25,8 +25,8 @@ from sfumato.progress import Ticker
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
-    from sfumato.anonymizers.nodes import Judge
-    from sfumato.counts.rollup import Rolled
+    from sfumato.anonymizers.lattice.nodes import Judge
+    from sfumato.counts.roll_up import Rolled
 
 Levels = tuple[int, ...]
 Relation = Literal["equal", "more useful", "less useful", "neither"]
@@ -101,7 +101,7 @@ def compare_nodes(
 ) -> NodeMap:
     """Judge every node of the table's lattice by each policy (or criteria, without suppression)."""
     from sfumato.anonymizers.base import Task
-    from sfumato.anonymizers.nodes import Judge
+    from sfumato.anonymizers.lattice.nodes import Judge
 
     expect("table", table, Table, "a Table, as sf.read makes one")
     expect("policies", policies, Mapping, "a mapping from names to policies or criteria")

@@ -10,7 +10,7 @@ import pyarrow.csv as pa_csv
 from sfumato.datasets.census import census, census_policy
 from sfumato.files import check_new_folder, new_folder
 from sfumato.policy.model import Policy
-from sfumato.release.read import read_release
+from sfumato.release.read.read_release import read_release
 from sfumato.report.model import Report
 from sfumato.table.load import read
 from sfumato.utility import utility_named

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
-from sfumato.anonymizers.lattice import Lattice
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy

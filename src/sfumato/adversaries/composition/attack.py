@@ -37,12 +37,12 @@ from sfumato.adversaries.composition.intersection import (
     prior_weights,
     tilts,
 )
-from sfumato.adversaries.composition.locate import Located, Scale
-from sfumato.adversaries.composition.locate import locate as find_groups
 from sfumato.adversaries.composition.shared_values import SharedValues, share_values
 from sfumato.adversaries.composition.summary import Summary, summarize
-from sfumato.adversaries.composition.targets import Targets, Truth, read_targets
 from sfumato.adversaries.composition.true_groups import Pieces
+from sfumato.adversaries.locating.locate import Located, Scale
+from sfumato.adversaries.locating.locate import locate as find_groups
+from sfumato.adversaries.locating.targets import Targets, Truth, read_targets
 from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.release.groups import Floats

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.composition.alike import alike
 from sfumato.adversaries.composition.examples import examples
-from sfumato.adversaries.composition.targets import Targets
-from sfumato.adversaries.linkage.population import inside_by_part
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.adversaries.locating.population import inside_by_part
+from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.locating.value_classes import alike
+from sfumato.counts.counts import Ints, rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions

@@ -19,8 +19,8 @@ import numpy as np
 
 from sfumato.adversaries.composition.combinations import combinations
 from sfumato.adversaries.composition.exposure import Bools, Exposure, expose
-from sfumato.adversaries.composition.targets import Targets, targets_of
-from sfumato.counts.contingency import Counts, Ints
+from sfumato.adversaries.locating.targets import Targets, targets_of
+from sfumato.counts.counts import Counts, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]

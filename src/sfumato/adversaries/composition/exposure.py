@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.composition.intersection import stack
-from sfumato.adversaries.composition.locate import Located, Scale, locate
 from sfumato.adversaries.composition.shared_values import (
     SharedValues,
     common_attribute,
     match_values,
 )
-from sfumato.adversaries.composition.targets import Targets
-from sfumato.counts.contingency import Ints
+from sfumato.adversaries.locating.locate import Located, Scale, locate
+from sfumato.adversaries.locating.targets import Targets
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release

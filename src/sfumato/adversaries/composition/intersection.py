@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.composition.locate import Located
 from sfumato.adversaries.composition.shared_values import SharedValues
 from sfumato.adversaries.composition.volume import volumes
-from sfumato.counts.contingency import Ints
+from sfumato.adversaries.locating.locate import Located
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, name_some
 from sfumato.release.groups import Floats
 from sfumato.release.release import Release

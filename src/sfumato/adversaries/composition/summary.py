@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.adversaries.composition.intersection import Cases
-from sfumato.adversaries.composition.locate import Located
-from sfumato.adversaries.composition.targets import Targets
-from sfumato.counts.contingency import Ints
+from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.locating.targets import Targets
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats, Groups
 

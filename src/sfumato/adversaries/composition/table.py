@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.adversaries.composition.intersection import STATUS, Cases
-from sfumato.adversaries.composition.targets import Targets
+from sfumato.adversaries.locating.targets import Targets
 from sfumato.release.groups import Floats
 
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.adversaries.composition.locate import Located, locate
-from sfumato.adversaries.composition.targets import Targets, targets_of
-from sfumato.counts.contingency import Counts, Ints, rank_rows
+from sfumato.adversaries.locating.locate import Located, locate
+from sfumato.adversaries.locating.targets import Targets, targets_of
+from sfumato.counts.counts import Counts, Ints, rank_rows
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats, Groups
-from sfumato.release.inside import Inside, inside_of
+from sfumato.release.membership import Inside, inside_of
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts

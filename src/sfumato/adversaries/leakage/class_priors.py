@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.adversaries.leakage.expectations import Expectation, by_value, counted
 from sfumato.adversaries.realistic.priors import people_by_value
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap

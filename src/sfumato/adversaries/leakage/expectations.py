@@ -16,7 +16,7 @@ from math import lcm
 
 import numpy as np
 
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.groups import Floats, Groups
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.contingency import rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 

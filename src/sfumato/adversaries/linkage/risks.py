@@ -30,10 +30,10 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.linkage.population import Candidates, count_behind
 from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
+from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.threat import BeliefChange, Threat, moved
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, expect
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release

@@ -22,7 +22,7 @@ from sfumato.adversaries.realistic.priors import RegionalPrior
 from sfumato.adversaries.realistic.ratios import smallest_epsilon
 from sfumato.adversaries.realistic.shifts import Binding, beliefs_by_count, epsilons, judged
 from sfumato.adversaries.threat import Moves, Threat
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.groups import Floats, Groups
 
 

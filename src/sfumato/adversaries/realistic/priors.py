@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.linkage.population import count_behind
 from sfumato.adversaries.linkage.published_people import people_maybe_inside
+from sfumato.adversaries.locating.population import count_behind
 from sfumato.adversaries.realistic.predicates import ValueSet
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.regions import Regions

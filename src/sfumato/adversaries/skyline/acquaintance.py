@@ -26,7 +26,7 @@ from sfumato.adversaries.skyline.breach import (
     odds,
 )
 from sfumato.adversaries.threat import BeliefChange, Moves, Threat
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.groups import Floats, Groups
 
 _CELLS = 1 << 20

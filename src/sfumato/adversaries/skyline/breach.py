@@ -45,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.realistic.priors import exactly
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release

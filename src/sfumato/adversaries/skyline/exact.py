@@ -13,7 +13,7 @@ from math import comb, inf, prod
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, NEAR, OWN, Case, factors
-from sfumato.counts.contingency import Ints, rank_rows
+from sfumato.counts.counts import Ints, rank_rows
 from sfumato.release.groups import Floats, Groups
 
 Odds = Fraction | float  # a fraction, or infinity

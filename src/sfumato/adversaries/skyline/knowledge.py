@@ -31,7 +31,7 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.adversaries.skyline.shapes import ListShapes, deciding
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release

@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SET
 from sfumato.adversaries.skyline.forms import doubt, kin, kin_of_one_more
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.groups import Floats
 from sfumato.schema.domain import Codes
 

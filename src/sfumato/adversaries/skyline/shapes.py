@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import NEAR, Case, odds, odds_at
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.release.groups import Groups
 
 _CELLS = 1 << 22  # numbers of shapes that are made at a time

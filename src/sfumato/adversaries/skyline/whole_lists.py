@@ -29,7 +29,7 @@ import numpy as np
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SINGLE
 from sfumato.adversaries.skyline.forms import kin
 from sfumato.adversaries.skyline.passes import K, L, M, by_target
-from sfumato.counts.contingency import Ints, Sets
+from sfumato.counts.counts import Ints, Sets
 from sfumato.release.groups import Floats, Groups
 from sfumato.schema.domain import Codes
 

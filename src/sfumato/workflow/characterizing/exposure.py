@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 
 from sfumato.adversaries.leakage.class_leakage import ClassLeakage
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.counts.marginals import Marginal
 from sfumato.release.groups import Floats
 from sfumato.report.characterization import Individuals

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.adversaries.leakage.class_leakage import ClassLeakage, OnePrior, PriorByClass
 from sfumato.adversaries.leakage.observer import not_covered
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError
 from sfumato.release.groups import Floats
 from sfumato.report.characterization import Finding, Spread, WorstClass

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sfumato.counts.contingency import Counts
+from sfumato.counts.counts import Counts
 from sfumato.counts.marginals import Marginal
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Source

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.leakage.class_priors import overlap_reason
-from sfumato.counts.contingency import Ints
+from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, expect
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin

@@ -1,0 +1,129 @@
+"""Where is she? The groups of a release that a person with known quasi-identifiers may be in.
+
+A generalized release: every group whose regions contain her values, of which there may be several
+or none. A bucketized one: every group that lists them. A microaggregated one: the group of the
+nearest centroid, on standardised columns, and of all that are equally near; this may be the wrong
+group, and `true_groups.py` tells how often.
+
+No group is looked at for every person. Regions become boxes in a k-d tree, lists are joined, and
+centroids have a k-d tree of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.adversaries.locating.axes import axis_of
+from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.locating.value_classes import alike
+from sfumato.counts.counts import Ints, rank_rows
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.members import Members
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+
+Scale = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Located:
+    """Case i may be in the groups `groups[indptr[i]:indptr[i + 1]]`, ascending."""
+
+    indptr: Ints
+    groups: Ints
+
+    def take(self, cases: Ints) -> Located:
+        """The same for some cases, in any order, repeated or not."""
+        many = np.diff(self.indptr)[cases]
+        indptr = np.concatenate([[0], np.cumsum(many)])
+        place = np.repeat(self.indptr[cases] - indptr[:-1], many) + np.arange(indptr[-1])
+        return Located(indptr.astype(np.int64), self.groups[place])
+
+
+def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Located:
+    """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
+    regions = release.regions
+    mine, case = targets.of(regions.columns)
+    if isinstance(regions, Members):
+        found = _listed(regions, mine)
+    elif release.scheme == "microaggregated":
+        found = _nearest(release, regions, mine, scale)
+    else:
+        found = _inside(regions, mine)
+    whole = len(case) == mine.cases and bool((case == np.arange(len(case))).all())
+    return found if whole else found.take(case)
+
+
+def _inside(regions: Regions, targets: Targets) -> Located:
+    from sfumato.adversaries.locating import boxes  # its compiler loads slowly
+
+    columns = [
+        alike(domain, parts, codes)
+        for domain, parts, codes in zip(targets.domains, regions.parts, regions.codes, strict=True)
+    ]
+    shape = (len(columns), len(regions))
+    low, high, gap = (np.empty(shape, dtype=np.int64) for _ in range(3))
+    lists, offsets = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
+    for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
+        low[place], high[place] = column.low[codes], column.high[codes]
+        before = sum(len(one) - 1 for one in offsets[1:])
+        gap[place] = np.where(column.gap[codes] >= 0, column.gap[codes] + before, -1)
+        offsets.append(column.offsets + sum(map(len, lists)))
+        lists.append(column.listed)
+    # A group one of whose regions nobody's value fits is nobody's.
+    some = np.flatnonzero((low <= high).all(axis=0))
+    low, high, gap = (np.ascontiguousarray(one[:, some]) for one in (low, high, gap))
+    points = np.vstack(
+        [column.class_of[row] for column, row in zip(columns, targets.codes, strict=True)]
+    )
+    ends = np.concatenate([offsets[0], *(one[1:] for one in offsets[1:])])
+    nodes, items = boxes.build(low, high)
+    indptr, found = boxes.search(
+        nodes, items, low, high, gap, ends, np.concatenate(lists), np.ascontiguousarray(points)
+    )
+    return Located(indptr, some[found])
+
+
+def _listed(members: Members, targets: Targets) -> Located:
+    """Buckets that list a tuple; equal values meet by their canonical text."""
+    rows = []
+    for domain, theirs, row in zip(targets.domains, members.domains, targets.codes, strict=True):
+        codes = [theirs.code(value) for value in domain.values]
+        known = np.array([len(theirs) if code is None else code for code in codes], np.int32)
+        rows.append(known[row])
+    both = np.hstack([members.codes, np.vstack(rows)])
+    number, first = rank_rows(both, [len(domain) + 1 for domain in members.domains])
+    listed, asked = number[: members.codes.shape[1]], number[members.codes.shape[1] :]
+    group = np.repeat(np.arange(len(members)), np.diff(members.indptr))
+    order = np.lexsort((group, listed))
+    begins = np.searchsorted(listed[order], np.arange(len(first) + 1)).astype(np.int64)
+    return Located(begins, group[order]).take(asked)
+
+
+def _nearest(release: Release, regions: Regions, targets: Targets, given: Scale | None) -> Located:
+    from sfumato.adversaries.locating.nearest import nearest  # its compiler loads slowly
+
+    if given is not None:
+        for name in given:
+            if name not in regions.columns:
+                raise InputError(
+                    f"scale: {name!r} is not a quasi-identifier of {release.label}; "
+                    f"{did_you_mean(name, regions.columns)}"
+                )
+    axes = [
+        axis
+        for place, domain in enumerate(targets.domains)
+        if (axis := axis_of(release, regions, place, domain, given)) is not None
+    ]
+    columns = [regions.columns.index(axis.name) for axis in axes]
+    centroids = np.array(
+        [axis.centroids[regions.codes[c]] for axis, c in zip(axes, columns, strict=True)]
+    ).reshape(len(axes), len(regions))
+    points = np.array(
+        [axis.points[targets.codes[c]] for axis, c in zip(axes, columns, strict=True)]
+    ).reshape(len(axes), targets.cases)
+    indptr, found = nearest(centroids, points, np.array([axis.scale for axis in axes]))
+    return Located(indptr, found)

@@ -1,0 +1,200 @@
+"""Who of a population could be behind each group of a release.
+
+Somebody who holds a register of the population (voters, patients, members) asks of each group: how
+many of them fit its description? Two sources answer. A population table is counted: people whose
+QI values lie in the group's region, column by column. Survey weights are summed: each record
+stands for so many people.
+
+The population must contain the release, so a group of f people has F >= f. Where a source says
+less (an incomplete or outdated register, weights below 1) it is wrong about that group; the fewest
+people there can be, F = f, is then used, which errs to unsafe, and the shortfall is told.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts.counts import Ints, rank_rows
+from sfumato.errors import InputError, name_some
+from sfumato.release.regions import Regions
+from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
+from sfumato.table.load import Table
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 1 << 16  # population tuples matched at once
+_SLACK = 1e-9  # sums of weights are floats
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """People of the population per group, at least as many as the group has, and the shortfalls."""
+
+    people: Floats
+    uncovered: int
+
+    @classmethod
+    def of(cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints) -> Candidates:
+        short = people < sizes * (1 - _SLACK)
+        return cls(np.maximum(people, sizes).astype(np.float64), int(short.sum()))
+
+    def note(self, source: str) -> str:
+        """What must be told of groups with more people than the population has for them."""
+        if not self.uncovered:
+            return ""
+        return (
+            f"{source} does not contain the release: {self.uncovered:,} of {len(self.people):,} "
+            "groups have more people than it has for them; there the population is taken to be "
+            "the group itself, the fewest it can be"
+        )
+
+
+def count_behind(regions: Regions, population: Table) -> Ints:
+    """How many people of the population table fit each group's region.
+
+    Works on distinct tuples of the population. Groups are a tree of their columns' parts; a tuple
+    walks down all branches that contain it, so columns whose parts do not overlap cost one step.
+    """
+    codes, domains, n = _distinct(regions.columns, population)
+    inside = [
+        _Inside.of(parts, shown, domain)
+        for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
+    ]
+    order = sorted(range(len(inside)), key=lambda column: inside[column].overlap)
+    branch = np.zeros(len(regions), dtype=np.int64)
+    known: list[Ints] = []
+    for column in order:
+        keys, branch = np.unique(
+            branch * len(regions.parts[column]) + regions.codes[column], return_inverse=True
+        )
+        known.append(keys)
+    total = np.zeros(len(known[-1]), dtype=np.float64)
+    for start in range(0, len(n), _BLOCK):
+        who = np.arange(start, min(start + _BLOCK, len(n)))
+        at = np.zeros(len(who), dtype=np.int64)
+        for column, keys in zip(order, known, strict=True):
+            who, at, part = inside[column].step(codes[column], who, at)
+            key = at * len(regions.parts[column]) + part
+            place = np.searchsorted(keys, key)
+            there = keys[np.minimum(place, len(keys) - 1)] == key
+            who, at = who[there], place[there]
+        total += np.bincount(at, weights=n[who], minlength=len(total))
+    return total[branch].astype(np.int64)
+
+
+def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Domain], Ints]:
+    """The population's distinct tuples of these columns, and how many people have each."""
+    counts = population.counts
+    place = {domain.name: number for number, domain in enumerate(counts.quasi)}
+    missing = [column for column in columns if column not in place]
+    if missing:
+        raise InputError(
+            f"the population {population.source.label} lacks quasi-identifiers of the release: "
+            f"{name_some(missing)}; read it with a schema that names them in quasi"
+        )
+    if counts.spanning:
+        raise InputError(
+            f"the population {population.source.label} lists people under several combinations of "
+            f"quasi-identifiers ({counts.spanning:,} more places than people); keep one row each"
+        )
+    wanted = [place[column] for column in columns]
+    codes, domains = counts.codes[wanted], [counts.quasi[number] for number in wanted]
+    number, first = rank_rows(codes, [len(domain) for domain in domains])
+    n = np.bincount(number, weights=counts.n, minlength=len(first)).astype(np.int64)
+    return codes[:, first], domains, n
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """One column: the parts that contain value v are `parts[offsets[v]:offsets[v + 1]]`."""
+
+    offsets: Ints
+    parts: Ints
+
+    @classmethod
+    def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _Inside:
+        found = inside_by_part(parts, np.unique(shown), domain)
+        part_of = np.repeat(
+            np.array([number for number, _ in found], dtype=np.int64),
+            [len(values) for _, values in found],
+        )
+        value = np.concatenate(
+            [np.array([], dtype=np.int64), *(np.asarray(values, np.int64) for _, values in found)]
+        )
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(value, minlength=len(domain)))])
+        return cls(offsets.astype(np.int64), part_of[np.argsort(value, kind="stable")])
+
+    @property
+    def overlap(self) -> float:
+        """Parts per value, on average."""
+        return len(self.parts) / max(len(self.offsets) - 1, 1)
+
+    def step(self, codes: npt.NDArray[np.int32], who: Ints, at: Ints) -> tuple[Ints, Ints, Ints]:
+        """Each tuple, and its place in the tree, once for each part that contains its value."""
+        value = codes[who]
+        length = self.offsets[value + 1] - self.offsets[value]
+        begin = self.offsets[value] - np.concatenate([[0], np.cumsum(length)[:-1]])
+        places = np.repeat(begin, length) + np.arange(int(length.sum()))
+        return np.repeat(who, length), np.repeat(at, length), self.parts[places]
+
+
+def inside_by_part(
+    parts: Sequence[Region], used: Ints | Codes, domain: Domain
+) -> list[tuple[int, Sequence[int]]]:
+    """The codes of the values each used part contains."""
+    masks = _Masks()
+    found: list[tuple[int, Sequence[int]]] = []
+    for number in used.tolist():
+        part = parts[number]
+        if isinstance(part, Mask):
+            masks.add(number, part)
+        else:
+            found.append((number, _values_in(part, domain)))
+    return found + masks.values_in(domain)
+
+
+def _values_in(part: Region, domain: Domain) -> Sequence[int]:
+    """The codes of the values a region contains; values meet by their canonical text."""
+    if isinstance(part, Anything):
+        return range(len(domain))
+    if isinstance(part, ValueSet):
+        codes = (domain.code(value) for value in part.values)
+        return [code for code in codes if code is not None]
+    present = len(domain) - domain.has_null
+    if isinstance(part, Span) and domain.kind in ("numeric", "date"):
+        above = Span(low=part.low, low_closed=part.low_closed)
+        below = Span(high=part.high, high_closed=part.high_closed)
+        values = domain.values[:present]  # in their own order
+        low = bisect_left(values, True, key=above.contains)
+        return range(low, bisect_left(values, True, lo=low, key=lambda v: not below.contains(v)))
+    return [code for code, value in enumerate(domain.values) if part.contains(value)]
+
+
+class _Masks:
+    """Masks of a column by what they show, so that a value finds its masks by look-up."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[int, tuple[int, ...]], dict[str, list[int]]] = {}
+        self._numbers: list[int] = []
+
+    def add(self, number: int, mask: Mask) -> None:
+        seen = tuple(place for place, sign in enumerate(mask.pattern) if sign != "*")
+        shape = self._shapes.setdefault((len(mask.pattern), seen), defaultdict(list))
+        shape["".join(mask.pattern[place] for place in seen)].append(number)
+        self._numbers.append(number)
+
+    def values_in(self, domain: Domain) -> list[tuple[int, Sequence[int]]]:
+        """The codes of the values each mask contains."""
+        found: dict[int, list[int]] = {number: [] for number in self._numbers}
+        for code, text in enumerate(domain.labels[: len(domain) - domain.has_null]):
+            for (length, seen), masks in self._shapes.items():
+                if length == len(text):
+                    for number in masks.get("".join(text[place] for place in seen), ()):
+                        found[number].append(code)
+        return list(found.items())

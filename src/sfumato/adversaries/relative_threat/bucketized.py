@@ -1,0 +1,226 @@
+"""What is learnt from a bucketized release (Anatomy), about anybody.
+
+Everybody's exact quasi-identifiers are listed; who has which of her bucket's values is hidden. The
+attacker's belief is the chance that the person she looks at was dealt s, averaged over all the
+people listed with these values. The learner's is E[prod_A theta_{A,s}(r_A)] over all ways of
+dealing, which is not the product of the columns' expectations. Random worlds: n(g, s) / n_g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.relative_threat.buckets import Buckets, listings
+from sfumato.adversaries.relative_threat.generalized import Known
+from sfumato.adversaries.relative_threat.model import normalised
+from sfumato.adversaries.relative_threat.posterior import replicates
+from sfumato.counts.counts import Ints
+
+Floats = npt.NDArray[np.float64]
+
+
+class Bucketized:
+    """Beliefs from draws of who has what; answers are replicates by people by values.
+
+    `chances[i, slot]` are the mean chances of batch i; `kept` holds beta + counts of some sweeps.
+    """
+
+    factorises = False
+
+    def __init__(
+        self,
+        buckets: Buckets,
+        chances: Floats,
+        kept: Floats,
+        batches: int,
+        weights: Floats | None = None,
+    ) -> None:
+        """`weights`: of worlds that are all there are, instead of draws that count alike."""
+        self.buckets, self.kept_counts, self.batches = buckets, kept, batches
+        self._worlds = weights
+        self.chances = replicates(chances)
+        weights = buckets.alpha + buckets.people
+        self.mean_pi: Floats = weights / weights.sum()
+
+    @property
+    def kept(self) -> int | None:
+        return None if self._worlds is not None else len(self.kept_counts)
+
+    @cached_property
+    def _draw_weights(self) -> Floats:
+        """The weight of each kept draw in its batch."""
+        if self._worlds is not None:
+            return self._worlds
+        many = len(self.kept_counts) // self.batches
+        return np.full(len(self.kept_counts), 1 / many)
+
+    @cached_property
+    def _group(self) -> Ints:
+        """The bucket of each listed tuple."""
+        begins = self.buckets.member_begins
+        return np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+
+    def attacker(self, codes: Ints, where: Located | None = None) -> Floats:
+        return normalised(self._spread(codes, self.chances))
+
+    def random_worlds(self, codes: Ints, where: Located | None = None) -> Floats:
+        return normalised(self._spread(codes, self._even[None, :]))
+
+    @cached_property
+    def _even(self) -> Floats:
+        """Chances where every way of dealing is as likely, slot by slot."""
+        buckets, groups = self.buckets, self.buckets.groups
+        member, value = self._slots
+        share = groups.data[value] / groups.sizes[self._group[member]]
+        even: Floats = share * buckets.many[member]
+        return even
+
+    @cached_property
+    def _slots(self) -> tuple[Ints, Ints]:
+        """The listed tuple and the stored value (of groups) of each slot."""
+        groups = self.buckets.groups
+        values = groups.distinct[self._group]
+        member = np.repeat(np.arange(len(self._group)), values)
+        begin = np.cumsum(values) - values
+        value = np.arange(len(member)) - np.repeat(begin, values)
+        return member, value + groups.indptr[self._group[member]]
+
+    def _spread(self, codes: Ints, chances: Floats) -> Floats:
+        """Sum the chances of everybody listed with these values: replicates by people by values."""
+        buckets, groups = self.buckets, self.buckets.groups
+        found = listings(buckets, codes)
+        who = np.repeat(np.arange(codes.shape[1]), np.diff(found.indptr))
+        group = self._group[found.members]
+        many = groups.distinct[group]
+        nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        row = buckets.slot_begins[group] + (found.members - buckets.member_begins[group]) * many
+        slot = np.repeat(row, many) + nth
+        s = groups.indices[np.repeat(groups.indptr[group], many) + nth]
+        key = np.repeat(who, many) * buckets.width + s
+        size = codes.shape[1] * buckets.width
+        rows = [np.bincount(key, weights=one[slot], minlength=size) for one in chances]
+        summed = np.array(rows, dtype=np.float64)
+        return summed.reshape(len(chances), codes.shape[1], buckets.width)
+
+    def learner(self, codes: Ints, where: Located | None = None) -> Floats:
+        return normalised(np.exp(self.log_joint(codes)))
+
+    def log_joint(self, codes: Ints) -> Floats:
+        """log p_L(s, r)."""
+        from sfumato.adversaries.relative_threat.bucket_kernel import learner_means
+
+        buckets = self.buckets
+        places = buckets.places(codes)
+        missing = np.zeros((codes.shape[1], buckets.width))
+        for c, row in enumerate(codes):
+            rare = np.flatnonzero(places[:, c] < 0)
+            beta = buckets.beta_of(c, slice(None), row[rare])
+            missing[rare] += np.log(beta.T * buckets.scale[c])
+        means = learner_means(
+            self.kept_counts,
+            self._draw_weights,
+            places,
+            buckets.scale,
+            self.batches,
+            missing,
+        )
+        found: Floats = np.log(np.maximum(replicates(means), 1e-300)) + np.log(self.mean_pi)
+        return found
+
+    # -- one victim of whom anything may be known --------------------------------------------------
+
+    def _fits(self, known: Known) -> Floats:
+        """The weight of each listed tuple."""
+        total = np.ones(self.buckets.codes.shape[1])
+        for row, weights in zip(self.buckets.codes, known, strict=True):
+            if weights is not None:
+                total = total * weights[row]
+        return total
+
+    def attacker_of(self, known: Known) -> Floats:
+        return self._sum_slots(self.chances * self._fits(known)[self._slots[0]])
+
+    def random_worlds_of(self, known: Known) -> Floats:
+        return self._sum_slots((self._even * self._fits(known)[self._slots[0]])[None, :])
+
+    def _sum_slots(self, weighed: Floats) -> Floats:
+        s = self.buckets.groups.indices[self._slots[1]]
+        rows = [np.bincount(s, weights=row, minlength=self.buckets.width) for row in weighed]
+        return np.array(rows, dtype=np.float64)
+
+    def learner_of(self, known: Known) -> Floats:
+        total = self.mean_pi * self._masses([known])[:, :, 0] * self._draw_weights[:, None]
+        many = len(total) // self.batches * self.batches
+        return replicates(total[:many].reshape(self.batches, -1, self.buckets.width).sum(axis=1))
+
+    def _masses(self, known: Sequence[Known]) -> Floats:
+        """prod_A sum_v w_v (beta + c) / (B + n) in every kept draw: draws by s by each known."""
+        buckets = self.buckets
+        total = np.ones((len(self.kept_counts), buckets.width, len(known)))
+        for c, numbers in enumerate(buckets.number):
+            listed = np.flatnonzero(numbers >= 0)
+            counts = self._column(c)
+            for at, one in enumerate(known):
+                weights = one[c]
+                if weights is None:
+                    continue
+                unseen = np.where(numbers < 0, weights, 0.0)
+                rest = buckets.beta[c] @ unseen
+                total[:, :, at] *= (counts @ weights[listed] + rest) * buckets.scale[c]
+        return total
+
+    def _column(self, c: int) -> Floats:
+        """beta + counts of a column's listed values in every kept draw: draws by s by values."""
+        buckets = self.buckets
+        start, stop = buckets.offsets[c], buckets.offsets[c] + buckets.lengths[c]
+        kept = self.kept_counts[:, start * buckets.width : stop * buckets.width]
+        return kept.reshape(len(kept), int(buckets.lengths[c]), buckets.width).swapaxes(1, 2)
+
+    def _chosen(self, rng: np.random.Generator, many: int) -> Ints:
+        """The draws to take: all of them, or as many of all worlds."""
+        if self._worlds is None:
+            return np.arange(len(self.kept_counts))
+        return rng.choice(len(self._worlds), size=many, p=self._worlds)
+
+    # -- draws of the population, for the other reading of p_L -------------------------------------
+
+    def populations(
+        self, codes: Ints, rng: np.random.Generator, many: int
+    ) -> tuple[Floats, list[Floats]]:
+        pi = rng.dirichlet(self.buckets.alpha + self.buckets.people, size=many)
+        chosen, thetas = self._chosen(rng, many), []
+        for c, row in enumerate(codes):
+            number = self.buckets.number[c][row]
+            beta = self.buckets.beta_of(c, slice(None), row)
+            counts = self._column(c)[chosen]
+            mine = np.where(number >= 0, counts[:, :, np.maximum(number, 0)], beta)
+            rest = 1 / self.buckets.scale[c][:, None] - mine
+            drawn = rng.beta(mine, np.maximum(rest, 1e-300))
+            thetas.append(np.maximum(drawn, 1e-300))
+        return pi, thetas
+
+    def weights_drawn(self, known: Sequence[Known], rng: np.random.Generator, many: int) -> Floats:
+        pi = rng.dirichlet(self.buckets.alpha + self.buckets.people, size=many)
+        chosen = self._chosen(rng, many)
+        total = np.repeat(pi[:, :, None], len(known), axis=2)
+        for c, numbers in enumerate(self.buckets.number):
+            asked = [one[c] for one in known]
+            if all(weights is None for weights in asked):
+                continue
+            size = len(self.buckets.domains[c])
+            rows = np.array([np.ones(size) if one is None else one for one in asked])
+            kinds, kind = np.unique(rows, axis=1, return_inverse=True)
+            shape = np.zeros((many, self.buckets.width, kinds.shape[1]))
+            listed = np.flatnonzero(numbers >= 0)
+            counts = self._column(c)[chosen]
+            for number in range(kinds.shape[1]):
+                unseen = self.buckets.beta[c][:, (kind == number) & (numbers < 0)].sum(axis=1)
+                shape[:, :, number] = counts[:, :, kind[listed] == number].sum(axis=2) + unseen
+            gamma = np.maximum(rng.standard_gamma(shape), 1e-300)
+            total = total * ((gamma / gamma.sum(axis=2, keepdims=True)) @ kinds.T)
+        return total

@@ -1,0 +1,143 @@
+"""The whole domain of every quasi-identifier: what a value could be, not what somebody has.
+
+The learner's population has a probability for every possible value, so p_L depends on the domain.
+It comes from the schema: a declared list of values, or the leaves of a taxonomy. Only where the
+schema says nothing do the values seen stand in, and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.adversaries.locating.population import inside_by_part
+from sfumato.counts.counts import Ints
+from sfumato.errors import InputError, SchemaError, name_some
+from sfumato.release.members import Members
+from sfumato.release.read.cells import known_domain
+from sfumato.release.release import Release
+from sfumato.schema.domain import Codes, Domain, Kind
+from sfumato.schema.region import Region, Value, ValueSet, text_of
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+
+def domains_of(release: Release, table: Table | None) -> tuple[tuple[Domain, ...], list[str]]:
+    """The domain of each quasi-identifier of a release, and what must be told of them."""
+    found, seen = [], []
+    for place, name in enumerate(release.regions.columns):
+        domain, declared = _domain(release, table, place, name)
+        found.append(domain)
+        if not declared:
+            seen.append(name)
+    notes = []
+    if seen:
+        notes.append(
+            f"the domain of {name_some(seen)} is taken from the values seen, since the schema "
+            "declares none; where more values are possible, the learner believes otherwise"
+        )
+    return tuple(found), notes
+
+
+def _domain(release: Release, table: Table | None, place: int, name: str) -> tuple[Domain, bool]:
+    schema = release.schema
+    recipe = schema.hierarchies.get(name)
+    declared = not isinstance(schema.domains.get(name), str | None) or bool(
+        recipe is not None and recipe.leaves()
+    )
+    held = release.origin.table if release.origin is not None else table
+    domain = None
+    if held is not None:
+        domain = _of_table(held, name)
+    if declared and (held is None or not _same_domain(schema, held.schema, name)):
+        domain = known_domain(name, schema.domains.get(name), recipe)
+    if isinstance(release.regions, Members):
+        listed = release.regions.domains[place]
+        return (listed, declared) if domain is None else (_with_null(domain, listed), declared)
+    parts = release.regions.parts[place]
+    if domain is None:
+        domain = _of_parts(name, parts)
+    return _with_null(domain, parts), declared
+
+
+def _same_domain(one: Schema, other: Schema, name: str) -> bool:
+    """Whether two schemas declare the same values of a column."""
+    return one is other or (
+        one.domains.get(name) == other.domains.get(name)
+        and one.hierarchies.get(name) == other.hierarchies.get(name)
+    )
+
+
+def _of_table(table: Table, name: str) -> Domain:
+    for domain in table.counts.quasi:
+        if domain.name == name:
+            return domain
+    raise InputError(
+        f"the table {table.source.label} lacks the quasi-identifier {name!r} of the release; read "
+        "it with a schema that names it in quasi"
+    )
+
+
+def _of_parts(name: str, parts: Sequence[Region]) -> Domain:
+    """The values the release itself shows, where it shows values and nothing wider."""
+    values: dict[str, Value] = {}
+    for part in parts:
+        if not isinstance(part, ValueSet):
+            raise SchemaError(
+                f"column {name!r}: its domain is not known, so nobody can say what {part.text!r} "
+                "may stand for; list its values in the schema's domains, give it a taxonomy, or "
+                "give the original table"
+            )
+        values.update((text_of(value), value) for value in part.values)
+    present = [value for value in values.values() if value is not None]
+    kind: Kind = "categorical"
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        kind = "numeric"
+        present.sort()
+    else:
+        present.sort(key=text_of)
+    missing: tuple[Value, ...] = (None,) if None in values.values() else ()
+    return Domain(name, kind, (*present, *missing))
+
+
+def _with_null(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
+    """With NULL as a value where the release shows it."""
+    if domain.has_null:
+        return domain
+    if isinstance(shown, Domain):
+        null = shown.has_null
+    else:
+        null = any(isinstance(part, ValueSet) and None in part.values for part in shown)
+    return Domain(domain.name, domain.kind, (*domain.values, None)) if null else domain
+
+
+def recode(name: str, codes: Codes, theirs: Domain, ours: Domain) -> Ints:
+    """Their codes as ours; refused where they use a value that is not in our domain."""
+    if theirs is ours:
+        return codes.astype(np.int64)
+    place = [ours.code(value) for value in theirs.values]
+    known = np.array([-1 if code is None else code for code in place], dtype=np.int64)
+    moved = known[codes]
+    if (moved < 0).any():
+        strange = [theirs.labels[code] for code in np.unique(codes[moved < 0]).tolist()]
+        raise InputError(
+            f"column {name!r}: {len(strange)} value(s) are outside its domain: "
+            f"{name_some(strange)}; add them to the schema's domains, or correct them"
+        )
+    return moved
+
+
+def values_inside(domain: Domain, parts: Sequence[Region], used: Ints) -> dict[int, Ints]:
+    """The codes each used region may stand for; a region that fits no value at all is refused."""
+    inside = {
+        part: np.unique(np.asarray(codes, dtype=np.int64))
+        for part, codes in inside_by_part(parts, used, domain)
+    }
+    empty = [parts[part].text for part, codes in inside.items() if not len(codes)]
+    if empty:
+        raise InputError(
+            f"column {domain.name!r}: {len(empty)} published region(s) contain no value of its "
+            f"domain: {name_some(sorted(empty))}; correct the domain in the schema"
+        )
+    return inside

@@ -1,0 +1,208 @@
+"""The exact posterior where regions are nested or apart: a Dirichlet tree.
+
+Boreale, Corradi, Viscardi: Relative Privacy Threats and Learning From Anonymized Data (IEEE TIFS
+2020) sample this posterior; no sampling is needed. Regions that are pairwise nested or disjoint, as
+those of any hierarchy, form a tree, and a row published with a region tells how often its branch is
+taken, nothing about the branches below. So the branches of a node are Dirichlet, independent of all
+other nodes:
+
+    E[branch p -> c] = (alpha(c) + n at or below c) / (alpha(p) + n strictly below p),
+
+E[theta_v] is the product of the branches from the root to v, and a row published with region p has
+the value v with the product of the branches from p to v. Everything follows from one table: the
+logarithm of the path to each node, for each sensitive value. Its cost depends on distinct regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.relative_threat.column import Column
+from sfumato.adversaries.relative_threat.posterior import split_atoms, weigh_atoms
+from sfumato.counts.counts import Ints
+from sfumato.errors import ResourceError
+
+Floats = npt.NDArray[np.float64]
+MOST_CELLS = 1 << 27
+_DRAWN_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The tree of a column's regions: node 0 is the whole domain, atoms are the last nodes.
+
+    A parent stands before its children. `node[p]` is the node of region p.
+    """
+
+    parent: Ints
+    node: Ints
+    levels: tuple[Ints, ...]  # the nodes of each depth, the root's first
+
+    @property
+    def inner(self) -> int:
+        """Nodes that are not atoms: the root and the regions of several atoms."""
+        return int(self.parent.max(initial=0)) + 1
+
+
+def tree_shape(column: Column) -> Shape | None:
+    """The tree of a column's regions, None where two of them cross."""
+    width, many = column.width, np.diff(column.indptr)
+    node = np.zeros(column.parts, dtype=np.int64)
+    several = np.flatnonzero((many > 1) & (many < width))
+    several = several[np.argsort(-many[several], kind="stable")]
+    owner = np.zeros(width, dtype=np.int64)
+    parent = np.zeros(1 + len(several) + width, dtype=np.int64)
+    for number, part in enumerate(several.tolist(), start=1):
+        atoms = column.of_part(part)
+        above = owner[atoms[0]]
+        if (owner[atoms] != above).any():
+            return None
+        parent[number], node[part] = above, number
+        owner[atoms] = number
+    inner = 1 + len(several)
+    parent[inner:] = owner
+    alone = np.flatnonzero(many == 1) if width > 1 else np.zeros(0, dtype=np.int64)
+    node[alone] = inner + column.atoms[column.indptr[alone]]
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for number in range(1, inner):
+        depth[number] = depth[parent[number]] + 1
+    depth[inner:] = depth[owner] + 1
+    order = np.argsort(depth, kind="stable")
+    cuts = np.cumsum(np.bincount(depth))[:-1]
+    return Shape(parent, node, tuple(np.split(order, cuts)))
+
+
+class DirichletTree:
+    """The posterior of one column, exactly."""
+
+    exact = True
+
+    def __init__(self, column: Column, shape: Shape, cells: Floats) -> None:
+        """`cells[s, p]` people have the sensitive value s and are published with region p."""
+        self.column, self.shape = column, shape
+        values = len(cells)
+        if values * len(shape.parent) > MOST_CELLS:
+            raise ResourceError(
+                f"column {column.name!r} has {len(shape.parent):,} distinct regions for {values:,} "
+                "sensitive values, too many for memory; coarsen one of them"
+            )
+        self._atom = len(shape.parent) - column.width  # the node of the first atom
+        at = np.zeros((len(shape.parent), values))
+        np.add.at(at, shape.node, cells.T)
+        below = at.copy()
+        alpha = np.zeros((len(shape.parent), len(column.beta)))
+        alpha[self._atom :] = column.weight.T
+        for level in shape.levels[:0:-1]:
+            np.add.at(below, shape.parent[level], below[level])
+            np.add.at(alpha, shape.parent[level], alpha[level])
+        self._at, self._below, self._alpha = at, below, alpha
+        log_path = np.zeros_like(at)
+        taken = np.log(alpha + below) - np.log((alpha + below - at)[shape.parent])
+        for level in shape.levels[1:]:
+            log_path[level] = log_path[shape.parent[level]] + taken[level]
+        self._log_path = np.ascontiguousarray(log_path.T)
+
+    def log_mean(self, codes: Ints) -> Floats:
+        column = self.column
+        path = self._log_path[:, self._atom + column.atom_of[codes]]
+        return (path + column.log_share[:, codes])[None]
+
+    def log_inside(self, s: Ints, parts: Ints, codes: Ints) -> Floats:
+        column = self.column
+        down = self._log_path[s, self._atom + column.atom_of[codes]]
+        start = self._log_path[s, self.shape.node[parts]]
+        return (down - start + column.log_share[column.row(s), codes])[None]
+
+    def mean_of(self, weights: Floats) -> Floats:
+        found: Floats = (self._theta * self.column.gathered(weights)).sum(axis=1)[None]
+        return found
+
+    def inside_of(self, weights: Floats) -> Floats:
+        column = self.column
+        weighed = self._theta * column.gathered(weights)
+        found = np.zeros((len(weighed), column.parts))
+        used = np.flatnonzero(np.diff(column.indptr))
+        found[:, used] = np.add.reduceat(weighed[:, column.atoms], column.indptr[used], axis=1)
+        found[:, used] /= np.exp(self._log_path[:, self.shape.node[used]])
+        return found[None]
+
+    @cached_property
+    def _theta(self) -> Floats:
+        return np.exp(self._log_path[:, self._atom :])
+
+    # -- draws, for the other reading of p_L -------------------------------------------------------
+
+    def draws(self, codes: Ints, rng: np.random.Generator, many: int) -> Floats:
+        atoms = self.column.atom_of[codes]
+        theta = np.concatenate([one[:, :, atoms] for one in self._drawn(rng, many)])
+        return split_atoms(self.column, theta, atoms, codes, rng)
+
+    def draws_of(self, weights: Floats, rng: np.random.Generator, many: int) -> Floats:
+        return np.concatenate(
+            [weigh_atoms(self.column, one, weights, rng) for one in self._drawn(rng, many)]
+        )
+
+    def _drawn(self, rng: np.random.Generator, many: int) -> Iterator[Floats]:
+        """theta of all atoms, drawn independently, in blocks of draws."""
+        shape, counts = self.shape, (self._alpha + self._below).T
+        step = max(1, _DRAWN_AT_ONCE // counts.size)
+        children = 1 + np.argsort(shape.parent[1:], kind="stable")
+        parents, begins = np.unique(shape.parent[children], return_index=True)
+        for start in range(0, many, step):
+            size = (min(step, many - start), *counts.shape)
+            gamma = np.maximum(rng.standard_gamma(np.broadcast_to(counts, size)), 1e-300)
+            total, path = np.ones(size), np.ones(size)
+            total[:, :, parents] = np.add.reduceat(gamma[:, :, children], begins, axis=2)
+            for level in shape.levels[1:]:
+                above = shape.parent[level]
+                path[:, :, level] = path[:, :, above] * gamma[:, :, level] / total[:, :, above]
+            yield path[:, :, self._atom :]
+
+    # -- the same in fractions, where a bound must be decided --------------------------------------
+
+    def exact_mean(self, s: int, code: int) -> Fraction:
+        """E[theta_{A,s}(v)], exactly."""
+        return self._exact_path(s, self._atom + int(self.column.atom_of[code])) * self._part_of(
+            s, code
+        )
+
+    def exact_inside(self, s: int, part: int, code: int) -> Fraction:
+        """Pr(a row with s and this region has this value), exactly; the value must be inside."""
+        whole = self._exact_path(s, int(self.shape.node[part]))
+        return self.exact_mean(s, code) / whole
+
+    def _exact_path(self, s: int, node: int) -> Fraction:
+        path = Fraction(1)
+        while node:
+            above = int(self.shape.parent[node])
+            strictly = int(self._below[above, s] - self._at[above, s])
+            path *= (self._exact_alpha(s, node) + int(self._below[node, s])) / (
+                self._exact_alpha(s, above) + strictly
+            )
+            node = above
+        return path
+
+    def _exact_alpha(self, s: int, node: int) -> Fraction:
+        weights = self.column.beta[s if len(self.column.beta) > 1 else 0, self._codes(node)]
+        distinct, many = np.unique(weights, return_counts=True)
+        pairs = zip(distinct.tolist(), many.tolist(), strict=True)
+        return sum((Fraction(str(weight)) * n for weight, n in pairs), Fraction(0))
+
+    def _codes(self, node: int) -> Ints:
+        """The values below a node."""
+        inside = np.zeros(len(self.shape.parent), dtype=bool)
+        inside[node] = True
+        for level in self.shape.levels[1:]:
+            inside[level] |= inside[self.shape.parent[level]]
+        return np.flatnonzero(inside[self._atom :][self.column.atom_of])
+
+    def _part_of(self, s: int, code: int) -> Fraction:
+        weight = self.column.beta[s if len(self.column.beta) > 1 else 0, code]
+        atom = self._atom + int(self.column.atom_of[code])
+        return Fraction(str(weight)) / self._exact_alpha(s, atom)

@@ -1,0 +1,162 @@
+"""The people of a release with their true values, as far as they are known to the owner.
+
+Of a release we made, its origin knows them; of another one, the original table. Where every group
+shows a single combination of values the release itself tells them. People with equal values in one
+group are one case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.locating.locate import Located, locate
+from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.relative_threat.domains import recode
+from sfumato.counts.counts import Ints, rank_rows
+from sfumato.errors import InputError, did_you_mean
+from sfumato.release.groups import Groups
+from sfumato.release.members import Members
+from sfumato.release.release import Release
+from sfumato.schema.domain import Domain
+from sfumato.table.load import Table
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class People:
+    """Distinct tuples of exact values `codes` (a row by column), and cases of people who have them.
+
+    Case i: `n[i]` people of group `group[i]` (-1: of one of several) with tuple `tuples[i]` and
+    sensitive value `s[i]`, sorted by tuple. `where` are the groups a tuple fits. `everybody` holds
+    tuples, s and n of the whole table, suppressed people included: what the ideal learner sees.
+    """
+
+    codes: Ints
+    where: Located
+    tuples: Ints
+    s: Ints
+    n: Ints
+    group: Ints
+    everybody: tuple[Ints, Ints, Ints]
+    left_out: int = 0
+
+    @property
+    def total(self) -> int:
+        return int(self.n.sum())
+
+
+def people_of(
+    release: Release,
+    table: Table | None,
+    groups: Groups,
+    values: Domain,
+    domains: Sequence[Domain],
+) -> People | None:
+    """Everybody whose true values are known; None where nobody's are."""
+    origin = release.origin
+    if origin is not None and (table is None or table is origin.table):
+        held, rows, n, group = origin.table, origin.tuples, origin.n, origin.groups
+    elif table is not None:
+        many = len(table.counts)
+        held, rows, n, group = table, np.arange(many), table.counts.n, None
+    else:
+        return _of_release(release, groups, domains)
+    place = _attribute(held, values)
+    counts = held.counts
+    names = [domain.name for domain in counts.quasi]
+    wanted = [names.index(domain.name) for domain in domains]
+    codes = np.array(
+        [
+            recode(domain.name, counts.codes[at], counts.quasi[at], domain)
+            for at, domain in zip(wanted, domains, strict=True)
+        ],
+        dtype=np.int64,
+    )
+    number, first = rank_rows(codes.astype(np.int32), [len(domain) for domain in domains])
+    distinct = np.ascontiguousarray(codes[:, first])
+    s = recode(values.name, counts.values[place], counts.sensitive[place].domain, values)
+    where = _where(release, distinct, domains, number[rows], group)
+    if group is None:
+        group = _only_group(where)[number[rows]]
+        published = (np.diff(where.indptr) > 0)[number[rows]]
+    else:
+        published = group >= 0
+    kept = np.array([number[rows], s[rows], group + 1], dtype=np.int64)[:, published]
+    sizes = [len(first), len(values), len(groups) + 1]
+    of_case, one = rank_rows(kept.astype(np.int32), sizes)
+    summed = np.bincount(of_case, weights=n[published], minlength=len(one)).astype(np.int64)
+    tuples, s_of, group_of = kept[:, one]
+    return People(
+        distinct,
+        where,
+        tuples,
+        s_of,
+        summed,
+        group_of - 1,
+        (number, s, counts.n),
+        int(n[~published].sum()),
+    )
+
+
+def _only_group(where: Located) -> Ints:
+    """The group of tuples that fit only one, -1 for others."""
+    many = np.diff(where.indptr)
+    if not len(where.groups):
+        return np.full(len(many), -1, dtype=np.int64)
+    first = where.groups[np.minimum(where.indptr[:-1], len(where.groups) - 1)]
+    return np.where(many == 1, first, -1)
+
+
+def _attribute(table: Table, values: Domain) -> int:
+    names = [attribute.name for attribute in table.counts.sensitive]
+    if values.name not in names:
+        raise InputError(
+            f"the table {table.source.label} lacks the sensitive column {values.name!r}; "
+            f"{did_you_mean(values.name, names)}"
+        )
+    place = names.index(values.name)
+    if table.counts.sensitive[place].sets is not None:
+        raise InputError(
+            f"people have several values of {values.name!r} each; relative threat is defined for "
+            "one"
+        )
+    return place
+
+
+def _where(
+    release: Release, codes: Ints, domains: Sequence[Domain], of_row: Ints, group: Ints | None
+) -> Located:
+    """The groups each tuple fits; where groups are apart, the one its people went into."""
+    if group is not None and release.disjoint:
+        known = np.full(codes.shape[1], -1, dtype=np.int64)
+        known[of_row] = group
+        fits = known >= 0
+        return Located(np.concatenate([[0], np.cumsum(fits)]).astype(np.int64), known[fits])
+    none = np.zeros(0, dtype=np.int64)
+    return locate(release, Targets(tuple(domains), codes.astype(np.int32), none, none))
+
+
+def _of_release(release: Release, groups: Groups, domains: Sequence[Domain]) -> People | None:
+    """A release that hides nothing but who is who tells everybody's values."""
+    regions = release.regions
+    if isinstance(regions, Members):
+        return None
+    rows = []
+    for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True):
+        found = np.full(len(parts), -1, dtype=np.int64)
+        for part in np.unique(shown).tolist():
+            values = getattr(parts[part], "values", ())
+            code = domain.code(next(iter(values))) if len(values) == 1 else None
+            if code is None:
+                return None
+            found[part] = code
+        rows.append(found[shown])
+    codes = np.array(rows, dtype=np.int64).reshape(len(domains), len(groups))
+    where = Located(np.arange(len(groups) + 1), np.arange(len(groups)))
+    tuples, s, n = groups.row, groups.indices.astype(np.int64), groups.data
+    return People(codes, where, tuples, s, n, tuples, (tuples, s, n))

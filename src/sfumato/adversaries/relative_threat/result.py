@@ -1,0 +1,203 @@
+"""RelativeThreat: what was found, for the owner of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sfumato.adversaries.relative_threat.bucketized import Bucketized
+from sfumato.adversaries.relative_threat.case_beliefs import Rows, judge_rows
+from sfumato.adversaries.relative_threat.diagnostics import Diagnostics
+from sfumato.adversaries.relative_threat.faithfulness import Faithfulness, faithfulness
+from sfumato.adversaries.relative_threat.generalized import Generalized, Known
+from sfumato.adversaries.relative_threat.ideal import Ideal
+from sfumato.adversaries.relative_threat.learnt import Conditional, Reading
+from sfumato.adversaries.relative_threat.measures import Measures, measure
+from sfumato.adversaries.relative_threat.model import normalised
+from sfumato.adversaries.relative_threat.observation import Observer
+from sfumato.adversaries.relative_threat.people import People
+from sfumato.adversaries.relative_threat.posterior import jackknife
+from sfumato.adversaries.threat import Threat, farthest, moved
+from sfumato.errors import InputError
+from sfumato.schema.domain import Domain
+
+Floats = npt.NDArray[np.float64]
+LEARNER, ATTACKER = "population learner", "membership attacker"
+Outcome = Literal["exact", "converged", "not_converged"]
+
+
+class Guess(dict[str, float]):
+    """The probability of each sensitive value; `error` holds their Monte Carlo errors."""
+
+    def __init__(self, labels: tuple[str, ...], figures: Floats) -> None:
+        super().__init__(zip(labels, figures[0].tolist(), strict=True))
+        self.error = dict(zip(labels, jackknife(figures).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class RelativeThreat:
+    """What learner, attacker and random worlds believe after a release, and how they compare.
+
+    A victim is a mapping of quasi-identifiers to what is known of them: an exact value, a label or
+    notation (`"[30, 40)"`), several values, or {value: P(seen | value)}; columns left out are
+    unknown. A list of (mapping, probability) pairs is a noisy observation of all columns together.
+
+    `method` says how each column was learnt, `status` whether that can be trusted. `measures` and
+    the private `rows` need the original table.
+    """
+
+    attribute: str
+    reading: Reading
+    method: Mapping[str, str]
+    status: Outcome
+    diagnostics: Diagnostics | None
+    notes: tuple[str, ...]
+    values: Domain = field(repr=False)
+    seed: int = field(repr=False)
+    observer: Observer = field(repr=False)
+    learnt: Generalized | Bucketized = field(repr=False)
+    conditional: Conditional | None = field(repr=False)
+    people: People | None = field(repr=False)
+    known_ideal: Ideal | None = field(repr=False)
+
+    def attacker(self, victim: object) -> Guess:
+        """p_A: what somebody believes who knows that the victim is in the table."""
+        asked = self.observer.read(victim)
+        weights = sum((w * self.learnt.attacker_of(one) for w, one in asked), np.zeros((1, 1)))
+        return self._guess(weights)
+
+    def learner(self, victim: object) -> Guess:
+        """p_L: what somebody believes who does not know whether the victim is in the table."""
+        asked = self.observer.read(victim)
+        if self.conditional is not None:
+            return self._guess(self.conditional.learner_of(asked))
+        weights = sum((w * self.learnt.learner_of(one) for w, one in asked), np.zeros((1, 1)))
+        return self._guess(weights)
+
+    def random_worlds(self, victim: object) -> Guess:
+        """p_RW: what counting alone says, every value of a region being as likely."""
+        asked = self.observer.read(victim)
+        weights = sum((w * self.learnt.random_worlds_of(one) for w, one in asked), np.zeros((1, 1)))
+        return self._guess(weights)
+
+    def ideal(self, victim: object) -> Guess:
+        """p_I: what somebody believes who learnt from the original table."""
+        asked: list[tuple[float, Known]] = self.observer.read(victim)
+        ideal = self._ideal
+        return self._guess(sum((w * ideal.learner_of(one) for w, one in asked), np.zeros(1))[None])
+
+    def _guess(self, weights: Floats) -> Guess:
+        if not weights[0].sum() > 0:
+            raise InputError(
+                "no group of the release fits this victim's quasi-identifiers: she is not in it, "
+                "or what is known of her is wrong"
+            )
+        return Guess(self.values.labels, normalised(weights))
+
+    @property
+    def _ideal(self) -> Ideal:
+        if self.known_ideal is None:
+            raise InputError(
+                "only the original table tells people's true values; give it: "
+                "relative_threat(release, table)"
+            )
+        return self.known_ideal
+
+    @cached_property
+    def judged(self) -> Rows:
+        """Every case with all beliefs about it; private."""
+        ideal = self._ideal
+        assert self.people is not None
+        return judge_rows(self.learnt, self.people, ideal, self.conditional)
+
+    @cached_property
+    def faithfulness(self) -> Faithfulness | None:
+        """RF; None in the conditional reading, which has no joint distribution to compare."""
+        if self.conditional is not None:
+            return None
+        return faithfulness(self.learnt, self._ideal, self.seed)
+
+    @cached_property
+    def measures(self) -> Measures:
+        """The paper's measures over everybody in the release."""
+        seen = self._ideal.seen
+        return measure(self.judged, self.faithfulness, float(seen.max() / seen.sum()))
+
+    @cached_property
+    def rows(self) -> pa.Table:
+        """One row a case, for the owner only: true values, beliefs, threatened or not, Ti."""
+        rows, people = self.judged, self._people
+        columns: dict[str, object] = {}
+        for domain, codes in zip(self.observer.domains, people.codes, strict=True):
+            columns[domain.name] = pa.array(domain.labels).take(pa.array(codes[people.tuples]))
+        columns[self.attribute] = pa.array(self.values.labels).take(pa.array(people.s))
+        group = pa.array(people.group, mask=people.group < 0)
+        columns |= {"people": people.n, "group": group}
+        for name in ("attacker", "learner", "random_worlds", "ideal"):
+            belief = getattr(rows, name)
+            columns[f"p_{name}"] = belief.p
+            columns[f"threatened_{name}"] = belief.hit
+        columns |= {"ti": rows.ti, "ti_error": rows.ti_error}
+        return pa.table(columns)
+
+    @property
+    def _people(self) -> People:
+        assert self.people is not None
+        return self.people
+
+    def threats(self) -> list[Threat]:
+        """The rows of the threat matrix."""
+        knows = {
+            LEARNER: "the target's quasi-identifiers, and what the release tells of the population",
+            ATTACKER: "the same, and that the target is in the release",
+        }
+        if self.status == "not_converged" or self.people is None:
+            assert self.diagnostics is not None or self.people is None
+            missing = "not measured: it takes the original table to tell who is guessed right"
+            why = missing if self.people is None else f"not measured: {self._reason}"
+            status = "not_measured" if self.people is None else "not_converged"
+            return [
+                Threat(name, known, why, self.attribute, status=status)  # type: ignore[arg-type]
+                for name, known in knows.items()
+            ]
+        rows, found = self.judged, self.measures
+        learner = f"{self.attribute}: guessed right for {_count(found.gt_learner, found)} people"
+        attacker = (
+            f"{self.attribute}: guessed right for {_count(found.gt_attacker, found)} people; knows "
+            f"somebody up to {found.attacker.highest:.3g} times better than the population tells"
+        )
+        return [
+            Threat(
+                name,
+                knows[name],
+                learns,
+                self.attribute,
+                int(rows.people.n[moved(before, after)].sum()),
+                farthest(before, after, rows.people.s, self.values.labels),
+            )
+            # What the attacker has beyond the learner is what the release says of its own people.
+            for name, learns, before, after in (
+                (LEARNER, learner, self._base_rate(rows.people.s), rows.learner.p),
+                (ATTACKER, attacker, rows.learner.p, rows.attacker.p),
+            )
+        ]
+
+    def _base_rate(self, codes: npt.NDArray[np.int64]) -> Floats:
+        """How common each of these values is in the table."""
+        seen = self._ideal.seen
+        share: Floats = seen[codes] / seen.sum()
+        return share
+
+    @property
+    def _reason(self) -> str:
+        return self.diagnostics.reason if self.diagnostics is not None else ""
+
+
+def _count(share: float, found: Measures) -> str:
+    return f"{round(share * found.people):,} of {found.people:,}"

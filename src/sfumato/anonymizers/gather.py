@@ -1,0 +1,150 @@
+"""Groups gathered batch by batch into a release, without the tuples they are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.anonymizers.base import Task
+from sfumato.counts.counts import Counts, Ints, rank_rows
+from sfumato.counts.stored import Held, fresh
+from sfumato.release.build import references
+from sfumato.release.groups import Groups
+from sfumato.release.lists import Lists
+from sfumato.release.origin import HeldOrigin
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release, standing_notes
+from sfumato.release.summing import group_counts
+from sfumato.schema.domain import Codes
+from sfumato.schema.region import Region
+
+
+class Harvest:
+    """The groups of a search so far. What is published row by row goes to the engine at once."""
+
+    def __init__(self, task: Task, held: Held) -> None:
+        self._task, self._held = task, held
+        self._references = references(held)
+        self._cells = fresh("cells")
+        self._placed = fresh("placed") if task.table.schema.keep else None
+        self._parts: list[dict[Region, int]] = [{} for _ in held.quasi]
+        self._codes: list[list[Codes]] = [[] for _ in held.quasi]
+        self._groups: list[list[Groups]] = [[] for _ in held.sensitive or [None]]
+        self._population: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
+        self._since = self._total = 0
+
+    def add(self, counts: Counts, group: Ints, described: Regions) -> None:
+        """More groups: tuple i of `counts` is in group `group[i]` of those described."""
+        total = len(described)
+        for column, (parts, codes) in enumerate(zip(described.parts, described.codes, strict=True)):
+            known = self._parts[column]
+            moved = np.array([known.setdefault(part, len(known)) for part in parts], np.int32)
+            self._codes[column].append(moved[codes])
+        for place, gathered in enumerate(self._groups):
+            attribute = place if counts.sensitive else None
+            name = counts.sensitive[place].name if counts.sensitive else ""
+            known_as = self._references.get(name)
+            made = group_counts(counts, group, total, attribute, known_as)
+            gathered.append(_smaller(made))
+        if counts.weights is not None:
+            summed = np.bincount(group, counts.weights, minlength=total)
+            self._population.append(summed.astype(np.float64))
+        self._since, self._total = self._total, self._total + total
+        self._publish(counts, group)
+
+    @property
+    def placed(self) -> str | None:
+        """The engine's table of every tuple's group, if anybody will ask for it."""
+        return self._placed
+
+    @property
+    def places(self) -> bool:
+        """Whether every tuple's group must be known."""
+        return self._placed is not None
+
+    def place(self, counts: Counts, group: Ints) -> None:
+        """Remember the groups of tuples, numbered as in the last `add`; if anybody will ask."""
+        if self._placed is None:
+            return
+        told = {f"q{place}": pa.array(row) for place, row in enumerate(counts.codes)}
+        told |= {f"s{place}": pa.array(row) for place, row in enumerate(counts.values)}
+        numbers = pa.array(group + self._since)
+        self._held.engine.append(self._placed, pa.table({**told, "g": numbers}))
+
+    def _publish(self, counts: Counts, group: Ints) -> None:
+        stacked = np.vstack([group.astype(np.int32)[None, :], counts.values])
+        number, first = rank_rows(stacked, [int(row.max(initial=0)) + 1 for row in stacked])
+        people = np.bincount(number, counts.n, minlength=len(first)).astype(np.int64)
+        cells = {"g": pa.array(group[first] + self._since)}
+        cells |= {f"s{place}": pa.array(row[first]) for place, row in enumerate(counts.values)}
+        self._held.engine.append(self._cells, pa.table({**cells, "n": pa.array(people)}))
+
+    def release(self, search: dict[str, object], suppressed: int = 0) -> Release:
+        """The release of all groups; their regions must be known to be disjoint."""
+        table, held = self._task.table, self._held
+        codes = np.empty((len(self._codes), self._total), dtype=np.int32)
+        for column, listed in enumerate(self._codes):
+            np.concatenate(listed, out=codes[column])
+            listed.clear()
+        regions = Regions(
+            tuple(domain.name for domain in held.quasi), tuple(map(tuple, self._parts)), codes
+        )
+        names = [attribute.name for attribute in held.sensitive] or [""]
+        made = {name: _joined(parts) for name, parts in zip(names, self._groups, strict=True)}
+        self._groups.clear()
+        return Release(
+            schema=table.schema,
+            by_attribute=made,
+            regions=regions,
+            suppressed=suppressed,
+            disjoint=True,
+            population=np.concatenate(self._population) if self._population else None,
+            label=f"release of {table.source.label}",
+            notes=standing_notes(table),
+            origin=HeldOrigin(
+                table,
+                self._cells,
+                placed=self._placed,
+                suppressed=suppressed,
+                seed=self._task.seed,
+                search={**search, "groups": self._total},
+            ),
+        )
+
+
+def _smaller(groups: Groups) -> Groups:
+    """Without what can be worked out again: batches are many, and they are kept to the end."""
+    for known in ("row", "distinct", "occurrences"):
+        groups.__dict__.pop(known, None)
+    return groups
+
+
+def _joined(parts: list[Groups]) -> Groups:
+    """Groups of several batches as one; the batches are given up on the way."""
+    one = parts[0]
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    indices = np.concatenate([part.indices for part in parts])
+    data = np.concatenate([part.data for part in parts])
+    sizes = np.concatenate([part.sizes for part in parts])
+    protected = None
+    if one.protected is not None:
+        labels = one.protected[0]
+        told = [part.protected[1] for part in parts if part.protected is not None]
+        protected = labels, np.concatenate(told)
+    lists = None
+    if one.lists is not None:
+        lists = Lists.joined([part.lists for part in parts if part.lists is not None])
+    parts.clear()
+    groups = Groups.from_sparse(
+        np.concatenate([[0], np.cumsum(lengths)]),
+        indices,
+        data,
+        one.width,
+        sizes=sizes,
+        reference=one.reference,
+        domain=one.domain,
+        case=one.case,
+        lists=lists,
+    )
+    groups.protected = protected
+    return groups

@@ -1,0 +1,192 @@
+"""The lattice search on a table larger than memory: in which order nodes are looked at.
+
+Reading the tuples is what takes time, so nodes are not looked at one by one. A node that fits in
+memory is brought there, and all coarser ones are rolled up from it; one that does not fit may by
+its own failure or safety tell of many others. The node that tells most is looked at next. How many
+tuples nodes have is bounded by the numbers of labels, then estimated, dozens of nodes in one pass.
+Where many nodes are left that a smaller table would do for, the engine makes that table first.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.anonymizers.lattice.large_judge import HeldJudge
+from sfumato.anonymizers.lattice.nodes import Node, roll_to
+from sfumato.anonymizers.lattice.search import Walk
+from sfumato.counts.group_kinds import codes_of
+from sfumato.counts.roll_up import Rolled
+from sfumato.criteria.base import Bools
+from sfumato.progress import Ticker
+from sfumato.release.groups import Floats
+
+Levels = tuple[int, ...]
+_AT_ONCE = 64  # nodes estimated in one pass
+_SHRUNK = 0.6  # a table that the engine makes for several nodes is smaller by so much at least
+_VISITED = 0.5  # of the nodes that nothing is known of, about so many are looked at in the end
+
+
+class Sizes:
+    """How many tuples nodes have, as far as is known: a coarser node never has more."""
+
+    def __init__(self, judge: HeldJudge) -> None:
+        tables = judge.tables
+        self._fit, held = float(tables.most), tables.finest.held
+        labels = [
+            np.array([len(level.regions) for level in one.levels], dtype=np.float64)
+            for one in judge.levels
+        ]
+        other = prod(float(codes_of(held, column)) for column in held.shown)
+        self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(held))
+        self._least: Floats = np.ones(judge.heights)
+        self.learn(tables.finest.levels, len(held))
+
+    def learn(self, levels: Levels, tuples: int) -> None:
+        """A node has so many, or about so many."""
+        coarser = tuple(slice(one, None) for one in levels)
+        finer = tuple(slice(0, one + 1) for one in levels)
+        self.most[coarser] = np.minimum(self.most[coarser], tuples)
+        self._least[finer] = np.maximum(self._least[finer], tuples)
+
+    @property
+    def fitting(self) -> Bools:
+        """The nodes known to fit in memory, or thought to."""
+        found: Bools = (self.most <= self._fit) & (self._least <= self._fit)
+        return found
+
+    @property
+    def unknown(self) -> Bools:
+        """The nodes that may fit or not."""
+        found: Bools = (self.most > self._fit) & (self._least <= self._fit)
+        return found
+
+
+class HeldSearch:
+    """One search: what is known of nodes, and of how many tuples they have."""
+
+    def __init__(self, walk: Walk, judge: HeldJudge) -> None:
+        self._walk, self._judge, self._tables = walk, judge, judge.tables
+        self._sizes = Sizes(judge)
+
+    def run(self) -> None:
+        """Judge what cannot be inferred of the whole lattice."""
+        walk, left = self._walk, int(np.count_nonzero(self._walk.open))
+        with Ticker("judging nodes", left) as ticker:
+            # By the numbers of labels alone; what follows from these nodes need not be estimated.
+            likely = self._sizes.fitting
+            if likely.any():
+                self._look_at(self._telling(only=likely))
+            while walk.open.any():
+                self._estimate()
+                self._look_at(self._telling())
+                before, left = left, int(np.count_nonzero(walk.open))
+                ticker.add(before - left)
+        walk.settle(self._judge.judge_levels)
+
+    def _telling(self, only: Bools | None = None) -> Levels:
+        """The node that is sure to tell of most others; of equals the coarsest."""
+        known, fitting = self._walk.open, self._sizes.fitting
+        above, below = _in_all(known, coarser=True), _in_all(known, coarser=False)
+        alone = np.minimum(above, below) if self._judge.bisects else np.full_like(above, 0.5)
+        told = np.where(fitting, above, np.where(known, alone, 0.0))
+        if only is not None:
+            told[~only] = 0
+        ties = [tuple(map(int, levels)) for levels in np.argwhere(told == told.max())]
+        return max(ties, key=lambda levels: (sum(levels), levels))
+
+    def _look_at(self, levels: Levels) -> None:
+        walk, judge = self._walk, self._judge
+        self._smaller_tables(levels)
+        table = self._tables.at(levels)
+        self._sizes.learn(levels, len(table))
+        if self._tables.fits(table):
+            with judge.brought(table) as base:
+                walk.over(base)
+                walk.settle(lambda other: judge.judge(roll_to(base, other)), levels)
+        elif walk.open[levels]:  # else it was thought to fit, and serve others
+            walk.record(judge.judge_levels(levels))
+
+    def _estimate(self) -> None:
+        """Learn about open nodes: some of them, spread over all."""
+        open_, sizes = self._walk.open, self._sizes
+        nodes = [tuple(map(int, levels)) for levels in np.argwhere(open_ & sizes.unknown)]
+        if not nodes:
+            return
+        nodes.sort(key=lambda levels: (-sum(levels), levels))
+        spread = np.unique(np.linspace(0, len(nodes) - 1, _AT_ONCE).astype(int))
+        asked = [nodes[place] for place in spread]
+        for levels, tuples in zip(asked, self._tables.estimates(asked), strict=True):
+            sizes.learn(levels, tuples)
+
+    def _smaller_tables(self, goal: Levels) -> None:
+        """Have the engine make tables on the way to a node, if they save reading for others."""
+        above = _in_all(self._walk.open, coarser=True)
+        self._tables.forget(lambda levels: above[levels] == 0)
+        while True:
+            source = self._tables.smallest_below(goal)
+            between = tuple(
+                slice(low, high + 1) for low, high in zip(source.levels, goal, strict=True)
+            )
+            tuples = self._sizes.most[between]
+            saved = above[between] * _VISITED * (len(source) - tuples)
+            saved -= len(source) + tuples  # what it takes to make the table
+            saved[tuples > _SHRUNK * len(source)] = 0
+            if saved.max() <= 0:
+                return
+            place = np.unravel_index(int(np.argmax(saved)), saved.shape)
+            found = tuple(int(p) + low for p, low in zip(place, source.levels, strict=True))
+            self._sizes.learn(found, len(self._tables.keep(found)))
+
+
+def _in_all(known: Bools, *, coarser: bool) -> Floats:
+    """For each node, how many of these are as coarse, or as fine."""
+    found: npt.NDArray[np.float64] = known.astype(np.float64)
+    for axis in range(found.ndim):
+        ordered = np.flip(found, axis) if coarser else found
+        found = np.cumsum(ordered, axis=axis)
+        found = np.flip(found, axis) if coarser else found
+    return found
+
+
+class Descent:
+    """Nodes one by one from the top, as the heuristic asks for them; what fits stays at hand.
+
+    A node that cannot be rolled up from what is in memory is brought together with as many finer
+    ones as fit, along one way down.
+    """
+
+    def __init__(self, judge: HeldJudge) -> None:
+        self._judge = judge
+        self._base: Rolled | None = None
+
+    def judge(self, levels: Levels) -> Node:
+        base, judge = self._base, self._judge
+        if base is None or any(a > b for a, b in zip(base.levels, levels, strict=True)):
+            self._base = base = None  # before the engine takes memory
+            table = judge.tables.at(self._lowest(levels))
+            if not judge.tables.fits(table):
+                return judge.judge_levels(levels)
+            with judge.brought(table) as base:
+                self._base = base
+        with judge.engine.aside():
+            return judge.judge(roll_to(base, levels))
+
+    def _lowest(self, levels: Levels) -> Levels:
+        """The finest node on a way down from this one that fits in memory."""
+        way, column = [levels], 0
+        while any(way[-1]) and len(way) < _AT_ONCE:
+            at = way[-1]
+            if at[column]:
+                way.append((*at[:column], at[column] - 1, *at[column + 1 :]))
+            column = (column + 1) % len(levels)
+        sizes = self._judge.tables.estimates(way)
+        fitting = [node for node, tuples in zip(way, sizes, strict=True) if tuples <= self._most]
+        return fitting[-1] if fitting else levels
+
+    @property
+    def _most(self) -> int:
+        return self._judge.tables.most

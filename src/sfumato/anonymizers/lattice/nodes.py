@@ -1,0 +1,267 @@
+"""One node of the lattice: is it safe once bad groups are suppressed, and what does it cost?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import floor
+from typing import Literal
+
+import numpy as np
+
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.lattice.node_groups import (
+    node_regions,
+    sized_groups,
+    valued_groups,
+    with_needs,
+)
+from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
+from sfumato.criteria.base import Bools, Criterion, GroupCriterion
+from sfumato.criteria.exact import fraction
+from sfumato.criteria.judge import worst_of
+from sfumato.release.build import references
+from sfumato.release.coverage import Coverage, cover
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.sparse import SparseCounts
+from sfumato.release.summing import group_counts
+from sfumato.utility.view import Pieces, View
+
+Outcome = Literal["satisfied", "fails below too", "fails"]
+PUBLISHES_NOBODY = "because it publishes nobody"
+
+
+@dataclass(frozen=True)
+class Node:
+    """What was measured at one node. `why` names the criterion that cost most when it failed."""
+
+    levels: tuple[int, ...]
+    outcome: Outcome
+    groups: int
+    suppressed: int
+    cost: float = float("nan")
+    why: str = ""
+    safe_above: bool = False  # every coarser node is safe as well
+
+    @property
+    def satisfied(self) -> bool:
+        return self.outcome == "satisfied"
+
+
+class Judge:
+    """Judges nodes of one task's lattice."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        counts = task.table.counts
+        self.people = counts.places
+        self.limit = floor(fraction(task.suppression) * self.people)
+        self._references = references(counts)
+        self.levels = tuple(task.table.levels[domain.name] for domain in counts.quasi)
+        self.steps = Steps(self.levels)
+        # What is upward closed first, sizes before values: the cheapest way to a failure that is
+        # its own and inherited by every finer node.
+        ordered = sorted(task.by_group, key=lambda c: (not c.upward_closed, c.reads_values))
+        self.checks = [(c, attribute) for c in ordered for attribute in task.about(c)]
+        merging = all(c.merge_closed for c in task.searched)
+        # Without suppression a merge-closed failure is inherited by finer nodes as well.
+        self._inherits_all = self.limit == 0 and merging
+        # Safety is inherited by coarser nodes when suppressed people can only become fewer, or
+        # when there are none and merging safe groups is safe.
+        self._safe_above = all(c.upward_closed for c in task.searched)
+        self._safe_above_if_whole = merging
+        self.needs = frozenset().union(*(criterion.needs for criterion in task.searched))
+        self._covers: dict[tuple[int, int], Coverage] = {}
+
+    @cached_property
+    def base(self) -> Rolled:
+        """The node that generalizes nothing."""
+        return self.rolled(self.task.table.counts, (0,) * len(self.levels))
+
+    def rolled(self, counts: Counts, levels: tuple[int, ...]) -> Rolled:
+        """The node that counts by the labels of these levels are."""
+        group, first = counts.group_of
+        cells = []
+        for place in range(len(counts.sensitive)):
+            groups = group_counts(counts, group, len(first), place)
+            by_list = None if groups.lists is None else _cells(groups.lists)
+            cells.append(replace(_cells(groups), lists=by_list))
+        return lowest(counts, self.steps, levels, cells)
+
+    @contextmanager
+    def node(self, levels: tuple[int, ...]) -> Iterator[Rolled]:
+        """The groups of one node, by its levels."""
+        yield roll_to(self.base, levels)
+
+    def close(self) -> None:
+        """Give up what was kept only to judge further nodes."""
+
+    def groups(self, node: Rolled, attribute: int | None) -> Groups:
+        """The groups of a node as criteria see them."""
+        if attribute is None:
+            return with_needs(node, sized_groups(node), self.needs)
+        described = self.task.table.counts.sensitive[attribute]
+        reference = self._references[described.name]
+        groups = valued_groups(node, attribute, described, reference)
+        return with_needs(node, groups, self.needs)
+
+    def bad_groups(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Bools, Outcome, str]:
+        """The groups that must go, and whether there are too many of them.
+
+        Stops at the first criterion that suppresses too many people, unless `thoroughly`.
+        """
+        bad = np.zeros(len(node), dtype=bool)
+        outcome: Outcome = "satisfied"
+        why = ""
+        for criterion, attribute in self.checks:
+            found = ~self.holds(criterion, node, attribute)
+            if not found.any():
+                continue
+            bad |= found
+            if outcome == "satisfied" and node.people(bad) > self.limit:
+                outcome, why = self.failure(criterion), criterion.name
+                if not thoroughly:
+                    return bad, outcome, why
+        return bad, outcome, why
+
+    def holds(self, criterion: GroupCriterion, node: Rolled, attribute: int | None) -> Bools:
+        """Which groups hold by one criterion, about one attribute."""
+        if criterion.reads_values:
+            return criterion.holds(self.groups(node, attribute))
+        return criterion.holds(self.groups(node, None))
+
+    def failure(self, criterion: GroupCriterion) -> Outcome:
+        """What it means for finer nodes that this one made too many people go."""
+        closed = criterion.upward_closed or self._inherits_all
+        return "fails below too" if closed else "fails"
+
+    def judge(self, node: Rolled, *, thoroughly: bool = False) -> Node:
+        """Safe within the limit? If so, at what cost?"""
+        found, kept = self.outcome(node, thoroughly=thoroughly)
+        return self.priced(found, self.view(node, kept)) if found.satisfied else found
+
+    def outcome(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Node, Bools]:
+        """Safe within the limit? And which groups would be published?"""
+        bad, outcome, why = self.bad_groups(node, thoroughly=thoroughly)
+        if outcome == "satisfied" and bad.all():
+            outcome, why = "fails", PUBLISHES_NOBODY
+        if outcome == "satisfied":
+            failing = self._unsafe_release(node, ~bad)
+            if failing is not None:
+                # A release-scope failure is never repaired by suppression.
+                outcome = "fails below too" if self._inherits_all else "fails"
+                why = failing.name
+        found = Node(node.levels, outcome, node.number(~bad), node.people(bad), why=why)
+        return found, ~bad
+
+    def priced(self, node: Node, view: View) -> Node:
+        """A safe node with its cost, and whether coarser ones are safe as well."""
+        above = self._safe_above or (self._safe_above_if_whole and node.suppressed == 0)
+        cost = self.task.utility.cost(view)
+        return Node(node.levels, node.outcome, node.groups, node.suppressed, cost, "", above)
+
+    def _unsafe_release(self, node: Rolled, kept: Bools) -> Criterion | None:
+        for criterion in self.task.by_release:
+            for attribute in self.task.about(criterion):
+                groups = self.groups(node, attribute).take(np.flatnonzero(kept))
+                if not criterion.verdict(groups).holds:
+                    return criterion
+        return None
+
+    # -- what utility measures see ---------------------------------------------------------------
+
+    def view(self, node: Rolled, kept: Bools) -> View:
+        counts = self.task.table.counts
+
+        def pieces() -> Pieces:
+            people = counts.n  # refused where the tuples are not in memory
+            return Pieces(np.arange(len(counts)), self.group_of_tuple(node, kept), people)
+
+        return View(
+            counts,
+            self.levels,
+            lambda: node_regions(node, kept),
+            node.sizes[kept],
+            pieces,
+            lambda column: self.coverage(column, node.levels[column]),
+            lambda: node.margins(kept),
+            disjoint=True,
+        )
+
+    def group_of_tuple(self, node: Rolled, kept: Bools) -> Ints:
+        """The published group of each tuple the node was made of, -1 for a suppressed one."""
+        assert node.counts is not None
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        in_base, _ = node.counts.group_of
+        found: Ints = number[node.of_base()[in_base]].astype(np.int64)
+        return found
+
+    def coverage(self, column: int, level: int) -> Coverage:
+        key = (column, level)
+        if key not in self._covers:
+            one = self.levels[column]
+            self._covers[key] = cover(one.domain, one[level].regions)
+        return self._covers[key]
+
+    def least_cost(self, levels: tuple[int, ...]) -> float:
+        """No release of this node costs less than this; -inf when nothing is known."""
+        if self._by_level is None:
+            return -np.inf
+        return float(sum(costs[level] for costs, level in zip(self._by_level, levels, strict=True)))
+
+    @cached_property
+    def _by_level(self) -> list[Floats] | None:
+        covers = [
+            [self.coverage(column, level) for level in range(height)]
+            for column, height in enumerate(self.heights)
+        ]
+        return self.task.utility.by_level(self.task.table.counts, covers)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether costs have a bound that tells which safe nodes cannot be the best."""
+        return self._by_level is not None
+
+    @property
+    def bisects(self) -> bool:
+        """Whether failures and safety are both inherited, so that a search may bisect."""
+        down = self._inherits_all or all(c.upward_closed for c in self.task.searched)
+        return self.bounded and down and (self._safe_above or self._inherits_all)
+
+    def judge_levels(self, levels: tuple[int, ...]) -> Node:
+        """Judge one node by its levels."""
+        with self.node(levels) as node:
+            return self.judge(node)
+
+    def measured(self, levels: tuple[int, ...]) -> dict[str, float | None]:
+        """What each criterion measures on the release of a node; the worst attribute counts."""
+        found: dict[str, float | None] = {}
+        with self.node(levels) as node:
+            bad, _, _ = self.bad_groups(node, thoroughly=True)
+            kept = np.flatnonzero(~bad)
+            for criterion in self.task.require:
+                verdicts = []
+                for attribute in self.task.about(criterion):
+                    key = attribute if criterion.reads_values else None
+                    verdicts.append(criterion.verdict(self.groups(node, key).take(kept)))
+                found[str(criterion)] = worst_of(verdicts).measured
+        return found
+
+    @cached_property
+    def heights(self) -> tuple[int, ...]:
+        return tuple(one.height for one in self.levels)
+
+
+def _cells(counted: SparseCounts) -> Cells:
+    return Cells(counted.indptr, counted.indices, counted.data, counted.width)
+
+
+def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:
+    """The node at these levels, rolled up column by column."""
+    node = base
+    for column, level in enumerate(levels):
+        node = node.up(column, level)
+    return node

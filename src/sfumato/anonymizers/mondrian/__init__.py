@@ -1,0 +1,1 @@
+"""Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): cut in two as long as every part stays safe."""

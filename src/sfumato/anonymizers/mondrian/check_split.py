@@ -1,0 +1,270 @@
+"""Whether parts of a partition are safe: group criteria at once, release criteria in turn."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian import cuts, splits
+from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, Split, rows_of
+from sfumato.counts.counts import Counts, Ints, Sets
+from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion, Verdict
+from sfumato.criteria.candidates import Candidates
+from sfumato.release.build import references
+from sfumato.release.groups import Groups
+from sfumato.release.lists import Lists
+from sfumato.release.membership import Inside
+from sfumato.release.regions import Regions
+from sfumato.release.summing import protected_by
+from sfumato.schema.domain import Codes, Domain
+
+_CELLS = 1 << 22  # counts of candidate cuts that are held at a time
+
+# The regions that the parts of a candidate split would publish.
+Describe = Callable[[Nodes, Split], Regions]
+
+
+@dataclass
+class Judged:
+    """A release-scope criterion about one attribute, and how far the search has taken it."""
+
+    criterion: ReleaseCriterion
+    attribute: int | None
+    state: Any
+
+
+class Safety:
+    """Judges candidate splits by the criteria of one task; `rows` are tuples of `counts`."""
+
+    def __init__(self, task: Task, counts: Counts, rows: Rows, describe: Describe) -> None:
+        self.task, self._describe = task, describe
+        self._counts, self._tuples = counts, rows.tuples
+        self._references = references(task.table.counts)
+        self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
+        self._in_turn: list[Judged] = []
+        self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
+
+    def over(self, counts: Counts, rows: Rows) -> Safety:
+        """The same judge over other tuples of the table; what was accepted so far stays so."""
+        other = copy.copy(self)
+        other._counts, other._tuples = counts, rows.tuples
+        return other
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether splits must be judged one after another."""
+        return bool(self.task.by_release)
+
+    def _groups(
+        self, batch: Nodes, order: Ints, begins: Ints, people: Ints, attribute: int | None
+    ) -> Groups:
+        if attribute is None:
+            empty = np.zeros(len(people) + 1, dtype=np.int64)
+            return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=people)
+        rows = batch.rows
+        value, n = rows.values[attribute], rows.n
+        cells = splits.cells(order, begins, value, n, *self._values(attribute))
+        lists = None
+        if (sets := self._counts.sensitive[attribute].sets) is not None:
+            lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
+        return self._made(attribute, *cells, people, lists)
+
+    def _values(self, attribute: int) -> tuple[Ints, Codes, int]:
+        """What the compiled code must know of an attribute: its sets, if any, and its width."""
+        described = self._counts.sensitive[attribute]
+        if described.sets is None:
+            return _each(described.domain)
+        return described.sets.offsets, described.sets.members, len(described.domain)
+
+    def _shown(self, attribute: int, rows: int) -> int:
+        """At most so many values and lists are in a node of so many rows."""
+        described = self._counts.sensitive[attribute]
+        lists = 0 if described.sets is None else len(described.sets)
+        return max(len(described.domain), min(rows, lists))
+
+    def _made(
+        self,
+        attribute: int,
+        indptr: Ints,
+        indices: Codes,
+        data: Ints,
+        people: Ints,
+        lists: Lists | None,
+    ) -> Groups:
+        described = self._counts.sensitive[attribute]
+        return Groups.from_sparse(
+            indptr,
+            indices,
+            data,
+            len(described.domain),
+            sizes=people,
+            reference=self._references[described.name],
+            domain=described.domain,
+            case=described.case,
+            lists=lists,
+        )
+
+    def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
+        """The parts of every candidate, with whatever the criteria need to know of them."""
+        groups = self._groups(batch, split.order, split.begins, split.people, attribute)
+        counts = self._counts
+        if "protect" in self._needs and counts.protect is not None:
+            group, total, tuples = self._members(batch, split)
+            named = counts.protect[0], counts.protect[1][tuples]
+            groups.protected = protected_by(named, group, total)
+        if "members" in self._needs:
+            _, _, tuples = self._members(batch, split)
+            groups.inside = Inside(counts, split.begins, tuples, batch.rows.n[split.order])
+        if "regions" not in self._needs:
+            return groups
+        population = None
+        if counts.weights is not None:
+            group, total, tuples = self._members(batch, split)
+            share = batch.rows.n[split.order] / counts.n[tuples]
+            behind = np.bincount(group, counts.weights[tuples] * share, minlength=total)
+            population = behind.astype(np.float64)
+        return groups.described(self._describe(batch, split), population)
+
+    def _members(self, batch: Nodes, split: Split) -> tuple[Ints, int, Ints]:
+        """The part of each row, the number of parts, and the table's tuple behind each row."""
+        total = len(split.begins) - 1
+        group = np.repeat(np.arange(total), np.diff(split.begins))
+        return group, total, self._tuples[batch.place[split.order]]
+
+    def allowed(self, batch: Nodes, split: Split) -> Bools:
+        """Which of the candidate splits leave every part safe."""
+        allowed = split.parts > 1
+        first = np.concatenate([[0], np.cumsum(split.parts)])
+        made: dict[int | None, Groups] = {}
+
+        def parts(attribute: int | None) -> Groups:
+            if attribute not in made:
+                made[attribute] = self._parts(batch, split, attribute)
+            return made[attribute]
+
+        for criterion in sorted(self.task.by_group, key=lambda c: c.reads_values):
+            for attribute in self.task.about(criterion):
+                if not allowed.any():
+                    return allowed
+                holds = criterion.holds(parts(attribute if criterion.reads_values else None))
+                allowed &= np.logical_and.reduceat(holds, first[:-1])
+        if self._in_turn and allowed.any():
+            whole = split.begins[first]
+            people = np.add.reduceat(split.people, first[:-1])
+            weighed = [
+                judged.criterion.candidates(
+                    judged.state,
+                    self._groups(batch, split.order, whole, people, judged.attribute),
+                    parts(judged.attribute),
+                    first,
+                )
+                for judged in self._in_turn
+            ]
+            for candidates in weighed:
+                allowed &= candidates.hopeful
+            for at in np.flatnonzero(allowed).tolist():
+                allowed[at] = self._take(weighed, at)
+        return allowed
+
+    def hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+        """Which cuts are not ruled out by what their two sides hold; a column's cuts ascending.
+
+        Much faster than trying each: one sweep over a node's rows tells the sides of all its cuts.
+        """
+        fine = np.ones(len(nodes), dtype=bool)
+        if self._needs or not any(criterion.reads_values for criterion in self.task.searched):
+            return fine
+        # Both sides of a cut show no more than its node: so many values, and lists, as people.
+        longest = int((batch.stops - batch.starts).max(initial=1))
+        widest = max(self._shown(place, longest) for place in range(len(batch.rows.values)))
+        step = max(1, _CELLS // (2 * widest))
+        for start in range(0, len(nodes), step):
+            some = slice(start, start + step)
+            fine[some] = self._hopeful(batch, nodes[some], column[some], cut[some])
+        return fine
+
+    def _hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+        rows, first = batch.rows, np.arange(0, 2 * len(nodes) + 1, 2)
+        fine = np.ones(len(nodes), dtype=bool)
+        made: dict[int, Groups] = {}
+
+        def parts(attribute: int) -> Groups:
+            if attribute not in made:
+                where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
+                value, lists = rows.values[attribute], None
+                found = cuts.sides(*where, value, *self._values(attribute))
+                if (sets := self._counts.sensitive[attribute].sets) is not None:
+                    lists = Lists(*cuts.sides(*where, value, *_each(sets))[:3], sets)
+                made[attribute] = self._made(attribute, *found, lists)
+            return made[attribute]
+
+        for criterion in self.task.by_group:
+            if criterion.reads_values:
+                for attribute in self.task.about(criterion):
+                    assert attribute is not None  # there are values to read
+                    holds = criterion.holds(parts(attribute))
+                    fine &= np.logical_and.reduceat(holds, first[:-1])
+        for judged in self._in_turn:
+            if judged.attribute is not None:
+                wholes = self._wholes(batch, nodes, judged.attribute)
+                made_of = parts(judged.attribute)
+                weighed = judged.criterion.candidates(judged.state, wholes, made_of, first)
+                fine &= weighed.hopeful
+        return fine
+
+    def _wholes(self, batch: Nodes, nodes: Ints, attribute: int) -> Groups:
+        """The nodes themselves, one for each candidate."""
+        distinct, which = np.unique(nodes, return_inverse=True)
+        lengths = batch.stops[distinct] - batch.starts[distinct]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        order = rows_of(batch, distinct)
+        people = np.add.reduceat(batch.rows.n[order], begins[:-1])
+        return self._groups(batch, order, begins, people, attribute).take(which)
+
+    def _take(self, weighed: list[Candidates], at: int) -> bool:
+        """Make one split if every release-scope criterion, in its present state, allows it."""
+        pairs = list(zip(self._in_turn, weighed, strict=True))
+        if not all(candidates.allows(judged.state, at) for judged, candidates in pairs):
+            return False
+        for judged, candidates in pairs:
+            judged.state = candidates.take(judged.state, at)
+        return True
+
+    def unsafe_root(self, everybody: Nodes) -> Iterator[tuple[Criterion, Verdict]]:
+        """The criteria that the one group of everybody violates; also starts the states."""
+        rows = everybody.rows
+        total = len(rows.n)
+        none = np.full(1, splits.NONE, dtype=np.int32)
+        one = np.ones(1, dtype=np.int32)
+        whole = Split(
+            nodes=np.zeros(1, dtype=np.int64),
+            column=one - 1,
+            cut=none,
+            part=np.zeros(total, dtype=np.int32),
+            parts=one,
+            order=np.arange(total),
+            begins=np.array([0, total]),
+            people=rows.n.sum(keepdims=True),
+        )
+        for criterion in self.task.searched:
+            for attribute in self.task.about(criterion):
+                key = attribute if criterion.reads_values else None
+                verdict = criterion.verdict(self._parts(everybody, whole, key))
+                # What merging cannot spoil, splitting cannot mend; else a finer release may hold.
+                hopeless = criterion.merge_closed or verdict.measured is None
+                if not verdict.holds and (hopeless or verdict.beyond_mending):
+                    yield criterion, verdict
+        for release_wide in self.task.by_release:
+            for attribute in self.task.about(release_wide):
+                root = self._parts(everybody, whole, attribute)
+                self._in_turn.append(Judged(release_wide, attribute, release_wide.start(root)))
+
+
+def _each(counted: Domain | Sets) -> tuple[Ints, Codes, int]:
+    """What the compiled code must know where every code counts by itself."""
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), len(counted)

@@ -1,0 +1,248 @@
+"""Which split of a node comes first: order of columns, medians, then every other cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.anonymizers.mondrian import cuts, splits
+from sfumato.anonymizers.mondrian.check_split import Safety
+from sfumato.anonymizers.mondrian.nodes import Nodes, Split, rows_of
+from sfumato.anonymizers.mondrian.published_regions import Columns
+from sfumato.counts.counts import Ints
+from sfumato.criteria.base import Bools
+from sfumato.errors import PolicyError
+from sfumato.schema.domain import Codes
+
+Floats = npt.NDArray[np.float64]
+Priority = Callable[[Floats, Ints], Floats]
+
+
+class Choice:
+    """Finds for every node of a batch the first allowed split, if there is one."""
+
+    def __init__(
+        self,
+        safety: Safety,
+        columns: Columns,
+        order: str | Callable[[Floats, Ints], Floats],
+        *,
+        strict: bool,
+    ) -> None:
+        self.safety, self.columns = safety, columns
+        self._order, self._strict = order, strict
+
+    # -- where a node's rows are: each node is one run of a batch's rows -------------------------
+
+    def runs(self, nodes: Ints, which: Codes) -> Ints:
+        """The run that shows one column of each node."""
+        return nodes
+
+    def every_run(self, nodes: Ints) -> Ints:
+        """All runs of some nodes."""
+        return nodes
+
+    def owner(self, runs: Ints) -> Ints:
+        """The node each run is of."""
+        return runs
+
+    def extents(self, batch: Nodes) -> tuple[Codes, Codes, Codes]:
+        """By node and column: the codes (labels) a node spans, and the level it is at."""
+        columns, rows = self.columns, batch.rows
+        tops = np.where(columns.nested > 0, batch.low, 0).astype(np.int32)
+        low, high = splits.extents(
+            rows.codes, batch.starts, batch.stops, columns.nested, columns.labels, columns.at, tops
+        )
+        return low, high, tops
+
+    # -- the choice ------------------------------------------------------------------------------
+
+    def choose(self, batch: Nodes) -> tuple[Codes, Codes, Codes, Codes]:
+        """For every node the first allowed split in its order of columns, if there is one."""
+        columns, rows = self.columns, batch.rows
+        low, high, tops = self.extents(batch)
+        total = len(low)
+        ranking = self._ranking(batch, low, high, tops)
+        column = np.zeros(total, dtype=np.int32)
+        cut = np.full(total, splits.NONE, dtype=np.int32)
+        part = np.zeros(len(rows.n), dtype=np.int32)
+        parts = np.ones(total, dtype=np.int32)
+        undecided = np.flatnonzero(self._people(batch, total) >= max(2, 2 * self.safety.least))
+        tried = np.full((total, len(columns)), splits.NONE, dtype=np.int32)
+
+        def accept(split: Split) -> Bools:
+            nonlocal undecided
+            allowed = self.safety.allowed(batch, split)
+            taken = self.owner(split.nodes[allowed])
+            column[taken], cut[taken] = split.column[allowed], split.cut[allowed]
+            parts[taken] = split.parts[allowed]
+            inside = rows_of(batch, split.nodes[allowed])
+            part[inside] = split.part[inside]
+            undecided = undecided[~np.isin(undecided, taken, assume_unique=True)]
+            return allowed
+
+        for attempt in range(len(columns)):
+            if not len(undecided):
+                break
+            which = ranking[undecided, attempt].astype(np.int32)
+            where = self._cuts(batch, undecided, which, low, high)
+            tried[undecided, which] = where
+            possible = where != splits.NONE
+            if possible.any():
+                nodes = undecided[possible]
+                accept(self._candidate(batch, nodes, which[possible], where[possible]))
+        if self._strict and len(undecided):
+            self._try_all_cuts(batch, undecided, ranking, tried, accept)
+        return column, cut, part, parts
+
+    def _people(self, batch: Nodes, total: int) -> Ints:
+        nodes = np.arange(total)
+        people: Ints = np.add.reduceat(batch.rows.n, batch.starts)
+        return people[self.runs(nodes, np.zeros(total, dtype=np.int32))]
+
+    def _cuts(self, batch: Nodes, nodes: Ints, which: Codes, low: Codes, high: Codes) -> Codes:
+        """The median cut of ordered columns, the parting level of nested ones; -1: none."""
+        least, most = low[nodes, which], high[nodes, which]
+        where = least.copy()
+        ordered = self.columns.nested[which] == 0
+        if ordered.any():
+            chosen = self.runs(nodes, which)[ordered]
+            where[ordered] = splits.medians(
+                batch.rows.codes,
+                batch.rows.n,
+                batch.starts[chosen],
+                batch.stops[chosen],
+                which[ordered],
+                least[ordered],
+                most[ordered],
+                self.columns.last,
+                self.columns.own,
+                self.columns.own_at,
+            )
+        return where
+
+    def _candidate(self, batch: Nodes, nodes: Ints, which: Codes, where: Codes) -> Split:
+        columns, rows = self.columns, batch.rows
+        nodes = self.runs(nodes, which)
+        starts, stops = batch.starts[nodes], batch.stops[nodes]
+        part, parts = splits.assign(
+            rows.codes, starts, stops, which, where, columns.nested, columns.labels, columns.at
+        )
+        if not self._strict:
+            halved = (columns.nested[which] == 0) & (where != splits.NONE)
+            halved &= where != columns.last[which]  # NULL is cut off as a whole
+            halves = splits.halves(rows.codes, starts[halved], stops[halved], which[halved])
+            inside = rows_of(batch, nodes[halved])
+            part[inside] = halves[inside]
+        order, begins, people = splits.gather(part, parts, starts, stops, rows.n)
+        return Split(nodes, which, where, part, parts, order, begins, people)
+
+    def _try_all_cuts(
+        self,
+        batch: Nodes,
+        nodes: Ints,
+        ranking: Ints,
+        tried: Codes,
+        accept: Callable[[Split], Bools],
+    ) -> None:
+        """Every cut that is no median, column by column in order, nearest to half first."""
+        runs = self.every_run(nodes)
+        run, which, where, away = cuts.all_cuts(
+            batch.rows.codes,
+            batch.rows.n,
+            batch.starts[runs],
+            batch.stops[runs],
+            self.columns.nested,
+            self.safety.least,
+            tried[self.owner(runs)],
+            self.columns.last,
+            self.columns.own,
+            self.columns.own_at,
+        )
+        hopeful = self.safety.hopeful(batch, runs[run], which, where)
+        run, which, where, away = run[hopeful], which[hopeful], where[hopeful], away[hopeful]
+        of = self.owner(runs[run])
+        at = np.searchsorted(nodes, of)
+        rank = np.argsort(ranking, axis=1)[of, which]
+        order = np.lexsort((where, away, rank, at))
+        at, which, where = at[order], which[order], where[order]
+        begin = np.searchsorted(at, np.arange(len(nodes) + 1))
+        waiting = np.flatnonzero(np.diff(begin))
+        turn = 0
+        while len(waiting):
+            pick = begin[waiting] + turn
+            allowed = accept(self._candidate(batch, nodes[waiting], which[pick], where[pick]))
+            turn += 1
+            waiting = waiting[~allowed]
+            waiting = waiting[begin[waiting] + turn < begin[waiting + 1]]
+
+    def _ranking(self, batch: Nodes, low: Codes, high: Codes, tops: Codes) -> Ints:
+        """Per node, the columns in the order in which they are tried."""
+        widths = self._widths(low, high, tops)
+        if callable(self._order):
+            people = self._people(batch, len(low))
+            priority = np.asarray(self._order(widths, people), dtype=np.float64)
+            if priority.shape != widths.shape:
+                raise PolicyError(
+                    f"mondrian: the order function returned shape {priority.shape}, not "
+                    f"{widths.shape}"
+                )
+        elif self._order == "gain":
+            priority = self._gains(batch, low, high)
+        else:
+            priority = widths
+        return np.argsort(-priority, axis=1, kind="stable")
+
+    def _widths(self, low: Codes, high: Codes, tops: Codes) -> Floats:
+        """The share of each column's domain a node's people are spread over."""
+        widths = np.zeros(low.shape)
+        for column, one in enumerate(self.columns.levels):
+            size = len(one.domain)
+            if size < 2:
+                continue
+            if self.columns.nested[column]:
+                for level in range(one.height - 1):
+                    leaves = np.bincount(one[level + 1].codes)
+                    here = low[:, column] == level
+                    shared = high[here, column]
+                    widths[here, column] = (leaves[shared] - 1) / (size - 1)
+                continue
+            reach = max(int(self.columns.sizes[column]) - 1, 1)
+            widths[:, column] = (high[:, column] - low[:, column]) / reach
+            numbers = one.domain.numbers()
+            last = size - 1 - one.domain.has_null
+            span = numbers[last] - numbers[0]
+            if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:
+                bounded = self.columns.boundaries[column]
+                below = above = numbers
+                if bounded is not None:
+                    missing = [np.nan] if one.domain.has_null else []
+                    below = np.append(bounded.first, missing)
+                    above = np.append(bounded.last, missing)
+                extent = (above[high[:, column]] - below[low[:, column]]) / span
+                parted = high[:, column] > low[:, column]
+                # A node with NULL among its numbers is as wide as can be.
+                extent = np.where(np.isnan(extent), 1.0, extent)
+                widths[:, column] = np.where(parted, extent, 0.0)
+        return widths
+
+    def _gains(self, batch: Nodes, low: Codes, high: Codes) -> Floats:
+        gains = np.full(low.shape, -1.0)
+        nodes = np.arange(len(low))
+        rows = batch.rows
+        for column in range(len(self.columns)):
+            which = np.full(len(nodes), column, dtype=np.int32)
+            where = self._cuts(batch, nodes, which, low, high)
+            split = self._candidate(batch, nodes, which, where)
+            gains[:, column] = cuts.entropy_gain(
+                split.part,
+                split.parts,
+                batch.starts[split.nodes],
+                batch.stops[split.nodes],
+                rows.n,
+                rows.target,
+                rows.target_width,
+            )
+        return gains

@@ -1,0 +1,199 @@
+"""Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): multidimensional partitioning from the top.
+
+Everybody starts in one group; a group is split as long as every part satisfies every criterion.
+Ordered columns are cut at the median that keeps equal values together, numbers and dates only where
+a bound may be told (`schema/boundaries.py`), nested ones along their hierarchy. People without a
+number or date are first parted from those who have one. When no median cut of a group is allowed,
+every other cut is tried, so that in strict mode no allowed split remains. Criteria of scope "group"
+accept the splits of a level at once; those of scope "release" one after another in the order of
+nodes, since two splits can each be safe and jointly unsafe. Criteria that judge finished releases
+only (relative threat) choose among coarser and finer ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
+from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.errors import PolicyError, ResourceError
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.origin import Origin
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.mondrian.check_split import Describe, Safety
+    from sfumato.anonymizers.mondrian.nodes import Nodes, Split
+    from sfumato.anonymizers.mondrian.published_regions import Columns
+    from sfumato.counts.stored import Held
+
+Floats = npt.NDArray[np.float64]
+Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
+
+
+@dataclass(frozen=True)
+class Mondrian(Anonymizer):
+    """Multidimensional partitioning.
+
+    order: which column to split first: "widest" (of its domain), "gain" (most information about
+    the `target` column), or a function of (widths[nodes, columns], people[nodes]) that returns
+    priorities of the same shape, higher first. strict: equal values stay together. regions: what
+    is published, "cell", "tight" or "hierarchy".
+    """
+
+    name: ClassVar[str] = "mondrian"
+
+    order: Literal["widest", "gain"] | Priority = "widest"
+    target: str | None = None
+    strict: bool = True
+    regions: Literal["cell", "tight", "hierarchy"] = "cell"
+
+    def __post_init__(self) -> None:
+        if not callable(self.order) and self.order not in ("widest", "gain"):
+            raise PolicyError(
+                f"mondrian: order = {self.order!r} is not known; use 'widest', 'gain' or a function"
+            )
+        if (self.order == "gain") != (self.target is not None):
+            raise PolicyError("mondrian: order 'gain' and a target column go together")
+        if self.regions not in ("cell", "tight", "hierarchy"):
+            raise PolicyError(
+                f"mondrian: regions = {self.regions!r} is not known; use cell, tight or hierarchy"
+            )
+
+    def run(self, task: Task) -> Release:
+        if task.table.held is not None:
+            return self._beyond(task, task.table.held)
+        if task.at_end:
+            return self._coarse_enough(task)
+        return check_release(self._search(task), task)
+
+    def _coarse_enough(self, task: Task) -> Release:
+        """The finest release that also holds by what only finished releases can be judged by.
+
+        Groups of twice, four times, ... as many people as the smallest has are tried, by bisection:
+        coarser ones usually tell less of their people, though that is no law. Whatever is returned
+        was judged itself.
+        """
+        finished = Finished(task)
+        finest = self._search(task)
+        if finished.holds(finest):
+            return finest
+        smallest, people = int(finest.groups.sizes.min()), finest.people
+        sizes = [smallest << step for step in range(1, max(people // smallest, 1).bit_length())]
+        found: Release | None = None
+        low, high = 0, len(sizes)
+        with Ticker("judging releases", len(sizes).bit_length()) as ticker:
+            while low <= high:
+                middle = (low + high) // 2
+                least = sizes[middle] if middle < len(sizes) else people  # the last: one group
+                made = self._search(replace(task, require=(*task.require, KAnonymity(least))))
+                if finished.holds(made):
+                    found, high = made, middle - 1
+                else:
+                    low = middle + 1
+                ticker.add(1)
+        if found is None:
+            raise finished.refusal()
+        return found
+
+    def _search(self, task: Task) -> Release:
+        """Split until no split is allowed by the criteria that a search can carry along."""
+        from sfumato.anonymizers.mondrian.cell_bounds import everybody
+        from sfumato.anonymizers.mondrian.check_split import Safety
+        from sfumato.anonymizers.mondrian.choose_split import Choice
+        from sfumato.anonymizers.mondrian.nodes import Rows
+        from sfumato.anonymizers.mondrian.partition import Partition
+        from sfumato.anonymizers.mondrian.published_regions import Columns, describe
+
+        table = task.table
+        levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
+        columns = Columns.of(table.schema, levels, table.counts, self.regions)
+        rows = Rows.of(table.counts, columns, self.target, whole=self.strict)
+
+        safety = Safety(task, table.counts, rows, self._published(columns))
+        root = everybody(columns, rows)
+        check_root(safety, root)
+        choice = Choice(safety, columns, self.order, strict=self.strict)
+        partition = Partition(choice, root, strict=self.strict)
+        partition.split_all()
+        order, begins, low, high = partition.finished()
+        described = describe(self.regions, columns, rows.codes, order, begins, low, high)
+        group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        origin = Origin(
+            table,
+            rows.tuples[order],
+            group,
+            rows.n[order],
+            task.seed,
+            {"anonymizer": self.name, "groups": len(begins) - 1},
+        )
+        # Strict cells are disjoint by construction, and tight regions lie inside them.
+        disjoint = True if self.strict and self.regions != "hierarchy" else None
+        return build_release(origin, described, disjoint=disjoint)
+
+    def _published(self, columns: Columns) -> Describe:
+        """What the parts of candidate splits would publish."""
+        from sfumato.anonymizers.mondrian.cell_bounds import narrowed
+        from sfumato.anonymizers.mondrian.published_regions import describe
+
+        def published(batch: Nodes, split: Split) -> Regions:
+            low, high = narrowed(
+                columns,
+                batch,
+                split.nodes,
+                split.column,
+                split.cut,
+                split.parts,
+                split.order,
+                split.begins,
+                strict=self.strict,
+            )
+            codes = batch.rows.codes
+            return describe(self.regions, columns, codes, split.order, split.begins, low, high)
+
+        return published
+
+    def _beyond(self, task: Task, held: Held) -> Release:
+        """The same on a table larger than memory."""
+        from sfumato.anonymizers.gather import Harvest
+        from sfumato.anonymizers.mondrian.large import Beyond
+        from sfumato.anonymizers.mondrian.published_regions import Columns, describe
+
+        self._refuse_beyond(task)
+        levels = tuple(task.table.levels[domain.name] for domain in held.quasi)
+        columns = Columns.of(task.table.schema, levels, held, self.regions)
+        search = Beyond(task, held, columns, self._published(columns), self.order, self.target)
+        check_root(search.safety, search.everybody)
+        search.split_large()
+        harvest = Harvest(task, held)
+        search.finish(harvest, partial(describe, self.regions, columns))
+        with held.engine.aside():
+            return check_release(harvest.release({"anonymizer": self.name}), task)
+
+    def _refuse_beyond(self, task: Task) -> None:
+        """What cannot be told from histograms."""
+        needs = frozenset().union(*(criterion.needs for criterion in task.searched))
+        for wrong, what in (
+            (not self.strict, "strict = false"),
+            (self.regions == "hierarchy", "regions = 'hierarchy'"),
+            (self.regions != "cell" and "regions" in needs, "a criterion of what groups publish"),
+        ):
+            if wrong:
+                raise ResourceError(
+                    f"mondrian: {what} works on tables that fit in memory; raise the memory limit, "
+                    "or publish cells in strict mode"
+                )
+
+
+def check_root(safety: Safety, root: Nodes) -> None:
+    """An unsafe group of everybody ends the search before it begins."""
+    for criterion, verdict in safety.unsafe_root(root):
+        raise refused(criterion, verdict)

@@ -1,0 +1,281 @@
+"""Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
+
+They hold no lock of the interpreter, so that batches of nodes can be worked on side by side.
+
+A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
+two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
+the first level that separates the node's people.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sfumato.counts.counts import Ints
+from sfumato.schema.boundaries import Bools
+from sfumato.schema.domain import Codes
+
+NONE = -1
+
+
+@nb.njit(cache=True, nogil=True)
+def extents(
+    codes: Codes, starts: Ints, stops: Ints, nested: Codes, labels: Codes, at: Ints, tops: Codes
+) -> tuple[Codes, Codes]:
+    """Per node and column: least and greatest code, or for a nested column the level at which its
+    people first part (-1: nowhere) and the label they still share above it.
+
+    `labels[at[c] + level * size + code]` is the label of a code of nested column c.
+    """
+    total, columns = len(starts), codes.shape[1]
+    low = np.empty((total, columns), np.int32)
+    high = np.empty((total, columns), np.int32)
+    for node in range(total):
+        start, stop = starts[node], stops[node]
+        for column in range(columns):
+            if nested[column] == 0:
+                least = greatest = codes[start, column]
+                for row in range(start + 1, stop):
+                    code = codes[row, column]
+                    least = min(least, code)
+                    greatest = max(greatest, code)
+                low[node, column], high[node, column] = least, greatest
+                continue
+            size = nested[column]
+            level = tops[node, column]
+            first = codes[start, column]
+            parted = False
+            while level > 0 and not parted:
+                base = at[column] + (level - 1) * size
+                shared = labels[base + first]
+                for row in range(start + 1, stop):
+                    if labels[base + codes[row, column]] != shared:
+                        parted = True
+                        break
+                if not parted:
+                    level -= 1
+            low[node, column] = level - 1 if parted else NONE
+            high[node, column] = labels[at[column] + level * size + first]
+    return low, high
+
+
+@nb.njit(cache=True, nogil=True)
+def medians(
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    column: Codes,
+    low: Codes,
+    high: Codes,
+    last: Codes,
+    own: Bools,
+    own_at: Ints,
+) -> Codes:
+    """The cut nearest to half of the people: codes up to it go left. Equal values stay together.
+
+    Where a node has NULL beside values, NULL is cut off: codes up to `last[column]` go left. Cuts
+    that are told by the value of one person (`own`) come after all others.
+    """
+    total = len(starts)
+    cuts = np.full(total, NONE, np.int32)
+    for node in range(total):
+        start, stop, which = starts[node], stops[node], column[node]
+        if low[node] >= high[node]:
+            continue
+        if low[node] <= last[which] < high[node]:
+            cuts[node] = last[which]
+            continue
+        reach = high[node] - low[node] + 1
+        if reach <= 8 * (stop - start) + 64:
+            people = np.zeros(reach, np.int64)
+            for row in range(start, stop):
+                people[codes[row, which] - low[node]] += n[row]
+            everybody = people.sum()
+            left = 0
+            best = np.int64(-1)
+            for place in range(reach - 1):
+                left += people[place]
+                away = abs(2 * left - everybody)
+                if own[own_at[which] + low[node] + place]:
+                    away += 2 * everybody
+                if best < 0 or away < best:
+                    best = away
+                    cuts[node] = low[node] + place
+        else:
+            order = np.argsort(codes[start:stop, which])
+            everybody = n[start:stop].sum()
+            left = 0
+            best = np.int64(-1)
+            for place in range(len(order) - 1):
+                row = start + order[place]
+                left += n[row]
+                above = codes[start + order[place + 1], which]
+                if codes[row, which] == above:
+                    continue
+                cut = told_best(own, own_at[which], codes[row, which], above)
+                away = abs(2 * left - everybody)
+                if own[own_at[which] + cut]:
+                    away += 2 * everybody
+                if best < 0 or away < best:
+                    best = away
+                    cuts[node] = cut
+    return cuts
+
+
+@nb.njit(cache=True, nogil=True)
+def told_best(own: Bools, at: int, below: int, above: int) -> int:
+    """Of all cuts between two codes, the first that is not told by the value of one person."""
+    for cut in range(below, above):
+        if not own[at + cut]:
+            return cut
+    return below
+
+
+@nb.njit(cache=True, nogil=True)
+def halves(codes: Codes, starts: Ints, stops: Ints, column: Codes) -> Codes:
+    """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
+
+    Rows hold one person each. Part of a row that lies in no given node: 0.
+    """
+    part = np.zeros(codes.shape[0], np.int32)
+    for node in range(len(starts)):
+        start, stop = starts[node], stops[node]
+        order = np.argsort(codes[start:stop, column[node]], kind="mergesort")
+        for place in range((stop - start) // 2, stop - start):
+            part[start + order[place]] = 1
+    return part
+
+
+@nb.njit(cache=True, nogil=True)
+def assign(
+    codes: Codes,
+    starts: Ints,
+    stops: Ints,
+    column: Codes,
+    cut: Codes,
+    nested: Codes,
+    labels: Codes,
+    at: Ints,
+) -> tuple[Codes, Codes]:
+    """The part each row would fall into, and how many parts each node would have.
+
+    For a nested column `cut` is the level at which it falls apart.
+    """
+    part = np.zeros(codes.shape[0], np.int32)
+    parts = np.zeros(len(starts), np.int32)
+    for node in range(len(starts)):
+        start, stop, which = starts[node], stops[node], column[node]
+        if cut[node] == NONE:
+            parts[node] = 1
+            continue
+        if nested[which] == 0:
+            for row in range(start, stop):
+                part[row] = 1 if codes[row, which] > cut[node] else 0
+            parts[node] = 2
+            continue
+        size = nested[which]
+        base = at[which] + cut[node] * size
+        number = np.full(size, NONE, np.int32)
+        # Parts are numbered by label, not by row, so that the order of rows shows nowhere.
+        for row in range(start, stop):
+            number[labels[base + codes[row, which]]] = 0
+        found = 0
+        for label in range(size):
+            if number[label] == 0:
+                number[label] = found
+                found += 1
+        for row in range(start, stop):
+            part[row] = number[labels[base + codes[row, which]]]
+        parts[node] = found
+    return part, parts
+
+
+@nb.njit(cache=True, nogil=True)
+def gather(
+    part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Rows ordered by node and part, where each part begins in that order, and its people."""
+    rows = 0
+    for node in range(len(starts)):
+        rows += stops[node] - starts[node]
+    total = 0
+    for node in range(len(starts)):
+        total += parts[node]
+    order = np.empty(rows, np.int64)
+    begins = np.zeros(total + 1, np.int64)
+    people = np.zeros(total, np.int64)
+    first, filled = 0, 0
+    for node in range(len(starts)):
+        start, stop = starts[node], stops[node]
+        for row in range(start, stop):
+            begins[first + part[row] + 1] += 1
+            people[first + part[row]] += n[row]
+        begins[first] = filled
+        for one in range(parts[node]):
+            begins[first + one + 1] += begins[first + one]
+        place = begins[first : first + parts[node]].copy()
+        for row in range(start, stop):
+            order[place[part[row]]] = row
+            place[part[row]] += 1
+        filled += stop - start
+        first += parts[node]
+    return order, begins, people
+
+
+@nb.njit(cache=True, nogil=True)
+def cells(
+    order: Ints, begins: Ints, value: Codes, n: Ints, offsets: Ints, members: Codes, width: int
+) -> tuple[Ints, Codes, Ints]:
+    """The sensitive counts of each part, sparse. A row's value is a set of `members` if given."""
+    total = len(begins) - 1
+    single = len(offsets) == 0
+    room = 0
+    for one in range(total):
+        listed = begins[one + 1] - begins[one]
+        if not single:
+            listed = 0
+            for place in range(begins[one], begins[one + 1]):
+                code = value[order[place]]
+                listed += offsets[code + 1] - offsets[code]
+        room += min(listed, width)
+    indptr = np.zeros(total + 1, np.int64)
+    indices = np.empty(room, np.int32)
+    data = np.empty(room, np.int64)
+    seen = np.full(width, NONE, np.int64)  # where a value stands in the current part
+    filled = 0
+    for one in range(total):
+        begin = filled
+        for place in range(begins[one], begins[one + 1]):
+            row = order[place]
+            low, high = 0, 1
+            if not single:
+                low, high = offsets[value[row]], offsets[value[row] + 1]
+            for listed in range(low, high):
+                code = value[row] if single else members[listed]
+                if seen[code] < begin:
+                    seen[code] = filled
+                    indices[filled] = code
+                    data[filled] = 0
+                    filled += 1
+                data[seen[code]] += n[row]
+        indptr[one + 1] = filled
+    return indptr, indices[:filled], data[:filled]
+
+
+@nb.njit(cache=True, nogil=True)
+def moved(order: Ints, codes: Codes, n: Ints, values: Codes) -> tuple[Codes, Ints, Codes]:
+    """Rows in a new order, all their columns in one pass."""
+    total = len(order)
+    out_codes = np.empty((total, codes.shape[1]), np.int32)
+    out_n = np.empty(total, np.int64)
+    out_values = np.empty((values.shape[0], total), np.int32)
+    for place in range(total):
+        row = order[place]
+        for column in range(codes.shape[1]):
+            out_codes[place, column] = codes[row, column]
+        out_n[place] = n[row]
+        for column in range(values.shape[0]):
+            out_values[column, place] = values[column, row]
+    return out_codes, out_n, out_values

@@ -1,0 +1,1 @@
+"""Randomised releases: noisy counts with a differential-privacy guarantee."""

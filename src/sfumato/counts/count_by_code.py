@@ -1,0 +1,149 @@
+"""The coded way of counting: codes joined inside the SELECT, distinct tuples kept by the engine.
+
+Each column's distinct values are fetched and coded here; the engine joins the codes to its rows and
+groups by them. No row and no table of encoded rows ever travels, and what is kept is as compact as
+the counts. Rows of one person with equal quasi-identifiers are gathered first.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sfumato.counts.columns import Column, encode_distinct, gather, key_of, keys, measures
+from sfumato.counts.counts import Attribute
+from sfumato.counts.people import weight_of
+from sfumato.counts.stored import SMALL, Held, fresh
+from sfumato.engines.base import Engine, Source
+from sfumato.engines.sql import named, select
+from sfumato.schema.roles import Schema
+
+
+def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held:
+    """Count the people of a source and leave the counts with the engine."""
+    brought: list[str] = []  # tables that are not needed once people are counted
+    columns, joins, where = join_codes(engine, source, schema, brought, large=large)
+    spanning = 0
+    summed = measures(source, schema)
+    if schema.person is not None and not source.one_each:
+        joins, where, spanning = _by_person(
+            engine, source, schema, joins, columns, where, brought, large=large
+        )
+        summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
+        summed += [named("SUM(w)", "w")] if schema.weight is not None else []
+    called = {name: f"q{place}" for place, name in enumerate(schema.quasi)}
+    called |= {name: f"s{place}" for place, name in enumerate(schema.sensitive)}
+    if schema.protect:
+        called[schema.protect] = "p"
+    group = [
+        f"CAST({where[name]} AS {'SMALLINT' if columns[name].size <= SMALL else 'INT'})"
+        for name in called
+    ]
+    listed = [named(key, called[name]) for name, key in zip(called, group, strict=True)]
+    tuples = select([*listed, *summed], joins, group=group)
+    name = fresh("tuples")
+    # A pre-aggregated row of 0 people describes nobody.
+    engine.materialize(name, f"SELECT * FROM ({tuples}) AS counted WHERE n > 0", large=large)
+    for table in brought:
+        engine.drop(table)
+    repeated = schema.several == "multiset"
+    return Held(
+        engine,
+        name,
+        tuple(columns[name].domain for name in schema.quasi),
+        tuple(
+            Attribute(columns[name].domain, columns[name].sets, repeated)
+            for name in schema.sensitive
+        ),
+        labels=columns[schema.protect].domain if schema.protect else None,
+        weighted=schema.weight is not None,
+        spanning=spanning,
+    )
+
+
+def join_codes(
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    brought: list[str],
+    *,
+    large: bool,
+    kept: bool = False,
+) -> tuple[dict[str, Column], str, dict[str, str]]:
+    """The key columns' domains, SQL of the rows with their codes, and where each code is.
+
+    `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
+    """
+    relation, where = source.name, dict.fromkeys(keys(schema), "")
+    if source.untyped:  # parse a text file once, not once a column
+        relation = fresh("parsed")
+        brought.append(relation)
+        left_out = ("identifiers",) if kept else ("identifiers", "keep")
+        needed = [name for role, name in schema.roles() if role not in left_out]
+        parsed = select([source.column(name) for name in needed], source.name)
+        engine.materialize(relation, parsed, large=large)
+    columns: dict[str, Column] = {}
+    joins = relation
+    for name in where:
+        key = key_of(engine, source, schema, name, relation)
+        raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
+        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema)
+        joins, where[name] = _joined(engine, joins, key, raw, columns[name], brought)
+    return columns, joins, where
+
+
+def _joined(
+    engine: Engine,
+    joins: str,
+    key: str,
+    raw: pa.ChunkedArray,
+    column: Column,
+    brought: list[str],
+) -> tuple[str, str]:
+    """SQL of the rows with one more column's codes, and where the code is."""
+    table = fresh("codes")
+    brought.append(table)
+    codes = pa.array(column.codes, pa.int32())
+    # Names that no column of the rows they are joined to will have.
+    engine.put(table, pa.table({"sfumato_value": raw, "sfumato_code": codes}))
+    joins += f" JOIN {table} ON {key} IS NOT DISTINCT FROM {table}.sfumato_value"
+    return joins, f"{table}.sfumato_code"
+
+
+def _by_person(
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    joins: str,
+    columns: dict[str, Column],
+    where: dict[str, str],
+    brought: list[str],
+    *,
+    large: bool,
+) -> tuple[str, dict[str, str], int]:
+    """Gather each person's rows with equal QIs first: one person, a set of values.
+
+    The columns of sensitive attributes become those of the sets that were found.
+    """
+    person = source.column(str(schema.person))
+    plain = {name: code for name, code in where.items() if name not in schema.sensitive}
+    called = {name: f"k{place}" for place, name in enumerate(plain)}
+    inner = [named(person, "person"), *(named(plain[name], called[name]) for name in plain)]
+    repeated = schema.several == "multiset"
+    for place, name in enumerate(schema.sensitive):
+        inner.append(named(engine.set_of_rows(where[name], repeated=repeated), f"l{place}"))
+    if schema.weight is not None:
+        inner.append(named(weight_of(source, schema.weight, "MAX"), "w"))
+    people = fresh("people")
+    brought.append(people)
+    grouped = select(inner, joins, group=[person, *plain.values()])
+    engine.materialize(people, grouped, large=large)
+    total = engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS spanning FROM {people}")
+    found = {name: f"{people}.{called[name]}" for name in plain}
+    gathered = people
+    for place, name in enumerate(schema.sensitive):
+        key = f"{people}.l{place}"
+        raw = engine.fetch(select([named(key, "v")], people, group=[key])).column(0)
+        lists = raw.combine_chunks()
+        columns[name] = gather(columns[name], lists, repeated=repeated)
+        gathered, found[name] = _joined(engine, gathered, key, raw, columns[name], brought)
+    return gathered, found, int(total.column(0)[0].as_py())

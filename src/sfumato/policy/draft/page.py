@@ -1,0 +1,287 @@
+"""The page a draft is: TOML that runs as it is, and comments that say why each line is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from textwrap import wrap
+
+from sfumato.policy.draft.adversary import adversary_block
+from sfumato.policy.draft.bounds import bounds
+from sfumato.policy.draft.fit import Fit
+from sfumato.policy.draft.guess import Guess
+from sfumato.policy.draft.rehearsal import Rehearsal
+from sfumato.policy.draft.roles import Roles
+from sfumato.policy.draft.sample import Sample
+from sfumato.policy.draft.uniqueness import ENOUGH
+from sfumato.policy.toml_values import toml_value
+
+_WIDTH = 98
+
+
+def write(
+    sample: Sample,
+    roles: Roles,
+    reading: Mapping[str, str | bool],
+    questions: list[str],
+    tried: Rehearsal,
+) -> str:
+    """The policy's text; what a rehearsal refused is commented out, with the reason."""
+    parts = [
+        _head(sample, questions, tried),
+        _reading(reading),
+        _schema(roles),
+        _unpublished(roles),
+        _table("domains", roles, lambda fit: fit.declared),
+        _table("levels", roles, lambda fit: fit.level),
+        *_hierarchies(roles),
+        _anonymizer(),
+        *_require(roles, tried),
+        _adversary(sample, roles),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _note(text: str, indent: str = "# ") -> list[str]:
+    return wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent="#" + " " * (len(indent) - 1),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}".replace("%", " %")
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def _head(sample: Sample, questions: list[str], tried: Rehearsal) -> list[str]:
+    label = toml_value(sample.source.label)[1:-1]
+    size = f"{sample.rows:,} rows, {len(sample.columns):,} columns"
+    lines = [f"# A policy drafted by `sfumato init` from {label} ({size}).", "#"]
+    lines += _note(
+        f"Roles and hierarchies are guesses from names and values. {tried.told} But only "
+        "you know what outsiders know and what must stay secret: read every line. It names "
+        "categories and ranges of your data, so keep it where you keep the data."
+    )
+    if sample.one_in > 1:
+        lines += _note(f"Values were looked at in 1 of {sample.one_in} distinct rows, by hash.")
+    if questions:
+        lines += ["#", "# For you to decide:"]
+        for place, question in enumerate(questions, start=1):
+            lines += _note(question, f"#  {place}. ")
+    return lines
+
+
+def _reading(reading: Mapping[str, str | bool]) -> list[str]:
+    if not reading:
+        return []
+    return [
+        "# How the file is written.",
+        "[read]",
+        *(f"{key} = {toml_value(value)}" for key, value in reading.items()),
+    ]
+
+
+def _schema(roles: Roles) -> list[str]:
+    chosen = roles.chosen
+    lines = ["[schema]"]
+    lines += _note(
+        "Quasi-identifiers: what an outsider (a neighbour, an employer, a register) may know about "
+        f"a person and find her by. Together they single out {_percent(roles.measured.unique)} of "
+        f"{'people' if roles.person else 'rows'}{_where(roles)}."
+        + (
+            f" The strongest pair, {toml_value(chosen.pair[0])} with {toml_value(chosen.pair[1])}, "
+            f"singles out {_percent(roles.measured.pair)}."
+            if chosen.pair
+            else ""
+        )
+    )
+    lines += _note(
+        "Strike out what the release does not need: fewer of them leave more detail in the others."
+    )
+    lines += _list(
+        "quasi", [(found, _quasi_reason(found, roles)) for found, _ in roles.quasi.values()]
+    )
+    lines += [""]
+    if roles.sensitive:
+        lines += _note("Sensitive: what nobody may learn about a person from the release.")
+        lines += _list(
+            "sensitive", [(found, found.why + "?") for found, _ in roles.sensitive.values()]
+        )
+    else:
+        lines += _note(
+            "Sensitive: what nobody may learn about a person from the release. No column's name "
+            "suggests it; without one, only finding people is prevented, not learning about them."
+        )
+        lines += ["# sensitive = []"]
+    named = roles.having("identifiers")
+    if named:
+        lines += ["", *_note("Identifiers: dropped before anything else.")]
+        lines += _list("identifiers", [(found, found.why) for found in named])
+    lines += _numbers(roles)
+    lines += [""]
+    lines += _note(
+        'A missing value is a value like any other; "error" would refuse a table with some.'
+    )
+    return [*lines, 'nulls = "value"']
+
+
+def _where(roles: Roles) -> str:
+    one_in = roles.measured.one_in
+    return f", measured in 1 of {one_in} (so more than in the whole table)" if one_in > 1 else ""
+
+
+def _quasi_reason(found: Guess, roles: Roles) -> str:
+    chosen = roles.chosen
+    values = f"{found.profile.distinct:,} values"
+    if len(chosen.columns) == 1:
+        return f"{found.why or 'stands in'}; {values}"
+    without = f"without it {_percent(roles.measured.without[found.name])} would be unique"
+    if found.name in chosen.measured:
+        return f"measured, not known by name; {values}; {without}"
+    return f"{found.why}; {values}; {without}"
+
+
+def _list(key: str, entries: Iterable[tuple[Guess, str]]) -> list[str]:
+    """An array, one column a line, with the reason behind it."""
+    return [
+        f"{key} = [",
+        *(f"  {toml_value(found.name)},  # {reason}" for found, reason in entries),
+        "]",
+    ]
+
+
+def _numbers(roles: Roles) -> list[str]:
+    """person is active, since k would be wrong without it; weight and count wait for a yes."""
+    lines: list[str] = []
+    for role in ("person", "weight", "count"):
+        listed = roles.having(role)
+        if listed:
+            lines += ["", *_note(f"{listed[0].why[0].upper()}{listed[0].why[1:]}.")]
+            active = "" if role == "person" else "# "
+            lines += [f"{active}{role} = {toml_value(found.name)}" for found in listed]
+    return lines
+
+
+def _unpublished(roles: Roles) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for found in roles.others.values():
+        if found.role in ("none", "candidate"):
+            why = found.why or _adds_little(roles)
+            reasons.setdefault(why, []).append(toml_value(found.name))
+    if not reasons:
+        return []
+    lines = _note(
+        "Not published: a column without a role stays at home. Give those you need one (quasi, "
+        "sensitive, or keep, which publishes a column as it is, unprotected)."
+    )
+    for why, names in reasons.items():
+        lines += _note(f"{', '.join(names)}: {why}", "#   ")
+    return lines
+
+
+def _adds_little(roles: Roles) -> str:
+    if roles.measured.unique < ENOUGH:
+        return "adds little to what the quasi-identifiers single out"
+    return "not measured, as nearly everybody is unique without it; it may single people out too"
+
+
+_TOLD = {
+    "domains": "Numbers that are codes, or mixed with text: every value a category.",
+    "levels": "Numbers that are judged and published in ranges, at this level.",
+}
+
+
+def _table(name: str, roles: Roles, entry: Callable[[Fit], str | int | None]) -> list[str]:
+    """[schema.domains] or [schema.levels], if any column has an entry in it."""
+    entries = {
+        column: entry(fit) for column, (_, fit) in {**roles.quasi, **roles.sensitive}.items()
+    }
+    lines = [
+        f"{_key(column)} = {toml_value(value)}"
+        for column, value in entries.items()
+        if value is not None
+    ]
+    return [*_note(_TOLD[name]), f"[schema.{name}]", *lines] if lines else []
+
+
+def _hierarchies(roles: Roles) -> list[list[str]]:
+    judged = {**roles.quasi, **roles.sensitive}
+    told = "How far each column may be coarsened, step by step; the last step is always *."
+    if any(fit.values for _, fit in judged.values()):
+        told += (
+            " Categories listed under a hierarchy wait to be sorted: strike out its line kind = "
+            '"suppression", take the # from the lines below it, and give every value its labels, '
+            'from fine to coarse, such as "widowed" = ["was married", "not married"].'
+        )
+    return [_note(told), *(_hierarchy(name, *found) for name, found in judged.items())]
+
+
+def _hierarchy(name: str, found: Guess, fit: Fit) -> list[str]:
+    recipe = fit.hierarchy
+    if recipe is None:
+        return []
+    lines = [*_note(f"{fit.why[0].upper()}{fit.why[1:]}."), f"[schema.hierarchies.{_key(name)}]"]
+    lines.append(f"kind = {toml_value(recipe.kind)}")
+    for f in fields(recipe):  # type: ignore[arg-type]
+        value = getattr(recipe, f.name)
+        if value not in (None, ()) and (f.name, value) != ("origin", 0):
+            lines.append(f"{f.name} = {toml_value(value)}")
+    if fit.values:
+        lines += ['# kind = "taxonomy"', f"# [schema.hierarchies.{_key(name)}.paths]"]
+        lines += [f'# {toml_value(value)} = ["fill me in"]' for value in fit.values]
+    elif recipe.kind == "suppression" and found.profile.distinct > 12:
+        lines += _note("More detail: a file with a line value;label;coarser label for each value.")
+        lines += ['# kind = "taxonomy"', f"# file = {toml_value(_file(name))}"]
+    return lines
+
+
+def _file(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name) + ".csv"
+
+
+def _anonymizer() -> list[str]:
+    why = (
+        "How `sfumato anonymize` makes a release: mondrian splits groups as long as every bound "
+        "below holds. lattice publishes each column at one level for everybody, and may suppress "
+        "people (suppression = 0.02 at the top of this file)."
+    )
+    return [*_note(why), "[anonymizer]", 'kind = "mondrian"']
+
+
+def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
+    written = []
+    for bound in bounds(roles.sensitive, roles.several, roles.rows_each):
+        lines = ["[[require]]"]
+        lines += [f"{key} = {toml_value(value)}" for key, value in bound.keys.items()]
+        why = bound.why
+        if bound.about in tried.refused:
+            why += f" It could not be judged when the draft was tried: {tried.refused[bound.about]}"
+            lines = [f"# {line}" for line in lines]
+        written.append([*_note(why), *lines])
+    listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.what == "list"]
+    told = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
+    if told:
+        written[0] += _note(
+            f"People have several values of {', '.join(told)}; diversity and closeness are defined "
+            "for one, so only k is required of them."
+        )
+    return written
+
+
+def _adversary(sample: Sample, roles: Roles) -> list[str]:
+    single = {n: judged for n, judged in roles.sensitive.items() if n not in roles.several}
+    block = adversary_block(single, sample.rows)
+    if block is None:
+        return []
+    about, advice, lines = block
+    told = [line for text in advice for line in _note(text, "#   ")]
+    return [*_note(about), *told, *(f"# {line}" for line in lines)]

@@ -1,0 +1,188 @@
+"""Whose rows are these: the column that names a person, by its name or by what its rows agree in.
+
+Who has several rows is several people to whoever counts rows, and k is then worth less than it
+says. A column whose values repeat is taken for the person when its name says so, or when rows that
+share a value agree in what lasts (birth, sex, origin), as rows of one person do and rows of one
+price do not. Until the owner answers, the draft counts by it: to count by a key that is coarser
+than people, such as a household, errs to the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.engines.sql import named, select
+from sfumato.policy.draft.guess import NEARLY_ALL, Guess, agreed_person, asked_person, rows_each
+from sfumato.policy.draft.profile import Profile
+from sfumato.policy.draft.sample import TABLE, Sample
+from sfumato.policy.toml_values import toml_value
+
+_LASTING = ("birth", "sex", "origin", "name", "stature")
+_PLACES = ("place", "zip code", "institution")
+_FEWEST = 50  # values of a column that is taken for a key without its name saying so
+_REPEATS = 0.1  # values per row below which such a column is a category
+_SHARED = 20  # rows that must share a value with another before agreement can be told from chance
+_AGREES = 0.8  # of what chance leaves open
+
+
+@dataclass(frozen=True)
+class Several:
+    """What differs between the rows of one person: how many people that is, column by column."""
+
+    differing: dict[str, int]
+    people: int
+    most_rows: int  # of one person
+
+
+def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
+    """Give one column the role `person` if any deserves it; the others stay identifiers."""
+    said = [found for found in guesses.values() if found.role == "person"]
+    said.sort(key=lambda found: found.profile.says != "person")
+    if not said:
+        shown = [found for found in guesses.values() if _may_be_key(found)]
+        said = [
+            agreed_person(found.profile, agreeing)
+            for found in shown
+            if (agreeing := _agreeing(sample, found.profile, guesses))
+        ]
+        lasting = _lasting(guesses)
+        if not said and lasting:  # a number that could be a measure: all that lasts must agree
+            said = [
+                agreed_person(found.profile, agreeing)
+                for found in guesses.values()
+                if _may_be_key(found, "candidate")
+                and len(agreeing := _agreeing(sample, found.profile, guesses, known=True)) > 1
+                and lasting - {found.name} <= set(agreeing)
+            ]
+        if not said and not lasting:  # nothing speaks against an id that repeats
+            ids = [found for found in shown if found.profile.says == "id"]
+            said = [agreed_person(found.profile, []) for found in ids]
+        said.sort(key=lambda found: found.profile.distinct)
+    for found in said[:1]:
+        guesses[found.name] = found
+    for found in said[1:]:
+        asked = f"does it name the person, rather than {toml_value(said[0].name)}?"
+        guesses[found.name] = replace(found, role="identifiers", question=asked)
+
+
+def _may_be_key(found: Guess, *roles: str) -> bool:
+    column = found.profile
+    return (
+        found.role in (roles or ("identifiers", "none"))
+        and column.says not in ("sensitive", "quasi")
+        and (column.what == "text" or column.integral)
+        and column.missing == 0
+        and column.distinct >= _FEWEST
+        and _REPEATS <= column.share < NEARLY_ALL
+    )
+
+
+def _agreeing(
+    sample: Sample, key: Profile, guesses: dict[str, Guess], *, known: bool = False
+) -> list[str]:
+    """Columns in which rows that share a value of the key agree, far beyond chance.
+
+    Those that last, if there are any; `known`: also others that an outsider may know, such as age.
+    """
+    others = [
+        found.profile
+        for found in guesses.values()
+        if found.role in ("known", "candidate", "identifiers")
+        and found.name != key.name
+        and found.profile.what not in ("list", "unusable")
+        and found.profile.share < NEARLY_ALL
+    ]
+    lasting = _lasting(guesses)
+    elsewhere = [one for one in others if not (one.topic and one.topic.name in _PLACES)]
+    if known:
+        lasting |= {one.name for one in elsewhere if guesses[one.name].role == "known"}
+    tested = [one for one in others if one.name in lasting] if lasting else elsewhere
+    return [one.name for one in tested if _agrees(sample, key, one)]
+
+
+def _lasting(guesses: dict[str, Guess]) -> set[str]:
+    """Columns that are the same on all rows of a person."""
+    return {
+        found.name
+        for found in guesses.values()
+        if found.role in ("known", "identifiers")
+        and found.profile.topic is not None
+        and found.profile.topic.name in _LASTING
+    }
+
+
+def _agrees(sample: Sample, key: Profile, other: Profile) -> bool:
+    one, two = f"c{key.place}", f"c{other.place}"
+    rows = key.present + key.missing
+    shared = rows - key.distinct
+    chance = float(np.square(other.counts / max(int(other.counts.sum()), 1)).sum())
+    if shared < _SHARED or chance > 1 - 1 / _SHARED:
+        return False
+    pairs = f"(SELECT {one}, {two} FROM {TABLE} GROUP BY {one}, {two}) AS pairs"
+    found = sample.engine.fetch(select([named("COUNT(*)", "n")], pairs))
+    differing = (int(found.column("n")[0].as_py()) - key.distinct) / shared
+    return 1 - differing >= chance + _AGREES * (1 - chance)
+
+
+def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Several:
+    """Look at all rows of every person: in which columns do they differ, for how many people?"""
+    listed = list(columns)
+    if sample.one_in == 1:
+        table, names = TABLE, [f"c{sample.columns.index(name)}" for name in listed]
+        key, rows = f"c{person.place}", "SUM(n)"
+    else:
+        table, names = sample.source.name, [sample.source.column(name) for name in listed]
+        key, rows = sample.source.column(person.name), "COUNT(*)"
+    differs = [
+        named(
+            f"CASE WHEN MIN({name}) <> MAX({name}) OR "
+            f"(COUNT({name}) > 0 AND COUNT({name}) < COUNT(*)) THEN 1 ELSE 0 END",
+            f"d{place}",
+        )
+        for place, name in enumerate(names)
+    ]
+    people = select([*differs, named(rows, "many")], table, group=[key])
+    sums = [named(f"SUM(d{place})", f"s{place}") for place in range(len(names))]
+    found = sample.engine.fetch(
+        select([*sums, named("COUNT(*)", "n"), named("MAX(many)", "most")], f"({people}) AS people")
+    )
+    told = [int(column[0].as_py() or 0) for column in found.columns]
+    differing = {name: many for name, many in zip(listed, told, strict=False) if many}
+    return Several(differing, told[-2], told[-1])
+
+
+def leave_out(
+    guesses: dict[str, Guess], person: Guess, several: Several, columns: list[str]
+) -> list[str]:
+    """Columns that are the same on all rows of a person; the others lose their role, and say so."""
+    kept = [name for name in columns if name not in several.differing]
+    spelt = toml_value(person.name)
+    for name in columns:
+        if name in several.differing:
+            why = (
+                f"differs between the rows of one person ({several.differing[name]:,} of "
+                f"{several.people:,} people): whoever is counted once must look the same once"
+            )
+            asked = (
+                f"differs between rows with the same {spelt}, so it cannot be published while "
+                "people are counted: left out. To publish it, keep one row a person (her first, "
+                "say) and draft again"
+            )
+            expected = guesses[name].role == "known"
+            guesses[name] = Guess(guesses[name].profile, "none", why, asked if expected else "")
+    return kept
+
+
+def count_rows_instead(guesses: dict[str, Guess], person: Guess, several: Several) -> None:
+    """Where nothing lasts: rows are counted, as many more as one person can have."""
+    guesses[person.name] = replace(
+        person,
+        role="identifiers",
+        why=f"names the person: {rows_each(person.profile)}",
+        question=f"{asked_person(person.profile)} Every column an outsider may know differs "
+        "between rows of one person, so the draft counts rows and asks for "
+        f"{several.most_rows} times as many: nobody has more rows than that",
+    )

@@ -1,1 +1,0 @@
-"""How a policy is drafted from data: look, guess, measure, fit, try, write."""

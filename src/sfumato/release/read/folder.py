@@ -1,0 +1,199 @@
+"""A folder that we wrote, read back: the published content, exactly as it was published.
+
+What the public side cannot know comes from the private side when it is there: the distribution of
+the whole table, suppressed people included. Without it the published counts stand in, and a note
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.engines.base import Engine
+from sfumato.engines.sql import named, select
+from sfumato.engines.textfile import inspect_text
+from sfumato.errors import InputError
+from sfumato.release.groups import Floats, Groups
+from sfumato.release.manifest import COUNT, SUM, Manifest, read_json
+from sfumato.release.people_file import PEOPLE, read_people
+from sfumato.release.read.bucketized import read_pair
+from sfumato.release.release import Release
+from sfumato.release.write.data_files import PARTS
+from sfumato.release.write.publish import GROUP_ID
+from sfumato.schema.domain import Domain
+from sfumato.schema.listing import looks_like_json
+from sfumato.schema.region import Value
+from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import FileStamp, digest
+from sfumato.table.noisy_part import MANIFEST
+
+
+def find_manifest(path: object) -> Path | None:
+    """The manifest of a release folder (or its public/ part); None if this is no folder."""
+    if not isinstance(path, str | Path) or not Path(path).is_dir():
+        return None
+    for public in (Path(path) / "public", Path(path)):
+        if (public / MANIFEST).is_file():
+            return public / MANIFEST
+    raise InputError(f"{path} is a folder without {MANIFEST}; give a file or a release folder")
+
+
+def data_file(manifest: Manifest) -> Path:
+    """The data: one file, or the folder of its parts."""
+    public = manifest.path.parent
+    if len(manifest.files) == 1:
+        return public / manifest.files[0]
+    return public / PARTS
+
+
+def one_row_each(manifest: Manifest) -> bool:
+    """Whether a row is known to be one person: people were counted, not taken for rows."""
+    return manifest.counted_by != "row"
+
+
+def check_columns(manifest: Manifest) -> None:
+    """Refuse files whose columns are not those of the manifest: nobody would judge the others."""
+    told = [column.name for column in manifest.columns]
+    found = [_columns_of(manifest.path.parent / name) for name in manifest.files]
+    if manifest.scheme == "bucketized":
+        found = [[*found[0], *found[1]]]
+    if any(names != told for names in found):
+        raise InputError(
+            f"{manifest.path} does not list the columns that its files have; restore it, or read "
+            "the file itself as a release of unknown origin"
+        )
+
+
+def _columns_of(file: Path) -> list[str]:
+    try:
+        if file.suffix == ".parquet":
+            return list(pq.read_schema(file).names)
+        return list(inspect_text(file, ",").columns)
+    except (OSError, pa.ArrowException):
+        raise InputError(f"{file} cannot be read as the file its name says it is") from None
+
+
+def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
+    """Our own bucketized pair."""
+    quasi, sensitive = (manifest.path.parent / name for name in manifest.files)
+    return read_pair(engine, quasi, sensitive, replace(schema, count=COUNT), GROUP_ID)
+
+
+def no_people(engine: Engine, file: object, count: str | None) -> bool:
+    """Whether noise left nobody: no row, or counts that are all 0."""
+    source = engine.register(file)
+    some = ""
+    if count is not None:
+        if count not in source.types:
+            return False
+        some = f" FILTER (WHERE TRY_CAST({source.column(count)} AS DOUBLE) IS DISTINCT FROM 0)"
+    told = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
+    return not told.column(0)[0].as_py()
+
+
+def with_manifest(release: Release, manifest: Manifest) -> Release:
+    """What the manifest and the private side know besides, where it fits what was published."""
+    public = manifest.path.parent
+    folder = public.parent if public.name == "public" else public
+    if release.people != manifest.people:
+        raise InputError(
+            f"{manifest.path} tells of {manifest.people:,} people, its files of "
+            f"{release.people:,}; restore it, or read the data file itself"
+        )
+    for name, groups in release.by_attribute.items():
+        if groups.case == "single" and groups.values and looks_like_json(groups.values):
+            raise InputError(
+                f"{manifest.path} says that column {name!r} holds one value a person, but it holds "
+                "lists; restore it"
+            )
+    by_attribute = dict(release.by_attribute)
+    notes = [note for note in release.notes if "not counted as suppressed" not in note]
+    told, reason = _private_side(manifest, public.parent / "private")
+    if told is not None:
+        by_attribute = {
+            name: _with_reference(groups, told.get(name), manifest.suppressed)
+            for name, groups in by_attribute.items()
+        }
+    elif manifest.guarantee is not None:
+        notes += [
+            f"differentially private: {manifest.guarantee}",
+            "that its counts are noisy, and how, is its manifest's word; no file shows it",
+        ]
+    elif manifest.suppressed:
+        notes.append(
+            f"the whole table's distribution is not known{reason}; the published one stands in"
+        )
+    people = public.parent / "private" / PEOPLE
+    inside = None
+    if people.is_file() and release.counted is not None and release.matched is None:
+        files = {name: digest(public / name) for name in manifest.files}
+        inside = read_people(people, release, files)
+    return replace(
+        release,
+        inside=inside,
+        by_attribute=by_attribute,
+        scheme=manifest.scheme,
+        suppressed=manifest.suppressed,
+        guarantee=manifest.guarantee,
+        notes=tuple(notes),
+        label=public.parent.name,
+        file=FileStamp.of(folder, manifest.path),
+    )
+
+
+def _private_side(manifest: Manifest, private: Path) -> tuple[dict[str, Any] | None, str]:
+    """The whole table's distribution, if it is kept here and may be read; or why it may not."""
+    try:
+        known = private / SUM
+        if known.is_file() and digest(manifest.path).encode() not in known.read_bytes():
+            raise InputError(
+                f"{manifest.path} was changed since the release was made, by its {known.name}; "
+                "restore it"
+            )
+        reference = read_json(private / "reference.json")
+    except PermissionError:
+        return None, " (private/ may not be read)"
+    if reference is None:
+        return None, ""
+    if not isinstance(reference, dict) or manifest.guarantee is not None:
+        raise InputError(f"{private / 'reference.json'} is broken; restore it, or remove it")
+    return reference, ""
+
+
+def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
+    """Whether a whole table's distribution can be that of these people and the suppressed ones."""
+    if not isinstance(weights, dict) or not set(groups.values) <= set(weights):
+        return False
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in weights.values()):
+        return False
+    # Until now the published counts stood in.
+    published = dict.fromkeys(weights, 0.0)
+    published |= dict(zip(groups.values, groups.reference.tolist(), strict=True))
+    left = [weights[value] - published[value] for value in weights]
+    if any(not 0 <= one < float("inf") for one in left):
+        return False
+    if groups.case == "single" or not suppressed:
+        return bool(np.isclose(sum(left), suppressed, rtol=0, atol=0.5))
+    return True
+
+
+def _with_reference(groups: Groups, weights: object, suppressed: int) -> Groups:
+    """The same groups over the whole table's domain, in its order, with its distribution."""
+    domain = groups.domain
+    if domain is None and weights is None:
+        return groups
+    if domain is None or not _fits(groups, weights, suppressed):
+        raise InputError("private/reference.json does not fit the published data; remove it")
+    assert isinstance(weights, dict)
+    values: dict[str, Value] = dict(zip(domain.labels, domain.values, strict=True))
+    wider = Domain(domain.name, domain.kind, tuple(values.get(label, label) for label in weights))
+    place = {label: code for code, label in enumerate(weights)}
+    codes = np.array([place[label] for label in groups.values], dtype=np.int64)
+    reference: Floats = np.array(list(weights.values()), dtype=np.float64)
+    return groups.relabel(codes, wider.labels, wider, reference)

@@ -1,0 +1,293 @@
+"""`sf.read_release`: a release made by any tool, read the way an adversary reads it.
+
+Only distinct cell texts are ever parsed; people are counted by the published texts in SQL, as in
+every other scan. What is published is a group: rows whose every quasi-identifier is `*` form one
+too, which everybody fits. Only what is not in the file is suppressed, and how much that is the file
+does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from sfumato.counts.counts import rank_rows
+from sfumato.counts.scan import scan
+from sfumato.engines.base import Engine
+from sfumato.engines.choose import open_engine
+from sfumato.engines.parts import listed
+from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
+from sfumato.progress import phase
+from sfumato.release.build import build_release, groups_of
+from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
+from sfumato.release.noisy import nobody
+from sfumato.release.origin import Origin, whole_tuples
+from sfumato.release.overlap import no_overlap
+from sfumato.release.read.bucketized import read_pair
+from sfumato.release.read.cells import Cells, Separator, read_cells, separators, shown_parts
+from sfumato.release.read.centroids import check_points, point_schema
+from sfumato.release.read.folder import (
+    check_columns,
+    data_file,
+    find_manifest,
+    no_people,
+    one_row_each,
+    read_buckets,
+    with_manifest,
+)
+from sfumato.release.read.large import large_release
+from sfumato.release.read.source import as_published, open_release
+from sfumato.release.read.wildcard import WildcardMatching, compatible, spread
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+from sfumato.table.noisy_part import refuse_noisy_part
+
+Matching = Literal["exact", "wildcard"]
+FileScheme = Literal["generalized", "microaggregated"]
+
+
+@phase("reading")
+def read_release(
+    path: object,
+    schema: Schema | None = None,
+    *,
+    group: str | None = None,
+    facts: object = None,
+    scheme: FileScheme = "generalized",
+    matching: Matching = "exact",
+    separator: Separator = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    partitioned: bool = False,
+    engine: str | None = None,
+    master: str | None = None,
+    memory: str | None = None,
+    spill: str | Path | None = None,
+) -> Release:
+    """Read a release: one generalized file or frame, or a bucketized pair.
+
+    `partitioned`: the path is a folder of Parquet files that are one table (as in `sf.read`).
+
+    One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
+    notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
+    `separator` is the text between the members of a set (`a~b`), for all columns or by column.
+    `facts` is a second file with the sensitive values, one row a value, as in `sf.read`.
+
+    scheme: how one file was made. "microaggregated": its cells are centroids, one value each, and
+    whoever looks for somebody takes the nearest. A folder of ours and a pair tell it themselves.
+
+    A pair (qi_file, sensitive_file) with `group`, the column of group ids in both: the first lists
+    exact quasi-identifiers, the second the sensitive values of each group, one row a person or with
+    the schema's `count` column.
+
+    A folder that `Release.save` wrote: scheme and columns come from its manifest, and the schema,
+    which may be left out, adds hierarchies and domains.
+
+    matching: who counts as alike. "exact": people whose published descriptions are equal.
+    "wildcard": a suppressed or missing cell is compatible with everything, as sdcMicro counts; a
+    group's size, weight and sensitive counts are then those of all groups compatible with it. Such
+    groups overlap, and whatever would put them together or apart is refused; people are counted by
+    rows, and everybody's risk is 1 / the size of the group she is published with. An adversary who
+    knows that a cell was suppressed *because* its person stood out may do better than these sizes
+    say: the exact reading is the careful one.
+    """
+    expect("schema", schema, (Schema, type(None)), "a Schema")
+    if matching not in ("exact", "wildcard"):
+        raise InputError(f"matching {quoted(matching)} is not known; allowed: 'exact', 'wildcard'")
+    manifest = find_manifest(path)
+    told = None if manifest is None else load_manifest(manifest)
+    door = open_engine(
+        path,
+        engine,
+        master=master,
+        memory=memory,
+        spill=spill,
+        delimiter=delimiter,
+        decimal=decimal,
+        partitioned=partitioned,
+    )
+    _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
+    if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
+        raise InputError(
+            "facts belongs to one file about people; a release folder and a bucketized pair hold "
+            "their sensitive values themselves, leave it out"
+        )
+    if told is not None:
+        return _folder(door, told, schema, matching)
+    refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
+    if schema is None:
+        raise InputError("a file says nothing about its columns' roles; give a schema")
+    if isinstance(path, tuple | list):
+        if len(path) != 2 or group is None:
+            raise InputError(
+                "a bucketized release is a pair (qi_file, sensitive_file) and the column of group "
+                "ids: read_release((q, s), schema, group='gid')"
+            )
+        if matching == "wildcard" or separator is not None:
+            raise InputError(
+                "a bucketized release lists exact values; matching='wildcard' and separator are "
+                "for generalized files, leave them out"
+            )
+        return read_pair(door, path[0], path[1], schema, group)
+    if group is not None:
+        raise InputError(
+            f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
+            "leave group out"
+        )
+    if scheme == "microaggregated":
+        schema = point_schema(schema)
+    release = _generalized(door, path, schema, matching, separators(separator, schema), facts)
+    if scheme == "microaggregated":
+        assert isinstance(release.regions, Regions)
+        check_points(release.regions)
+    return replace(release, scheme=scheme)
+
+
+def _check_scheme(scheme: str, matching: str, *, told: bool) -> None:
+    """`told`: the release says itself what it is."""
+    allowed = get_args(FileScheme)
+    if scheme not in allowed:
+        raise InputError(f"scheme {scheme!r} is not known; {did_you_mean(scheme, allowed)}")
+    if scheme == "microaggregated" and told:
+        raise InputError(
+            "scheme 'microaggregated' is about one file; a release folder and a bucketized pair "
+            "tell their own scheme, leave it out"
+        )
+    if scheme == "microaggregated" and matching == "wildcard":
+        raise InputError("matching 'wildcard' is for suppressed cells; centroids have none")
+
+
+def _folder(
+    engine: Engine, manifest: Manifest, schema: Schema | None, matching: Matching
+) -> Release:
+    """A folder of ours."""
+    check_columns(manifest)
+    published = agreed_schema(manifest, schema)
+    if manifest.scheme == "bucketized":
+        release = read_buckets(engine, manifest, published)
+    else:
+        file = data_file(manifest)
+        data = listed(file) if file.is_dir() else file
+        if manifest.scheme == "randomised" and no_people(engine, data, published.count):
+            release = nobody(published, file.name)
+        else:
+            one_each = one_row_each(manifest)
+            release = _generalized(engine, data, published, matching, {}, one_each=one_each)
+    if manifest.scheme == "microaggregated":
+        assert isinstance(release.regions, Regions)
+        check_points(release.regions)
+    return with_manifest(release, manifest)
+
+
+def _generalized(
+    engine: Engine,
+    source: object,
+    schema: Schema,
+    matching: Matching,
+    separator: Mapping[str, str],
+    facts: object = None,
+    *,
+    one_each: bool = False,
+) -> Release:
+    registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
+    registered = replace(registered, one_each=registered.one_each or one_each)
+    published = as_published(engine, registered, schema)
+    table = Table(schema, scan(engine, registered, published), {}, registered, engine)
+    counts = table.counts
+    columns = [
+        read_cells(
+            domain.name,
+            [None if value is None else str(value) for value in domain.values],
+            schema,
+            separator.get(domain.name),
+            untyped=registered.is_untyped(domain.name),
+        )
+        for domain in counts.quasi
+    ]
+    if schema.person is not None and not registered.one_each:
+        _refuse_two_notations(schema, columns)
+    if table.held is not None:
+        release, everybody = large_release(
+            table, table.held, columns, wildcard=matching == "wildcard"
+        )
+        notes += ("whether groups overlap is not told; they are taken to overlap",)
+    else:
+        release, told = _in_memory(table, columns, matching)
+        notes += told
+        hidden = [
+            np.isin(row, cells.hidden) for row, cells in zip(counts.codes, columns, strict=True)
+        ]
+        everybody = int(counts.n[np.logical_and.reduce(hidden)].sum())
+    return replace(
+        release,
+        label=registered.label,
+        notes=(*release.notes, *notes, *_reading_notes(columns, everybody)),
+        origin=None,
+        counted=release.origin,
+        stray=stray,
+    )
+
+
+def _in_memory(
+    table: Table, columns: list[Cells], matching: Matching
+) -> tuple[Release, tuple[str, ...]]:
+    """The groups of equal descriptions, and what is to be noted of them."""
+    counts = table.counts
+    codes = shown_parts(columns, counts.codes)
+    group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
+    regions = Regions(
+        tuple(table.schema.quasi),
+        tuple(cells.parts for cells in columns),
+        np.ascontiguousarray(codes[:, first]),
+    )
+    pairs = compatible(regions) if matching == "wildcard" else None
+    if pairs is not None and len(pairs[0]) > len(regions):
+        tuples, groups = spread(pairs, group)
+        origin = Origin(table, tuples, groups, counts.n[tuples])
+        own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
+        release = build_release(origin, regions, disjoint=False)
+        everyone = groups_of(whole_tuples(table, np.zeros_like(group)), np.zeros_like(group), 1)
+        shared = {name: one.sharing(everyone[name]) for name, one in release.by_attribute.items()}
+        release = replace(release, by_attribute=shared, matched=WildcardMatching(own))
+        return release, (
+            "wildcard matching: a suppressed or missing cell is compatible with everything, so "
+            "groups share people",
+        )
+    notes: tuple[str, ...] = ()
+    disjoint = no_overlap(regions.parts, regions.codes)
+    if disjoint is None:
+        notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
+    return build_release(whole_tuples(table, group), regions, disjoint=bool(disjoint)), notes
+
+
+def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
+    """A person's rows are gathered by text; two texts of one region would count her twice."""
+    for name, cells in zip(schema.quasi, columns, strict=True):
+        if cells.twice is not None:
+            one, other = cells.twice
+            raise InputError(
+                f"column {name!r} writes one region as {one!r} and as {other!r}, which with a "
+                "person column could count a person twice; write it one way"
+            )
+
+
+def _reading_notes(columns: list[Cells], everybody: int) -> list[str]:
+    """`everybody`: how many people are published with nothing told of them."""
+    notes = ["people who were not published are not in the file and are not counted as suppressed"]
+    labels = sorted({text for cells in columns for text in cells.ambiguous})
+    if labels:
+        notes.append(
+            f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
+        )
+    if everybody:
+        notes.append(
+            f"{everybody:,} people are published with every quasi-identifier suppressed; they are "
+            "a group which everybody fits"
+        )
+    return notes

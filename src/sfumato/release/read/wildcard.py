@@ -1,0 +1,91 @@
+"""Wildcard matching: a suppressed or missing cell is compatible with everything (sdcMicro).
+
+Tools that suppress single cells count so: a record with a missing age may be anybody's, so it
+stands beside every record that agrees with it in the columns both show, and every such record
+stands beside it. A group's size is then the number of people in all groups compatible with it (the
+f_k of sdcMicro), and one person counts in several groups. People are counted by rows all the same:
+`WildcardMatching` says how many are published with each group's own description.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.counts.counts import Ints, rank_rows
+from sfumato.errors import ResourceError
+from sfumato.release.read.cells import says_nothing
+from sfumato.release.regions import Regions
+from sfumato.schema.domain import Codes
+
+MOST_PAIRS = 100_000_000
+
+
+@dataclass(frozen=True)
+class WildcardMatching:
+    """A release whose groups share people: sizes and counts are of everybody who is compatible.
+
+    `published[g]` people are published with group g's own description; they add up to the people
+    there are. The risk of each of them is 1 / the group's size.
+    """
+
+    published: Ints
+
+
+def compatible(regions: Regions) -> tuple[Ints, Ints]:
+    """All pairs (g, h) of compatible groups, each group with itself included.
+
+    Groups are taken by which columns they leave open: two such sorts need comparing only in the
+    columns both show, by one join each.
+    """
+    wild = np.zeros(regions.codes.shape, dtype=bool)
+    for column, parts in enumerate(regions.parts):
+        nothing = np.fromiter((says_nothing(part) for part in parts), bool, len(parts))
+        wild[column] = nothing[regions.codes[column]]
+    sorts, number = np.unique(wild, axis=1, return_inverse=True)
+    groups = [np.flatnonzero(number.ravel() == sort) for sort in range(sorts.shape[1])]
+    left: list[Ints] = []
+    right: list[Ints] = []
+    for one, mine in enumerate(groups):
+        for other, theirs in enumerate(groups):
+            shown = np.flatnonzero(~sorts[:, one] & ~sorts[:, other])
+            codes = regions.codes[shown][:, np.concatenate([mine, theirs])]
+            key = _key(codes, [len(regions.parts[column]) for column in shown])
+            here, there = _equal(key[: len(mine)], key[len(mine) :], sum(map(len, left)))
+            left.append(mine[here])
+            right.append(theirs[there])
+    return np.concatenate(left), np.concatenate(right)
+
+
+def _key(codes: Codes, sizes: list[int]) -> Ints:
+    """One number per column of codes, equal for equal ones."""
+    if math.prod(sizes) >= 1 << 62:
+        return rank_rows(codes, sizes)[0]
+    key = np.zeros(codes.shape[1], dtype=np.int64)
+    for row, size in zip(codes, sizes, strict=True):
+        key = key * size + row
+    return key
+
+
+def spread(pairs: tuple[Ints, Ints], group_of: Ints) -> tuple[Ints, Ints]:
+    """Each tuple with every group it counts in: the groups compatible with its own."""
+    mine, theirs = pairs
+    pair, tuples = _equal(theirs, group_of, 0)
+    return tuples, mine[pair]
+
+
+def _equal(one: Ints, other: Ints, already: int) -> tuple[Ints, Ints]:
+    """The positions of all equal pairs of two lists of numbers."""
+    order = np.argsort(other, kind="stable")
+    begin = np.searchsorted(other[order], one, "left")
+    count = np.searchsorted(other[order], one, "right") - begin
+    total = int(count.sum())
+    if total + already > MOST_PAIRS:
+        raise ResourceError(
+            f"matching='wildcard': more than {MOST_PAIRS:,} pairs of groups are compatible; too "
+            "many cells are suppressed to count them all, use matching='exact'"
+        )
+    skip = np.repeat(begin - (np.cumsum(count) - count), count)
+    return np.repeat(np.arange(len(one)), count), order[skip + np.arange(total)]

@@ -1,0 +1,1 @@
+"""What is handed out: cells, files, and the public and private folders."""

@@ -1,0 +1,140 @@
+"""What is shown of a group and of a sensitive value: the cells of a published table.
+
+The type of a column follows from what is published in it and from the values that the schema
+declares, never from the values of people who were suppressed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TypeGuard
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.counts import Attribute, Ints
+from sfumato.errors import InputError
+from sfumato.release.regions import Regions
+from sfumato.schema.domain import Codes, Declared
+from sfumato.schema.listing import write_list
+from sfumato.schema.region import Region, Value, ValueSet
+
+_EXACT = 1 << 53  # whole numbers that a float tells exactly
+_WIDE = 1 << 62  # keys that 64 bits hold
+
+
+def shown_regions(
+    parts: Sequence[Region], used: Ints | Codes, declared: Declared | None
+) -> pa.Array:
+    """Each distinct region as a cell: values in their own type if nothing was generalized.
+
+    Only the parts that are `used` say what the column's type is; the others are left empty.
+    """
+    cells: list[Value] = [None] * len(parts)
+    regions = {place: parts[place] for place in occurring(used, len(parts))}
+    single = {place: region.values for place, region in regions.items() if _is_value(region)}
+    if len(single) == len(regions):
+        for place, values in single.items():
+            (value,) = values
+            cells[place] = parts[place].text if isinstance(value, str) else value
+        return typed(cells, declared)
+    missing = ValueSet(frozenset({None}))
+    for place, region in regions.items():
+        cells[place] = None if region == missing else region.text
+    return pa.array(cells, pa.string())
+
+
+def occurring(codes: Ints | Codes, size: int) -> list[int]:
+    """The distinct codes among many, in their order."""
+    seen = np.zeros(size, dtype=bool)
+    seen[codes] = True
+    return [int(code) for code in np.flatnonzero(seen)]
+
+
+def _is_value(region: Region) -> TypeGuard[ValueSet]:
+    return isinstance(region, ValueSet) and len(region.values) == 1 and region.label is None
+
+
+def typed(values: Sequence[Value], declared: Declared | None) -> pa.Array:
+    """Values in the plainest type that tells them and those that the schema declares."""
+    listed = () if declared is None or isinstance(declared, str) else tuple(declared)
+    known: list[object] = [value for value in (*values, *listed) if value is not None]
+    plain = list(values)
+    if any(isinstance(value, float) for value in known) and all(_is_whole(one) for one in known):
+        plain = [int(value) if isinstance(value, float) else value for value in values]
+    elif any(isinstance(value, dt.datetime) for value in known):
+        midnights = all(_is_midnight(one) for one in known)
+        plain = [_day(value) if midnights else _moment(value) for value in values]
+    return pa.array(plain)
+
+
+def _is_midnight(value: object) -> bool:
+    return not isinstance(value, dt.datetime) or value.time() == dt.time()
+
+
+def _day(value: Value) -> Value:
+    return value.date() if isinstance(value, dt.datetime) else value
+
+
+def _moment(value: Value) -> Value:
+    bare = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+    return dt.datetime.combine(value, dt.time()) if bare else value  # type: ignore[arg-type]
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) or (
+        isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+    )
+
+
+def used_values(attribute: Attribute, used: Ints | Codes) -> list[Value]:
+    """The values of a domain of which only those `used` are published; the others are left out."""
+    values: list[Value] = [None] * len(attribute.domain)
+    for code in occurring(used, len(values)):
+        values[code] = attribute.domain.values[code]
+    return values
+
+
+def shown_values(
+    attribute: Attribute, used: Ints | Codes, form: str | None, declared: Declared | None
+) -> pa.Array:
+    """What is published of each value, or of each distinct set of values: a list, or a text.
+
+    Members stand in the order of the domain; the order of somebody's own list would tell of her.
+    `used`: the values that are published.
+    """
+    values = typed(used_values(attribute, used), declared)
+    if attribute.sets is None:
+        return values
+    if pa.types.is_null(values.type):  # nobody has any value
+        values = values.cast(pa.string())
+    offsets = pa.array(attribute.sets.offsets, pa.int32())
+    listed = pa.ListArray.from_arrays(offsets, values.take(pa.array(attribute.sets.members)))
+    if form is None:
+        return listed
+    texts = [write_list(members, form) for members in listed.to_pylist()]
+    if None in texts:
+        raise InputError(
+            f"column {attribute.name!r}: some values cannot be told apart when they are written "
+            f"with {form!r} between them; use Parquet, or declare its lists as 'json'"
+        )
+    return pa.array(texts, pa.string())
+
+
+def described_order(regions: Regions) -> Ints:
+    """Each group's place when groups are sorted by their descriptions, the last column first."""
+    key = np.zeros(len(regions), dtype=np.int64)
+    space = 1
+    for parts, codes in zip(regions.parts[::-1], regions.codes[::-1], strict=True):
+        texts = [parts[place].text for place in range(len(parts))]
+        rank = np.argsort(np.argsort(texts, kind="stable"), kind="stable")
+        if space * len(parts) >= _WIDE:  # fold what we have into a dense numbering first
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            space = int(key.max(initial=0)) + 1
+        key *= max(len(parts), 1)
+        key += rank[codes]
+        space *= max(len(parts), 1)
+    place = np.empty(len(regions), dtype=np.int64)
+    place[np.argsort(key, kind="stable")] = np.arange(len(regions))
+    return place

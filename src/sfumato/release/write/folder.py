@@ -1,0 +1,177 @@
+"""A release on disk: `public/` may be handed out, `private/` is the owner's evidence.
+
+public/: the data (one file, two for buckets, a folder of parts where an engine wrote several) and a
+manifest of what was promised. private/: the report, the policy, the chance that was used, the
+distribution of the whole table. A killed run leaves nothing or a whole release (`files.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.errors import InputError, did_you_mean
+from sfumato.files import PRIVATE, check_new_folder, new_folder
+from sfumato.progress import phase
+from sfumato.release.manifest import COUNT, SUM, VERSION
+from sfumato.release.people_file import write_people
+from sfumato.release.release import Release
+from sfumato.release.write.data_files import data_of
+from sfumato.release.write.own_values import own_values
+from sfumato.release.write.publish import GROUP_ID
+from sfumato.schema.listing import JSON
+from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import digest
+from sfumato.table.noisy_part import MANIFEST
+
+FORMATS = ("csv", "parquet")
+
+
+@phase("writing")
+def write_folder(
+    release: Release,
+    out: str | Path,
+    *,
+    report: Any = None,
+    policy: Any = None,
+    form: str = "csv",
+    force: bool = False,
+    seed: int | None = None,
+) -> Path:
+    """Write public/ and private/.
+
+    Reports and policies belong to rooms below this one; all that is asked of them is that they can
+    be written (`save`) and what they promise (`promises`).
+    """
+    check_form(form)
+    target = Path(out)
+    check_new_folder(target, force=force)
+    lists = _lists(release) if form == "csv" else {}
+    with data_of(release, seed, lists) as data, new_folder(target, force=force) as folder:
+        public, private = folder / "public", folder / PRIVATE
+        public.mkdir()
+        private.mkdir(mode=0o700)
+        data.write(public, form)
+        manifest = _manifest(release, data.columns, _files(public), _promises(report), lists)
+        if policy is not None:
+            manifest["policy"] = policy.public()
+        _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+        _write(private / SUM, f"{digest(public / MANIFEST)}  ../public/{MANIFEST}")
+        for name, content in _private(release).items():
+            _write(private / name, content)
+        if report is not None:
+            for ending in ("html", "json", "md"):
+                report.save(private / f"report.{ending}")
+        if policy is not None:
+            policy.save_evidence(private, target, release.schema)
+            if policy.needs_people:
+                write_people(release, private, manifest["files"])
+    return target
+
+
+def _promises(report: Any) -> list[dict[str, Any]]:
+    return [] if report is None else report.promises()
+
+
+def _files(public: Path) -> dict[str, str]:
+    """The data files, however deep, and how to check them."""
+    found = sorted(path for path in public.rglob("*") if path.is_file())
+    return {path.relative_to(public).as_posix(): digest(path) for path in found}
+
+
+def check_form(form: str) -> None:
+    if form not in FORMATS:
+        raise InputError(f"format {form!r} is not known; {did_you_mean(form, FORMATS)}")
+
+
+def _lists(release: Release) -> dict[str, str]:
+    """The columns of which people have several values, and how a text file lists them.
+
+    As the schema declares it, so that it reads the release as it reads the table; JSON otherwise.
+    """
+    return {
+        name: release.schema.lists.get(name, JSON)
+        for name, groups in release.by_attribute.items()
+        if name and groups.case != "single"
+    }
+
+
+def _write(path: Path, content: str) -> None:
+    path.write_text(content.rstrip("\n") + "\n", encoding="utf-8")
+
+
+def _counted_by(schema: Schema) -> str:
+    """What stood for a person in the table: a person column, a count, or the row itself."""
+    if schema.person is not None:
+        return "person"
+    return "row" if schema.count is None else "count"
+
+
+def _manifest(
+    release: Release,
+    columns: Sequence[pa.Field],
+    files: Mapping[str, str],
+    promises: list[dict[str, Any]],
+    lists: Mapping[str, str],
+) -> dict[str, Any]:
+    """What may be told: what was promised, what the columns are, how to check the files."""
+    schema = release.schema
+    roles = {GROUP_ID: "group", COUNT: COUNT}  # of a bucketized release, and of a noisy one
+    roles |= {name: role for role, name in schema.roles()}
+    several = dict.fromkeys(_lists(release), schema.several)
+    own = {name: told.public() for name, told in own_values(release).items()}
+    content: dict[str, Any] = {
+        "sfumato": version("sfumato"),
+        "version": VERSION,
+        "scheme": release.scheme,
+        "people": release.people,
+        "counted_by": _counted_by(schema),
+        "suppressed": release.suppressed,
+        **({"guarantee": release.guarantee.public()} if release.guarantee is not None else {}),
+        "promises": promises,
+        "columns": [
+            {
+                "name": field.name,
+                "role": roles[field.name],
+                "type": str(field.type),
+                **({"several": several[field.name]} if field.name in several else {}),
+                **({"list": lists[field.name]} if field.name in lists else {}),
+                **own.get(field.name, {}),
+            }
+            for field in columns
+        ],
+        "files": dict(files),
+    }
+    return content
+
+
+def _private(release: Release) -> dict[str, str]:
+    """The chance that was used and the whole table's distribution, suppressed people included."""
+    if release.noisy is not None:
+        # The order of rows is all the chance that can be told; what was counted is kept nowhere.
+        run = {"seed": release.noisy.seed, "groups": len(release.groups), "source": release.label}
+        return {"run.json": json.dumps(run, indent=2)}
+    origin = release.origin
+    assert origin is not None
+    search = origin.search or {}
+    run = {
+        "seed": origin.seed,
+        **{name: search[name] for name in ("centre", "scale", "missing") if name in search},
+        "suppressed": release.suppressed,
+        "groups": len(release.groups),
+        "source": origin.table.source.label,
+    }
+    reference = {
+        name: dict(zip(groups.values, groups.reference.tolist(), strict=True))
+        for name, groups in release.by_attribute.items()
+        if name
+    }
+    return {
+        "run.json": json.dumps(run, indent=2),
+        "reference.json": json.dumps(reference, indent=2, ensure_ascii=False),
+    }

@@ -1,0 +1,168 @@
+"""What a release looks like when it is handed out: tables without any trace of their making.
+
+No identifiers, no row index, no column without a role, no original of a suppressed cell; rows in a
+seeded random order, or sorted by what they show where the engine makes them (`by_engine.py`). A
+bucketized release is two tables: exact quasi-identifiers with a group id, and the sensitive values
+of each group, sorted. Group ids are numbers that say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.counts import Ints, rank_rows
+from sfumato.errors import InputError, SchemaError
+from sfumato.release.members import Members
+from sfumato.release.noisy import COUNT, NoisyTable
+from sfumato.release.origin import HeldOrigin, Origin
+from sfumato.release.regions import Singletons
+from sfumato.release.release import Release
+from sfumato.release.write.by_engine import engine_rows
+from sfumato.release.write.cells import described_order, shown_regions, shown_values
+from sfumato.release.write.kept_columns import rows_of_people
+
+GROUP_ID = "group_id"
+
+
+def tables_of(
+    release: Release, seed: int | None = None, lists: Mapping[str, str] | None = None
+) -> dict[str, pa.Table]:
+    """The tables to hand out: {"data": ...}, or {"quasi": ..., "sensitive": ...} for buckets.
+
+    `lists`: the columns whose several values are to be written as one text, and how.
+    """
+    if release.noisy is not None:
+        return {"data": _noisy(release.noisy, seed)}
+    origin = release.origin
+    if origin is None or origin.search is None:
+        raise InputError("only a release that anonymize made can be written; this one was read")
+    if isinstance(origin, HeldOrigin):
+        with engine_rows(release, lists) as rows:
+            return {"data": rows.fetch()}
+    shuffle = np.random.default_rng(origin.seed if seed is None else seed)
+    if isinstance(release.regions, Members):
+        return _bucketized(release, release.regions, origin, shuffle)
+    people = _people(origin)
+    counts = origin.counts
+    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    shown = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
+    rank = described_order(release.regions)
+    order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
+    columns: dict[str, Any] = {}
+    declared = release.schema.domains
+    for name, parts, codes in zip(
+        release.regions.columns, release.regions.parts, release.regions.codes, strict=True
+    ):
+        cells = shown_regions(parts, codes, declared.get(name))
+        columns[name] = cells.take(pa.array(codes[people.groups[order]]))
+    for place, attribute in enumerate(counts.sensitive):
+        used = release.groups_for(attribute.name).indices
+        form = (lists or {}).get(attribute.name)
+        cells = shown_values(attribute, used, form, declared.get(attribute.name))
+        columns[attribute.name] = cells.take(pa.array(shown[place][order]))
+    for name, values in kept.items():
+        columns[name] = values.take(pa.array(order))
+    return {"data": pa.table(columns)}
+
+
+def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:
+    """Every cell with its count, those of nobody too, or as many rows as each cell counts."""
+    cells = np.unravel_index(np.arange(len(noisy.counts)), [len(axis) for axis in noisy.axes])
+    counted = {COUNT: pa.array(noisy.counts)} if noisy.form == "counts" else {}
+    order = np.arange(len(noisy.counts))
+    if noisy.form == "rows":
+        shuffle = np.random.default_rng(noisy.seed if seed is None else seed)
+        order = shuffle.permutation(np.repeat(order, noisy.counts))
+    columns = {
+        axis.name: shown_regions(axis.parts, np.arange(len(axis)), None).take(
+            pa.array(places[order])
+        )
+        for axis, places in zip(noisy.axes, cells, strict=True)
+    }
+    return pa.table({**columns, **counted})
+
+
+def _shuffled(keys: list[Any], shuffle: np.random.Generator) -> Ints:
+    """A random order of rows that were first sorted by what is published of them, and no more.
+
+    Whoever guesses the seed and undoes the shuffle is left with the published rows, sorted.
+    """
+    by_content = np.lexsort(keys)
+    return by_content[shuffle.permutation(len(by_content))]
+
+
+def _ranks(kept: dict[str, pa.ChunkedArray]) -> list[Ints]:
+    """The kept columns as numbers that sort like their texts."""
+    ranks = []
+    for values in kept.values():
+        coded = values.cast(pa.string()).combine_chunks().dictionary_encode("encode")
+        texts = [text if text is not None else "" for text in coded.dictionary.to_pylist()]
+        ranks.append(np.argsort(np.argsort(texts, kind="stable"))[coded.indices.to_numpy()])
+    return ranks
+
+
+class _People:
+    """One entry per published person: her tuple and her group."""
+
+    def __init__(self, tuples: Ints, groups: Ints) -> None:
+        self.tuples, self.groups = tuples, groups
+
+
+def _people(origin: Origin) -> _People:
+    kept = origin.groups >= 0
+    n = origin.n[kept]
+    return _People(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
+
+
+def _bucketized(
+    release: Release, members: Members, origin: Origin, shuffle: np.random.Generator
+) -> dict[str, pa.Table]:
+    people = _people(origin)
+    declared = release.schema.domains
+    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    rank = _listed_order(members, release)
+    number = shuffle.permutation(len(members))[rank] + 1  # ids that say nothing about the making
+    exact = [codes[people.tuples] for codes in origin.counts.codes]
+    order = _shuffled([*_ranks(kept), *exact, rank[people.groups]], shuffle)
+    quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
+    for domain, codes in zip(members.domains, origin.counts.codes, strict=True):
+        if domain.name == GROUP_ID:
+            raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
+        own = codes[people.tuples[order]]
+        parts = Singletons(domain)
+        quasi[domain.name] = shown_regions(parts, own, declared.get(domain.name)).take(
+            pa.array(own)
+        )
+    for name, values in kept.items():
+        quasi[name] = values.take(pa.array(order))
+    (attribute,) = origin.counts.sensitive
+    groups = release.groups_for(attribute.name)
+    ids = number[groups.row]
+    ranked = np.lexsort((groups.indices, ids))
+    values = shown_values(attribute, groups.indices, None, declared.get(attribute.name))
+    sensitive = {
+        GROUP_ID: pa.array(ids[ranked]),
+        attribute.name: values.take(pa.array(groups.indices[ranked])),
+        "count": pa.array(groups.data[ranked]),
+    }
+    return {"quasi": pa.table(quasi), "sensitive": pa.table(sensitive)}
+
+
+def _listed_order(members: Members, release: Release) -> Ints:
+    """Each bucket's place when buckets are sorted by what they list."""
+    groups = release.groups
+    tuples, _ = rank_rows(members.codes, [len(domain) for domain in members.domains])
+    listed = [
+        (
+            sorted(tuples[members.indptr[g] : members.indptr[g + 1]].tolist()),
+            sorted(groups.counts_of(g).items()),
+        )
+        for g in range(len(members))
+    ]
+    place = np.empty(len(members), dtype=np.int64)
+    place[sorted(range(len(members)), key=listed.__getitem__)] = np.arange(len(members))
+    return place

@@ -91,8 +91,20 @@ def forms_of(values: Iterable[object], most: int = 3) -> str:
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
     """A trailing hint for a misspelt word: the nearest allowed one, or all of them."""
-    from difflib import get_close_matches
-
     names = sorted(allowed)
-    near = get_close_matches(word, names, n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(names)}"
+    near = nearest(word, names)
+    return f"did you mean {near!r}?" if near is not None else f"allowed: {', '.join(names)}"
+
+
+def nearest(word: str, allowed: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The allowed word that is most like one, whatever the case of either; None if none is near."""
+    from difflib import SequenceMatcher, get_close_matches
+
+    by_folded: dict[str, list[str]] = {}
+    for name in allowed:
+        by_folded.setdefault(name.casefold(), []).append(name)
+    near = get_close_matches(word.casefold(), by_folded, n=1, cutoff=cutoff)
+    if not near:
+        return None
+    # Of names that differ in case only, the one whose case is most like it.
+    return max(by_folded[near[0]], key=lambda name: SequenceMatcher(None, word, name).ratio())

@@ -23,6 +23,7 @@ from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
+from sfumato.report.ladder import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.workflow.published import as_read
 
@@ -395,7 +396,7 @@ def test_many_people_and_overlapping_groups_are_matched_in_blocks(monkeypatch) -
 
 def test_the_threats_are_named_as_the_criteria_name_their_adversaries() -> None:
     one, all_, journalist = linkage(release([1, 1, 4, 6], [1, 3, 9, 9])).threats()
-    assert (one.adversary, all_.adversary) == (sf.KAnonymity.adversary,) * 2
+    assert (one.adversary, all_.adversary) == (sf.KAnonymity.adversary, "marketer")
     assert journalist.adversary == sf.KMap.adversary
     assert (one.belief, one.people) == (BeliefChange(1 / 12, 1), 6)  # six of twelve: twice, no more
     assert "above 0.2 for 6 people, for sure for 2" in one.learns
@@ -449,9 +450,17 @@ def test_every_audit_carries_the_section(report: sf.Report) -> None:
     assert isinstance(report.linkage, Linkage)
     assert report.linkage.thresholds == (0.3,)
     names = [threat.adversary for threat in report.threats]
-    assert names[:4] == ["random worlds", "linkage", "linkage", "journalist"]
+    assert names[:4] == ["random worlds", "prosecutor", "marketer", "journalist"]
     covered = [threat.covered for threat in report.threats[:4]]
     assert covered == [(), *[("k-anonymity",)] * 3]  # who bounds a prosecutor bounds a journalist
+
+
+def test_every_row_of_the_matrix_has_a_name_of_its_own(report: sf.Report) -> None:
+    rows = [(row.adversary, row.about) for row in matrix(report)]
+    assert len(set(rows)) == len(rows)
+    told = json.loads(report.to_json())["threats"]
+    assert {"prosecutor", "marketer", "journalist"} <= {row["adversary"] for row in told}
+    assert {"linkage"}.isdisjoint(row["adversary"] for row in told)
 
 
 def test_json_has_figures_and_nobody_s_own_risk(report: sf.Report) -> None:

@@ -139,7 +139,7 @@ def test_a_criterion_bounds_the_columns_it_judges() -> None:
     assert covered["random worlds", "a"] == ("distinct-diversity", "t-closeness")
     assert covered["random worlds", "b"] == ("t-closeness",)
     assert covered["random worlds", "c"] == ()  # not defined for lists
-    assert covered["linkage", None] == ("k-anonymity",)
+    assert covered["prosecutor", None] == ("k-anonymity",)
     assert covered["realistic I", "a"] == ()  # a stand-in: the policy asks about b only
     assert covered["realistic I", "b"] == ("epsilon-privacy",)
     told = next_steps(report)

@@ -632,3 +632,38 @@ def test_evidence_of_another_release_is_refused(composed: Path) -> None:
     run = sfumato("audit", composed / "r3", "--policy", policy)
     assert run.returncode == 2
     assert "does not fit the published data" in run.stderr
+
+
+def test_ledger_check_counts_what_is_added(folder: Path) -> None:
+    ledger, policy = folder / "counting.sqlite", folder / "policy.toml"
+    assert (
+        sfumato("ledger", "add", ledger, folder / "first.csv", "--policy", policy).returncode == 0
+    )
+    check = ["ledger", "check", ledger, folder / "first.csv", "--policy", policy]
+    check += ["--targets", folder / "people.csv", "--json"]
+    for counting, code in (("all", 1), ("added", 0)):  # the same once more adds nobody
+        run = sfumato(*check, "--counting", counting)
+        assert run.returncode == code, run.stderr
+        assert json.loads(run.stdout)["facts"]["required"]["counting"] == counting
+    wrong = program(*check, "--counting", "new")
+    assert (wrong.returncode, "'all', 'added'" in wrong.stderr) == (2, True)
+    bound = policy.read_text() + BOUND.format(share=0).replace("ledger.sqlite", "counting.sqlite")
+    (folder / "added.toml").write_text(bound + 'counting = "added"\n')
+    check[check.index(policy)] = folder / "added.toml"
+    assert sfumato(*check).returncode == 0  # the policy's own
+    assert sfumato(*check, "--counting", "all").returncode == 1
+
+
+def test_a_link_that_leads_nowhere_ends_in_one_line(folder: Path) -> None:
+    (folder / "loop").symlink_to("loop")
+    bound = (folder / "policy.toml").read_text() + BOUND.format(share=0)
+    for earlier in ('"loop"', '["loop"]', '{ file = "loop", releases = ["2023"] }'):
+        (folder / "loop.toml").write_text(bound.replace('"ledger.sqlite"', earlier))
+        run = program("audit", folder / "first.csv", "--policy", folder / "loop.toml")
+        assert run.returncode == 2
+        assert run.stderr.count("\n") == 1, run.stderr
+        assert run.stderr.startswith("error: ")
+    for words in (("list", folder / "loop"), ("check", folder / "loop", folder / "first.csv")):
+        more = ("--policy", folder / "policy.toml") if words[0] == "check" else ()
+        run = program("ledger", *words, *more)
+        assert (run.returncode, run.stderr.count("\n")) == (2, 1), run.stderr

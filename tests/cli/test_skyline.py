@@ -221,3 +221,10 @@ def test_a_bound_is_called_at_most_wherever_it_is_told(tmp_path: Path) -> None:
     assert verdict["at_most"] is True
     assert "at most" in verdict["note"]
     assert verdict["worst"][0]["at_most"] is True
+
+
+@pytest.mark.parametrize("value", ["hiv", "Hiv", "hivv"])
+def test_the_case_of_a_value_is_no_mistake_without_a_hint(files, value: str) -> None:
+    run = skyline(files, "--value", value)
+    assert run.returncode == 2
+    assert "did you mean 'HIV'?" in run.stderr

@@ -100,6 +100,6 @@ def test_an_audit_tells_of_any_prior_and_reads_nothing_off_noisy_counts() -> Non
     assert bounded.after - (bounded.before or 0.0) == pytest.approx(math.tanh(0.25))
     assert by_adversary["any prior"].covered == ("differential-privacy",)
     assert "random worlds" not in by_adversary
-    assert by_adversary["linkage"].status == "not_applicable"
+    assert by_adversary["prosecutor"].status == "not_applicable"
     assert report.columns == ()
     assert "epsilon ≤ 0.5 (replace-one)" in str(report)

@@ -21,12 +21,15 @@ import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.randomised.accounting import compose
 from sfumato.anonymizers.base import Task
+from sfumato.criteria.judge import judge
 from sfumato.datasets.census import census, census_schema
-from sfumato.errors import InputError, SchemaError
+from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.ledger import store
 from sfumato.ledger.content import pack, unpack
+from sfumato.ledger.earlier import Earlier, SomeOfLedger
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
+from sfumato.report.intersection import check_exhibit
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, release
 from tests.adversaries.test_locate import generalized
@@ -473,6 +476,73 @@ def test_a_check_without_any_people(ledger: sf.Ledger) -> None:
     assert ledger.check(NEW, share=0.4).status == "could_not_judge"
     assert ledger.check(NEW, share=1).status == "holds"
     assert check.findings[0].by_release == (("old", 5),)
+
+
+def test_a_check_of_what_the_new_release_adds(ledger: sf.Ledger) -> None:
+    people = [{"x": 2}, {"x": 2}, {"x": 4}, {"x": 8}]
+    check = ledger.check(NEW, people, share=0.75, counting="added")
+    # All four are exposed; 8 has been since the old release showed c of everybody there.
+    assert (check.findings[0].together, check.findings[0].added) == ((4, 4), (3, 3))
+    assert check.holds
+    assert ledger.check(NEW, people, share=0.75).status == "violated"
+    assert ledger.check(NEW, people, share=0.7, counting="added").status == "violated"
+    told = check.to_dict()
+    assert told["required"]["counting"] == "added"
+    assert told["findings"][0]["added"] == {"at_least": 3, "at_most": 3}
+    words = check_exhibit(check)
+    assert "beyond those whom earlier releases expose by themselves" in words.about
+    with pytest.raises(InputError, match="counting = 'new' is not allowed; use 'all', or 'added'"):
+        ledger.check(NEW, people, counting="new")
+
+
+def test_a_check_without_people_of_what_the_new_release_adds(ledger: sf.Ledger) -> None:
+    (finding,) = ledger.check(NEW, counting="added").findings
+    low, high = finding.added
+    assert low <= high <= finding.together[1]
+    assert ledger.check(NEW, share=1, counting="added").holds
+
+
+def test_a_check_and_the_criterion_count_the_same(ledger: sf.Ledger) -> None:
+    """Whoever adds is counted by both alike, at every confidence."""
+    rows = pa.table({"x": [1, 2, 3, 4, 7, 8, 9], "s": list("abbaccb")})
+    made = sf.generalize(sf.read(rows, sf.Schema(["x"], "s")), [0])
+    for confidence in (1.0, 0.5, 0.3):
+        for counting in ("all", "added"):
+            bound = sf.CompositionBound(1, confidence, OLD, counting=counting)
+            (finding,) = ledger.check(made, confidence=confidence, counting=counting).findings
+            measured = judge(bound, made).measured
+            assert finding.counted(counting) == (round(measured * 7), round(measured * 7))
+
+
+# -- links that lead back to themselves ----------------------------------------------------------
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Path:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    return tmp_path / "one"
+
+
+def test_a_link_that_leads_nowhere_is_one_line(loop: Path) -> None:
+    for kept in (loop, loop / "release", sf.Ledger(loop), SomeOfLedger(loop, ("old",))):
+        with pytest.raises(InputError, match="a link that leads back to itself"):
+            hash(Earlier(kept))
+        with pytest.raises(SfumatoError, match="a link that leads back to itself"):
+            repr(sf.CompositionBound(0, 1, kept))
+
+
+def test_a_policy_is_not_saved_with_a_link_that_leads_nowhere(tmp_path: Path, loop: Path) -> None:
+    kept = sf.Ledger(tmp_path / "ledger.sqlite")
+    kept.add(OLD, "old")
+    policy = sf.Policy([sf.CompositionBound(0, 1, kept)])
+    kept.path.rename(tmp_path / "moved.sqlite")
+    (tmp_path / "ledger.sqlite").symlink_to("ledger.sqlite")
+    with pytest.raises(SfumatoError, match="a link that leads back to itself"):
+        policy.save(tmp_path / "policy.toml")
+    assert not (tmp_path / "policy.toml").exists()
+    with pytest.raises(SfumatoError):
+        sf.Policy([sf.KAnonymity(2)]).save(loop / "policy.toml")
 
 
 def test_a_check_tells_what_it_leaves_out(ledger: sf.Ledger) -> None:

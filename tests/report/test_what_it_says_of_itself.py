@@ -242,7 +242,7 @@ def test_attacks_that_are_not_defined_are_told_and_stop_no_audit() -> None:
 def test_no_k_is_advised_for_buckets() -> None:
     _, release = dealt(list("abcabc"), 3)
     report = sf.audit(release, [sf.DistinctDiversity(3)])
-    assert any(row.adversary == "linkage" and not row.covered for row in matrix(report))
+    assert any(row.adversary == "prosecutor" and not row.covered for row in matrix(report))
     assert not any("k-anonymity" in one.criteria for one in uncovered(report))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -134,6 +134,13 @@ def check(
         float | None,
         typer.Option(help="Known with this confidence or more; default: the policy's, else 1."),
     ] = None,
+    counting: Annotated[
+        Literal["all", "added"] | None,
+        typer.Option(
+            help="Count all who are known so well, or those this release added to whom the "
+            "earlier ones expose by themselves; default: the policy's, else all."
+        ),
+    ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="Only this attribute; default: every one.")
     ] = None,
@@ -176,6 +183,7 @@ def check(
         share=share if share is not None else (bound.share if bound else 0.0),
         confidence=confidence if confidence is not None else (bound.confidence if bound else 1.0),
         sensitive=sensitive,
+        counting=counting if counting is not None else (bound.counting if bound else "all"),
     )
     _show(check_exhibit(found), json=json)
     raise typer.Exit(EXIT[found.status])

@@ -25,6 +25,7 @@ from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.exact import shortest
 from sfumato.schema.hierarchy import Hierarchy
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +56,7 @@ class TCloseness(GroupCriterion):
     @property
     def required(self) -> str:
         ground = self.distance if isinstance(self.distance, str) else self.distance.kind
-        return f"t ≤ {self.t:g} ({ground})"
+        return f"t ≤ {shortest(self.t)} ({ground})"
 
     def inapplicable(self, groups: Groups) -> str:
         reason = super().inapplicable(groups)

@@ -50,6 +50,7 @@ from sfumato.ledger.earlier import Earlier, Source
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
+from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ class CompositionBound(ReleaseCriterion):
     def required(self) -> str:
         added = " and not by those alone" if self.counting == "added" else ""
         return (
-            f"≤ {self.share:.4g} of people known with confidence ≥ {self.confidence:.4g} by this "
-            f"and earlier releases{added}"
+            f"≤ {shortest(self.share)} of people known with confidence ≥ "
+            f"{shortest(self.confidence)} by this and earlier releases{added}"
         )
 
     @cached_property

@@ -20,6 +20,7 @@ from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter,
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Loss, Relation
+from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class DifferentialPrivacy(ReleaseCriterion):
 
     @property
     def required(self) -> str:
-        delta = f", delta ≤ {float(self.delta):g}" if self.delta else ""
-        return f"epsilon ≤ {float(self.epsilon):g}{delta} ({self.neighbours})"
+        delta = f", delta ≤ {shortest(self.delta)}" if self.delta else ""
+        return f"epsilon ≤ {shortest(self.epsilon)}{delta} ({self.neighbours})"
 
     def inapplicable(self, groups: Groups) -> str:
         # A noisy table may have lost all its people; its promise stands.

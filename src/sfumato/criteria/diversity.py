@@ -16,6 +16,7 @@ from sfumato.counts.counts import Ints
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, entropy_sign, fraction, sign
 from sfumato.release.groups import Groups
+from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class EntropyDiversity(GroupCriterion):
 
     @property
     def required(self) -> str:
-        return f"l ≥ {self.l:g}"
+        return f"l ≥ {shortest(self.l)}"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         surprise = groups.sum_of(groups.data * np.log(groups.data))
@@ -100,7 +101,7 @@ class RecursiveDiversity(GroupCriterion):
 
     @property
     def required(self) -> str:
-        return f"c < {self.c:g} at l = {self.l}"
+        return f"c < {shortest(self.c)} at l = {self.l}"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         tail = self._tail(groups)

@@ -34,6 +34,7 @@ from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, sum
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.errors import PolicyError, quoted
 from sfumato.release.groups import Groups
+from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class EpsilonPrivacy(GroupCriterion):
         elif not isinstance(self.predicates, str):
             sets = f", {len(self.predicates)} listed sets"
         how = ", as the theorem" if self.mode == "theorem" else ""
-        return f"epsilon ≤ {float(self.epsilon):g} ({self.adversary}{sets}{how})"
+        return f"epsilon ≤ {shortest(self.epsilon)} ({self.adversary}{sets}{how})"
 
     def inapplicable(self, groups: Groups) -> str:
         reason = super().inapplicable(groups)

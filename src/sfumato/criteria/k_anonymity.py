@@ -25,6 +25,7 @@ from sfumato.criteria.base import (
 )
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.release.groups import Groups
+from sfumato.schema.exact import shortest
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -35,7 +36,7 @@ class KAnonymity(GroupCriterion):
     """Every group has at least k people."""
 
     name: ClassVar[str] = "k-anonymity"
-    adversary: ClassVar[str] = "linkage"
+    adversary: ClassVar[str] = "prosecutor"
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
@@ -79,7 +80,7 @@ class AlphaK(GroupCriterion):
 
     @property
     def required(self) -> str:
-        return f"alpha ≤ {self.alpha:g}, k ≥ {self.k}"
+        return f"alpha ≤ {shortest(self.alpha)}, k ≥ {self.k}"
 
     @property
     def fewest_people(self) -> int:

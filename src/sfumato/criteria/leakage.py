@@ -33,6 +33,7 @@ from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.criteria.logarithms import log_sign
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
+from sfumato.schema.exact import shortest
 
 MOST = 2**0.5  # two distributions without a common value cannot be further apart
 
@@ -154,7 +155,7 @@ class DistributionLeakage(_Leakage):
 
     @property
     def required(self) -> str:
-        return f"L_D ≤ {self.epsilon:g} ({self._expected()})"
+        return f"L_D ≤ {shortest(self.epsilon)} ({self._expected()})"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         expected = self.observer.expectation(groups)
@@ -189,7 +190,7 @@ class EntropyLeakage(_Leakage):
 
     @property
     def required(self) -> str:
-        return f"L_E ≤ {self.alpha:g} bits ({self._expected()})"
+        return f"L_E ≤ {shortest(self.alpha)} bits ({self._expected()})"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         expected = self.observer.expectation(groups)

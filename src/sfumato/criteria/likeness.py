@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.release.groups import Groups
+from sfumato.schema.exact import shortest
 
 _UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side
 
@@ -48,7 +49,7 @@ class BetaLikeness(GroupCriterion):
 
     @property
     def required(self) -> str:
-        return f"beta ≤ {self.beta:g}{' (enhanced)' if self.enhanced else ''}"
+        return f"beta ≤ {shortest(self.beta)}{' (enhanced)' if self.enhanced else ''}"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         gain = _gain(groups)
@@ -90,7 +91,7 @@ class DeltaDisclosure(GroupCriterion):
 
     @property
     def required(self) -> str:
-        return f"delta < {self.delta:g}"
+        return f"delta < {shortest(self.delta)}"
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         expected = groups.reference_share[groups.indices]

@@ -40,6 +40,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
+from sfumato.schema.exact import shortest
 from sfumato.schema.roles import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -90,9 +91,9 @@ class RelativeThreatBound(ReleaseCriterion):
 
     @property
     def required(self) -> str:
-        which = "" if self.quantile is None else f" at quantile {self.quantile:.4g}"
-        also = "" if self.max_rgt is None else f", RGT ≤ {self.max_rgt:.4g}"
-        return f"Ti ≤ {self.max_ti:.4g}{which}{also}"
+        which = "" if self.quantile is None else f" at quantile {shortest(self.quantile)}"
+        also = "" if self.max_rgt is None else f", RGT ≤ {shortest(self.max_rgt)}"
+        return f"Ti ≤ {shortest(self.max_ti)}{which}{also}"
 
     # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
 
@@ -216,7 +217,7 @@ class RelativeThreatBound(ReleaseCriterion):
         limit = allowed * int(people.n[sure].sum())
         rgt_above, rgt_within = self._rgt(threat)
         if least > limit or rgt_above:
-            share = f"Ti above {self.max_ti:.4g} for {least:,} people" if least else ""
+            share = f"Ti above {shortest(self.max_ti)} for {least:,} people" if least else ""
             return "violated", share
         if most <= limit and rgt_within:
             return "holds", ""

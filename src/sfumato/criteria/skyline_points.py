@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sfumato.adversaries.skyline.breach import check_point
 from sfumato.criteria.exact import fraction
 from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.schema.exact import shortest
 
 
 class Point(NamedTuple):
@@ -37,7 +38,7 @@ class Point(NamedTuple):
         return more and self.confidence <= other.confidence
 
     def __str__(self) -> str:
-        return f"({self.l}, {self.k}, {self.m}) below {self.c:g}"
+        return f"({self.l}, {self.k}, {self.m}) below {shortest(self.c)}"
 
 
 def points_of(criterion: str, name: str, given: Any) -> tuple[Point, ...]:

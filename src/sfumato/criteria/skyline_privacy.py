@@ -45,6 +45,7 @@ from sfumato.criteria.skyline_points import Point, points_of, undominated
 from sfumato.criteria.skyline_search import Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Floats, Groups
+from sfumato.schema.exact import shortest
 
 Values = str | tuple[str, ...] | Mapping[str, tuple[Point, ...]] | None
 
@@ -110,10 +111,12 @@ class SkylinePrivacy(ReleaseCriterion):
 
     @property
     def required(self) -> str:
-        texts = [f"{point.c:g} knowing {point.known}" for point in undominated(self.points)[0]]
+        texts = [
+            f"{shortest(point.c)} knowing {point.known}" for point in undominated(self.points)[0]
+        ]
         if isinstance(self.value, Mapping):
             texts += [
-                f"{point.c:g} knowing {point.known} of {label!r}"
+                f"{shortest(point.c)} knowing {point.known} of {label!r}"
                 for label, points in self.value.items()
                 for point in undominated(points)[0]
             ]

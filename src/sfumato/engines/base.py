@@ -6,14 +6,13 @@ import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
-from sfumato.errors import InputError, SfumatoError, did_you_mean
+from sfumato.errors import InputError, SfumatoError, did_you_mean, nearest
 
 _VERY_NEAR = 0.8  # how like another name a misspelt one is, and hardly any value
 
@@ -64,9 +63,9 @@ def missing_column(source: Source, name: str, role: str, known: Iterable[str]) -
     text = f"column {name!r} ({role}) is not in {source.label}; "
     if not source.untyped or any(other in source.types for other in known):
         return InputError(text + did_you_mean(name, source.types))
-    near = get_close_matches(name, source.types, n=1, cutoff=_VERY_NEAR)
-    if near:
-        return InputError(f"{text}did you mean {near[0]!r}?")
+    near = nearest(name, source.types, _VERY_NEAR)
+    if near is not None:
+        return InputError(f"{text}did you mean {near!r}?")
     return InputError(
         f"{text}none of the {len(source.types)} field(s) of its first line is a column that was "
         "asked for; the first line must name the columns"

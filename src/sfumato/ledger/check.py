@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.composition.exposed import Counting
 from sfumato.adversaries.threat import Threat
 from sfumato.ledger.accounting import Spent
 
@@ -27,8 +28,9 @@ class Finding:
 
     `alone` by the new release by itself, `before` by the earlier ones by themselves (None where
     people are not known), `together` by all of them: at least and at most. `by_release` tells what
-    the new release adds up to with each earlier one. `not_located` people were not found in the
-    new release and are not among those judged.
+    the new release adds up to with each earlier one. `added`: of those exposed together whom the
+    earlier releases do not expose by themselves, at least and at most; None where that was not
+    asked. `not_located` people were not found in the new release and are not among those judged.
     """
 
     attribute: str
@@ -39,12 +41,21 @@ class Finding:
     by_release: tuple[tuple[str, int], ...]
     not_located: int = 0
     reason: str = ""
+    added: tuple[int, int] | None = None
+
+    def counted(self, counting: Counting) -> tuple[int, int]:
+        """The people a bound is about: all who are exposed, or those the new release added."""
+        if counting == "all":
+            return self.together
+        assert self.added is not None
+        return self.added
 
 
 @dataclass(frozen=True)
 class Check:
     """The verdict on a new release, and what it rests on.
 
+    `counting`: the bound is on "all" who are exposed, or on those the new release "added".
     `spent`: what the promises of randomised releases add up to, the new one among them.
     """
 
@@ -56,6 +67,7 @@ class Check:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
+    counting: Counting = "all"
 
     @property
     def status(self) -> Status:
@@ -73,9 +85,10 @@ class Check:
         if not finding.people:
             return "could_not_judge"
         limit = Fraction(str(self.share)) * finding.people
-        if finding.together[0] > limit:
+        least, most = finding.counted(self.counting)
+        if least > limit:
             return "violated"
-        return "holds" if finding.together[1] <= limit else "could_not_judge"
+        return "holds" if most <= limit else "could_not_judge"
 
     def threats(self) -> list[Threat]:
         also = f", and {len(self.earlier) + 1} releases" if self.earlier else ""
@@ -100,12 +113,17 @@ class Check:
             "release": self.label,
             "earlier": list(self.earlier),
             "basis": self.basis,
-            "required": {"share": self.share, "confidence": self.confidence},
+            "required": {
+                "share": self.share,
+                "confidence": self.confidence,
+                "counting": self.counting,
+            },
             "status": self.status,
             "findings": [
                 {
                     **one.__dict__,
-                    "together": {"at_least": one.together[0], "at_most": one.together[1]},
+                    "together": _ends(one.together),
+                    "added": None if one.added is None else _ends(one.added),
                     "by_release": dict(one.by_release),
                     "status": self._status(one),
                 }
@@ -114,6 +132,10 @@ class Check:
             "notes": list(self.notes),
             "spent": [one.to_dict() for one in self.spent],
         }
+
+
+def _ends(people: tuple[int, int]) -> dict[str, int]:
+    return {"at_least": people[0], "at_most": people[1]}
 
 
 def _range(people: tuple[int, int]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, name_some, quoted
+from sfumato.files import real_path
 from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
 from sfumato.release.read.read_release import read_release
@@ -72,7 +73,7 @@ class Earlier:
             raise InputError("there is no earlier release; name a ledger or release folders")
         for source in self.sources:
             if isinstance(source, str | Path):
-                if not Path(source).exists():
+                if not real_path(source).exists():
                     raise InputError(f"{source} does not exist; name a ledger or a release folder")
             elif not isinstance(source, Ledger | Release | SomeOfLedger):
                 raise InputError(f"{quoted(source)} is no ledger, release or path of one")
@@ -113,7 +114,7 @@ class Earlier:
 def _place(source: Any) -> Any:
     """Where a source is kept; of a release at hand, which it is."""
     if isinstance(source, SomeOfLedger):
-        return source.path.resolve(), source.names
+        return real_path(source.path), source.names
     if isinstance(source, Release):
         return id(source) if source.file is None else source.file.path
-    return Path(source.path if isinstance(source, Ledger) else source).resolve()
+    return real_path(source.path if isinstance(source, Ledger) else source)

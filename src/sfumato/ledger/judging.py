@@ -8,17 +8,23 @@ values its groups allow, which gives the least and the most that may be exposed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 
-from sfumato.adversaries.composition.exposed import Watched, exposed_by_regions
-from sfumato.adversaries.composition.exposure import Exposure, expose
+from sfumato.adversaries.composition.exposed import (
+    Counting,
+    Watched,
+    exposed_already,
+    exposed_by_regions,
+)
+from sfumato.adversaries.composition.exposure import Bools, Exposure, expose
 from sfumato.adversaries.composition.shared_values import share_values
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.counts.counts import Ints
-from sfumato.errors import InputError, ResourceError
+from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.ledger.check import Basis, Check, Finding
 from sfumato.release.groups import Groups
 from sfumato.release.membership import inside_of, with_inside
@@ -35,8 +41,14 @@ def check_release(
     share: float = 0.0,
     confidence: float = 1.0,
     sensitive: str | None = None,
+    counting: Counting = "all",
 ) -> Check:
     """Judge a new release together with earlier ones."""
+    if counting not in get_args(Counting):
+        raise InputError(
+            f"counting = {quoted(counting)} is not allowed; use 'all', or 'added' for the people "
+            "whom earlier releases do not expose by themselves"
+        )
     if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
         raise InputError(f"share = {share!r} is not allowed; it is a number from 0 to 1")
     if targets is not None and population is not None:
@@ -64,7 +76,7 @@ def check_release(
         unrelated = [one.label for one in exact if name not in one.by_attribute]
         if unrelated:
             notes.append(f"tell nothing about {name!r}: {', '.join(unrelated)}")
-        findings.append(_finding(new, related, name, given, most))
+        findings.append(_finding(new, related, name, given, most, counting))
     return Check(
         new.label,
         tuple(one.label for one in earlier),
@@ -73,6 +85,7 @@ def check_release(
         confidence,
         tuple(findings),
         tuple(notes),
+        counting=counting,
     )
 
 
@@ -84,7 +97,12 @@ def _attributes(new: Release, sensitive: str | None) -> list[str]:
 
 
 def _finding(
-    new: Release, earlier: Sequence[Release], name: str, given: object, most: int
+    new: Release,
+    earlier: Sequence[Release],
+    name: str,
+    given: object,
+    most: int,
+    counting: Counting,
 ) -> Finding:
     """The people exposed by a new release and earlier ones: of at most `most` values left."""
     for one in earlier:
@@ -95,11 +113,13 @@ def _finding(
     if groups.inside is not None:
         return _of_people(groups, earlier, name, most)
     try:
-        return _of_regions(groups, earlier, name, most)
+        return _of_regions(groups, earlier, name, most, counting)
     except (InputError, ResourceError) as error:
         people = int(groups.sizes.sum())
         alone = int(groups.sizes[groups.distinct <= most].sum())
-        return Finding(name, people, alone, None, (alone, people), (), reason=str(error))
+        added = None if counting == "all" else (0, people)
+        told = str(error)
+        return Finding(name, people, alone, None, (alone, people), (), reason=told, added=added)
 
 
 def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int) -> Finding:
@@ -113,6 +133,7 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
 
     watched = Watched.of(counts, groups, earlier)
     together = int(watched.exposed(groups, most).sum())
+    added = int(watched.exposed(groups, most, "added").sum())
     return Finding(
         name,
         int(inside.n.sum()),
@@ -120,6 +141,7 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
         watched.exposed_before(groups, most),
         (together, together),
         tuple((one.label, exposed(one)) for one in earlier),
+        added=(added, added),
     )
 
 
@@ -137,21 +159,26 @@ def _of_targets(
     indptr, codes = _shown(groups, found, here)
     one_each = np.arange(len(here) + 1)
 
-    def exposed(exposure: Exposure) -> int:
-        left = exposure.fewest(indptr, codes, one_each, here)
-        return int(per_case[here[left <= most]].sum())
+    def exposed(exposure: Exposure) -> Bools:
+        found: Bools = exposure.fewest(indptr, codes, one_each, here) <= most
+        return found
+
+    def counted(chosen: Bools) -> int:
+        return int(per_case[here[chosen]].sum())
 
     exposure = expose(groups, earlier, people)
     known = exposure.alone() <= most
-    together = exposed(exposure)
+    now = exposed(exposure)
+    together, added = counted(now), counted(now & ~exposed_already(exposure, most)[here])
     return Finding(
         name,
         int(per_case[here].sum()),
         int(per_case[here[np.diff(indptr) <= most]].sum()),
         int(per_case[here[known[here]]].sum()),
         (together, together),
-        tuple((one.label, exposed(expose(groups, [one], people))) for one in earlier),
+        tuple((one.label, counted(exposed(expose(groups, [one], people)))) for one in earlier),
         int(per_case.sum() - per_case[here].sum()),
+        added=(added, added),
     )
 
 
@@ -167,11 +194,13 @@ def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
     return np.searchsorted(owner, np.arange(len(here) + 1)).astype(np.int64), codes
 
 
-def _of_regions(groups: Groups, earlier: Sequence[Release], name: str, most: int) -> Finding:
+def _of_regions(
+    groups: Groups, earlier: Sequence[Release], name: str, most: int, counting: Counting
+) -> Finding:
     """Nobody's values are known: every combination the groups allow."""
 
-    def exposed(releases: Sequence[Release]) -> tuple[int, int]:
-        found = exposed_by_regions(groups, releases, most)
+    def exposed(releases: Sequence[Release], counting: Counting = "all") -> tuple[int, int]:
+        found = exposed_by_regions(groups, releases, most, counting)
         return int(found.sure.sum()), int(found.possible.sum())
 
     return Finding(
@@ -181,4 +210,5 @@ def _of_regions(groups: Groups, earlier: Sequence[Release], name: str, most: int
         None,
         exposed(earlier),
         tuple((one.label, exposed([one])[1]) for one in earlier),
+        added=None if counting == "all" else exposed(earlier, "added"),
     )

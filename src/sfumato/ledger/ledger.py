@@ -24,6 +24,7 @@ from sfumato.release.release import Release
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
+    from sfumato.adversaries.composition.exposed import Counting
     from sfumato.ledger.check import Check
 
 EVERYBODY = "everybody"
@@ -176,6 +177,7 @@ class Ledger:
         share: float = 0.0,
         confidence: float = 1.0,
         sensitive: str | None = None,
+        counting: Counting = "all",
     ) -> Check:
         """What a new release adds up to with those of the ledger.
 
@@ -183,6 +185,8 @@ class Ledger:
         more. The people are `targets` (those the releases share); or the people the new release
         was made of, if it still knows them; or those of a `population` table; or else every
         combination of values its groups allow. `about` names the population whose releases count.
+        `counting`: "all" who are known so well, or those the new release "added" to whom the
+        earlier ones expose by themselves.
         """
         from sfumato.ledger.judging import check_release
 
@@ -195,6 +199,7 @@ class Ledger:
             share=share,
             confidence=confidence,
             sensitive=sensitive,
+            counting=counting,
         )
         return replace(found, spent=self.spent(about, new))
 

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
-from sfumato.files import new_file
+from sfumato.files import new_file, real_path
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import PACKED, Earlier, SomeOfLedger
 from sfumato.release.read.folder import find_manifest
@@ -219,8 +219,8 @@ class Links:
         pinned: bool = False,
     ) -> None:
         self._beside, self._schema, self.pinned = beside, schema, pinned
-        self._home = (beside if home is None else home).resolve()
-        self._gone = None if gone is None else gone.resolve()
+        self._home = real_path(beside if home is None else home)
+        self._gone = None if gone is None else real_path(gone)
 
     def plain(self, name: str, value: Any) -> Any:
         """A criterion's option as a policy file holds it."""
@@ -301,13 +301,14 @@ class Links:
 
     def _is_going(self, path: Path) -> bool:
         """Whether a file lies in the folder that is being replaced."""
-        return self._gone is not None and path.resolve().is_relative_to(self._gone)
+        return self._gone is not None and real_path(path).is_relative_to(self._gone)
 
     def _relative(self, path: Path) -> str:
+        there = real_path(path)
         try:
-            return Path(os.path.relpath(path.resolve(), self._home)).as_posix()
+            return Path(os.path.relpath(there, self._home)).as_posix()
         except ValueError:  # another drive
-            return path.resolve().as_posix()
+            return there.as_posix()
 
     def _free(self, name: str, suffix: str) -> Path:
         """A name beside the policy that nothing has yet."""

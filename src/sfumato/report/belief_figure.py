@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.errors import InputError
 from sfumato.report.figure import Figure, Series
+from sfumato.schema.exact import shortest
 
 SPAN = tuple(10 ** (step / 4) for step in range(4, 29))  # 10 to 10 million records
 AXIS = "stubbornness (outside records)"
@@ -34,7 +35,7 @@ def epsilon_figure(
         "smallest epsilon",
         (
             Series("smallest epsilon", sigma, found),
-            Series(f"required: at most {epsilon:g}", sigma, [float(epsilon)] * len(sigma)),
+            Series(f"required: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)),
         ),
         log_x=True,
         log_y=True,
@@ -89,11 +90,11 @@ def private_words(beliefs: Beliefs, epsilon: float) -> str:
     """For which stubbornness the release keeps a bound, in words."""
     found = beliefs.private_range(epsilon)
     if found is None:
-        return f"for no stubbornness is it within {epsilon:g}"
+        return f"for no stubbornness is it within {shortest(epsilon)}"
     low, high = found
     upper = "however stubborn she is" if high == inf else f"up to a stubbornness of {_number(high)}"
     lower = f"from {_number(low)} on, " if low > _least(beliefs) else ""
-    return f"it is within {epsilon:g} {lower}{upper}"
+    return f"it is within {shortest(epsilon)} {lower}{upper}"
 
 
 def _least(beliefs: Beliefs) -> float:

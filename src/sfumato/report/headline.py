@@ -6,7 +6,7 @@ from sfumato.criteria.base import Verdict
 from sfumato.report.ladder import noisy
 from sfumato.report.model import Report
 from sfumato.report.public import few
-from sfumato.report.text import number
+from sfumato.report.text import measured
 
 KEPT = "people kept"  # told as a share
 
@@ -39,8 +39,9 @@ def headline(report: Report) -> str:
 def _shortfall(verdict: Verdict) -> str:
     if verdict.measured is None:
         return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
-    shown = number(verdict.measured, at_most=verdict.at_most)
-    return f"{verdict.criterion}{_about(verdict)} is {shown}, required {verdict.required}"
+    return (
+        f"{verdict.criterion}{_about(verdict)} is {measured(verdict)}, required {verdict.required}"
+    )
 
 
 def _about(verdict: Verdict) -> str:

@@ -11,6 +11,7 @@ from sfumato.ledger.ledger import Entry
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series
 from sfumato.report.sheet import Sheet
+from sfumato.schema.exact import shortest
 
 _BASIS = {
     "targets": "the people given",
@@ -111,11 +112,13 @@ def _by_release(attack: IntersectionAttack) -> Section:
 
 def check_exhibit(check: Check) -> Exhibit:
     """What a new release adds up to with those of the ledger."""
-    who = f"at most {check.share:.4g} of people" if check.share else "nobody"
+    who = f"at most {shortest(check.share)} of people" if check.share else "nobody"
+    if check.counting == "added":
+        who += ", beyond those whom earlier releases expose by themselves,"
     about = (
         f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
         f"{_BASIS[check.basis]}: {who} may have their value known with confidence "
-        f"{check.confidence:.4g} or more. {_STATUS[check.status]}"
+        f"{shortest(check.confidence)} or more. {_STATUS[check.status]}"
     )
     sections = [_finding(one) for one in check.findings]
     if check.notes:
@@ -147,6 +150,13 @@ def _finding(finding: Finding) -> Section:
         *((f"the new one and {name}", people) for name, people in finding.by_release),
         *together,
     ]
+    if finding.added is not None:
+        low, high = finding.added
+        what = "of these, by no earlier ones alone: added"
+        added: list[tuple[object, ...]] = [(what, low)]
+        if low < high:
+            added = [(f"{what}, at least", low), (f"{what}, at most", high)]
+        rows += added
     notes = [f"of {finding.people:,} people"]
     if finding.not_located:
         notes.append(f"{finding.not_located:,} more were not found in the new release")

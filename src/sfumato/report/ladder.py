@@ -47,7 +47,14 @@ LADDER = (
         ("k-map", "k-anonymity"),
     ),
     Rung(
-        linkage.NAME,
+        linkage.MARKETER,
+        "everybody's quasi-identifiers, and that they are in the release",
+        "whose rows they are, for as many people as possible",
+        "audit a release that is not randomised",
+        ("k-anonymity",),
+    ),
+    Rung(
+        linkage.PROSECUTOR,
         _TARGET,
         "which row is the target's",
         "audit a release that is not randomised",
@@ -172,7 +179,7 @@ def about_of(one: Threat | ThreatRow) -> str | None:
     """What she would learn of: a column, or whose row it is; None where neither was measured."""
     if one.about is None and one.adversary == semantic.NAME:
         return "anything"
-    of_rows = one.adversary in (linkage.NAME, linkage.JOURNALIST)
+    of_rows = one.adversary in linkage.WHOSE_ROW
     return "whose row" if one.about is None and of_rows else one.about
 
 

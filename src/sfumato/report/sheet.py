@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.errors import InputError
 from sfumato.report.figure import plain
 from sfumato.report.text import number
+from sfumato.schema.exact import told_beside
 
 FEW = re.compile(r"<\d+")  # a count that is not told exactly
 
@@ -37,8 +38,12 @@ class Sheet:
         )
 
     def texts(self) -> list[tuple[str, ...]]:
-        """The cells as people read them."""
-        return [tuple(shown(cell) for cell in row) for row in self.rows]
+        """The cells as people read them; a number does not look like another one in its row."""
+        beside = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
+        return [
+            tuple(shown(cell, words) for cell in row)
+            for row, words in zip(self.rows, beside, strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The table for JSON."""
@@ -55,15 +60,16 @@ def is_word(value: object) -> bool:
     return isinstance(value, str) and value != "inf" and not FEW.fullmatch(value)
 
 
-def shown(cell: object) -> str:
-    """A cell as people read it."""
+def shown(cell: object, beside: str = "") -> str:
+    """A cell as people read it, beside the words of its row."""
     value = plain(cell)
     if value is None:
         return "n/a"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return number(value if value.is_integer() else float(f"{value:.4g}"))
+        short = value if value.is_integer() else float(told_beside(value, beside, 4))
+        return number(short, beside=beside)
     if isinstance(value, int):
         return f"{value:,}"
     return str(value)

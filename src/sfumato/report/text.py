@@ -13,7 +13,9 @@ from rich.text import Text
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
 from sfumato.adversaries.threat import FACTOR
+from sfumato.criteria.base import Verdict
 from sfumato.report.model import Report, Summary
+from sfumato.schema.exact import told_beside
 
 _MARK = {
     "holds": "[green]holds[/]",
@@ -37,18 +39,26 @@ def longest_word(texts: Iterable[str], most: int = 24) -> int:
     return min(max(words, default=1), most)
 
 
-def number(value: float | None, *, at_most: bool = False) -> str:
+def number(value: float | None, *, at_most: bool = False, beside: str = "") -> str:
     """A figure short enough for a table, exact when it is whole; infinity as such.
 
-    `at_most`: it is an upper bound, and says so.
+    `at_most`: it is an upper bound, and says so. `beside`: what stands next to it, where it does
+    not look like a number that it is not.
     """
     if value is None:
         return "–"
     if at_most:
-        return f"at most {number(value)}"
+        return f"at most {number(value, beside=beside)}"
     if value in (float("inf"), float("-inf")):
         return "inf"
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:.6g}"
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return told_beside(value, beside, 6)
+
+
+def measured(verdict: Verdict) -> str:
+    """What was measured, in as many digits as tell it from what is required."""
+    return number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
 
 
 def render(report: Report, *, private: bool = True) -> RenderableType:
@@ -117,7 +127,7 @@ def _verdicts(report: Report) -> list[RenderableType]:
             verdict.criterion,
             escape(verdict.attribute or everything),
             verdict.required,
-            number(verdict.measured, at_most=verdict.at_most),
+            measured(verdict),
             mark,
             *([] if below else last),
         )
@@ -137,8 +147,8 @@ def _worst(report: Report, *, private: bool) -> Table:
         who = "shown on a terminal only; --html and --report tell it"
         if private:
             who = ", ".join(f"{column} {value}" for column, value in group.description.items())
-        measured = number(group.measured, at_most=group.at_most)
-        table.add_row(finding.verdict.criterion, measured, f"{group.people:,}", escape(who))
+        told = number(group.measured, at_most=group.at_most, beside=finding.verdict.required)
+        table.add_row(finding.verdict.criterion, told, f"{group.people:,}", escape(who))
     return table
 
 
@@ -204,14 +214,14 @@ def _threats(report: Report) -> list[RenderableType]:
     from sfumato.report.ladder import BEYOND, about_of, noisy
 
     table = _table("Threats: belief about the person for whom it moves most")
-    measured = [threat for threat in report.every_threat if threat.status == "measured"]
-    table.add_column("adversary", min_width=longest_word(one.adversary for one in measured))
-    table.add_column("about", min_width=longest_word(about_of(one) or "–" for one in measured))
+    ran = [threat for threat in report.every_threat if threat.status == "measured"]
+    table.add_column("adversary", min_width=longest_word(one.adversary for one in ran))
+    table.add_column("about", min_width=longest_word(about_of(one) or "–" for one in ran))
     table.add_column("before → after", justify="right", no_wrap=True)
     table.add_column(f"people moved\nmore than {FACTOR:g}×", justify="right", no_wrap=True)
-    bounds = [name for one in measured for name in one.covered]
+    bounds = [name for one in ran for name in one.covered]
     table.add_column("bounded by", min_width=longest_word(bounds) + 1)
-    for threat in measured:
+    for threat in ran:
         table.add_row(
             threat.adversary,
             escape(about_of(threat) or "–"),

@@ -7,14 +7,17 @@ written one way (0.50 and 5e-1 are one value), and is a code rather than a quant
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import SupportsFloat
 
 import pyarrow as pa
 
 # ASCII digits only: others are told apart from them by whoever reads the file.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_TOLD = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # numbers as we write them
 _SHORT = 15  # characters of which a float keeps every digit
 _LONGEST = 300  # digits of a number that may still be a quantity: more than a float can reach
 _INT64 = 1 << 63
@@ -42,6 +45,27 @@ def exact_text(number: Decimal) -> str:
     if -_LONGEST < exponent < _LONGEST:
         return format(Decimal((sign, tuple(map(int, short)), exponent)), "f")
     return f"{'-' if sign else ''}{short}e{exponent}"
+
+
+def shortest(number: SupportsFloat) -> str:
+    """The shortest text that reads back as the same number: 1.0001 is not told as 1."""
+    value = float(number)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
+
+
+def told_beside(value: float, others: str, digits: int) -> str:
+    """A number in so many digits, or more: above and below the numbers of a text as it truly is.
+
+    A difference in the last bits is none: it is how the number was worked out.
+    """
+    known = [float(one.replace(",", "")) for one in _TOLD.findall(others)]
+    above = {one: value > one for one in known if not math.isclose(one, value, rel_tol=1e-12)}
+    for many in range(digits, 18):
+        text = f"{value:.{many}g}"
+        told = float(text)
+        if all(told > one if over else told < one for one, over in above.items()):
+            break
+    return text
 
 
 def as_quantity(number: Decimal) -> int | float | None:

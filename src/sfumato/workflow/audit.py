@@ -9,7 +9,13 @@ from typing import Any
 
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.columns import weakest_columns
-from sfumato.adversaries.linkage.risks import JOURNALIST, NAME, THRESHOLD, Linkage, linkage
+from sfumato.adversaries.linkage.risks import (
+    PROSECUTOR,
+    THRESHOLD,
+    WHOSE_ROW,
+    Linkage,
+    linkage,
+)
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.randomised.semantic import semantic_privacy
 from sfumato.adversaries.realistic.beliefs import Beliefs
@@ -333,9 +339,13 @@ def _acquainted(criterion: SkylinePrivacy, release: Release) -> Iterator[Threat]
 
 
 def _bounds(criterion: Criterion, threat: Threat) -> bool:
-    """Whether a criterion bounds an adversary; who bounds a prosecutor bounds a journalist too."""
+    """Whether a criterion bounds an adversary.
+
+    Who bounds a prosecutor bounds a journalist, who is weaker, and a marketer, who is right as
+    often as prosecutors are on average.
+    """
     return criterion.against == threat.adversary or (
-        criterion.against == NAME and threat.adversary == JOURNALIST
+        criterion.against == PROSECUTOR and threat.adversary in WHOSE_ROW
     )
 
 

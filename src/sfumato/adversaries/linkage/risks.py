@@ -39,8 +39,10 @@ from sfumato.release.groups import Floats, Groups
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 
-NAME = "linkage"
+PROSECUTOR = "prosecutor"
 JOURNALIST = "journalist"
+MARKETER = "marketer"
+WHOSE_ROW = (PROSECUTOR, JOURNALIST, MARKETER)  # what they look for
 THRESHOLD = 0.2  # one in five, the usual bound of health agencies
 _SLACK = 1e-9  # sums of weights are floats
 
@@ -114,13 +116,13 @@ class Linkage:
             why = f"not measured: {self.reason}"
             return [
                 Threat(name, knows, why, status="not_applicable")
-                for name, knows in ((NAME, one), (NAME, all_), (JOURNALIST, register))
+                for name, knows in ((PROSECUTOR, one), (MARKETER, all_), (JOURNALIST, register))
             ]
         found = round(self.prosecutor.mean * self.people)
         rows = [
-            self._threat(NAME, one, "which row is the target's", self.prosecutor),
+            self._threat(PROSECUTOR, one, "which row is the target's", self.prosecutor),
             Threat(
-                NAME,
+                MARKETER,
                 all_,
                 f"whose rows they are: right for {found:,} of {self.people:,} people on average",
                 people=self.prosecutor.moved,

@@ -54,17 +54,6 @@ class Standing:
 _placed: list[tuple[Standing, Callable[[], bool]]] = []
 
 
-def real_path(path: str | Path) -> Path:
-    """Where something is, links followed; one that leads back to itself is nowhere."""
-    try:
-        return Path(path).resolve()
-    except (RuntimeError, OSError):  # before Python 3.13 the one, since then the other if any
-        raise InputError(
-            f"{path} is, or lies behind, a link that leads back to itself; name the file or folder "
-            "that is meant"
-        ) from None
-
-
 def moment() -> int:
     """A moment to ask from what has been written since."""
     return len(_placed)

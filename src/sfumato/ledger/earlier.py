@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, name_some, quoted
-from sfumato.files import real_path
 from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import real_path
 
 PACKED = ".release"  # a file of what one release publishes, as a ledger keeps it
 

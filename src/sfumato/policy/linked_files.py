@@ -28,14 +28,14 @@ import pyarrow.parquet as pq
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.criteria.k_map import WEIGHTS
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
-from sfumato.files import new_file, real_path
+from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import PACKED, Earlier, SomeOfLedger
 from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp, digest
+from sfumato.table.file_stamp import FileStamp, digest, real_path
 from sfumato.table.load import Table, read
 
 FILE = "file"

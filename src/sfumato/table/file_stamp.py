@@ -1,4 +1,4 @@
-"""A file as it was when it was read: where it is, and whether it is still the same."""
+"""Where a file is, and whether it is still as it was when it was read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from sfumato.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,14 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file of any size."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def real_path(path: str | Path) -> Path:
+    """Where something is, links followed; one that leads back to itself is nowhere."""
+    try:
+        return Path(path).resolve()
+    except (RuntimeError, OSError):  # before Python 3.13 the one, since then the other if any
+        raise InputError(
+            f"{path} is, or lies behind, a link that leads back to itself; name the file or folder "
+            "that is meant"
+        ) from None

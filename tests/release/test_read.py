@@ -308,15 +308,19 @@ people = st.lists(
 
 @given(people, st.data())
 def test_what_is_printed_in_any_notation_is_read_back(tmp_path_factory, groups, data) -> None:
-    """The same groups and regions, whichever notation each row happens to use."""
+    """The same groups and regions, whichever notation a file uses for each."""
     rows, expected = [], {}
+    written: dict[object, str] = {}
     for described, counts in groups:
         key = tuple(meaning(region) for region, _ in described)
         mine = expected.setdefault(key, Counter())
         for value, n in counts.items():
             mine[value] += n
-            for _ in range(n):
-                rows.append((*(data.draw(st.sampled_from(t)) for _, t in described), value))
+            for place, (_, texts) in enumerate(described):
+                if (place, key[place]) not in written:
+                    written[place, key[place]] = data.draw(st.sampled_from(texts))
+            mine_texts = [written[place, said] for place, said in enumerate(key)]
+            rows += [(*mine_texts, value)] * n
     rows = data.draw(st.permutations(rows))
     path = tmp_path_factory.mktemp("round") / "release.csv"
     write(path, [*SCHEMA.quasi, "s"], rows, data.draw(st.sampled_from(",;\t")))
@@ -332,7 +336,7 @@ def test_what_is_printed_in_any_notation_is_read_back(tmp_path_factory, groups, 
 
 def test_a_table_written_at_a_level_is_read_back_from_every_kind_of_source(tmp_path) -> None:
     rows = {
-        "age": ["[20, 30)", "[20, 30[", "[30, 40)", None],
+        "age": ["[20, 30[", "[20, 30[", "[30, 40)", None],
         "zip": ["130**", "130**", "13053", "*"],
         "s": ["x", "y", "x", "x"],
     }
@@ -389,8 +393,8 @@ def test_people_are_counted_not_rows() -> None:
     release = sf.read_release(rows, schema)
     assert release.groups.sizes.tolist() == [2]
     assert release.groups.counts_of(0) == {"x": 2, "y": 1}
-    twice = columns(age=["20-29", "[20, 29]"], s=["x", "y"], who=[1, 1])
-    with pytest.raises(sf.InputError, match=r"one region as '20-29' and as '\[20, 29\]'"):
+    twice = columns(age=["20", "20.0"], s=["x", "y"], who=[1, 1])
+    with pytest.raises(sf.InputError, match=r"one region as '20' and as '20.0'"):
         sf.read_release(twice, schema)
     with pytest.raises(sf.InputError, match=r"'who' .person. is not in .*drop the role to accept"):
         sf.read_release(rows.drop_columns(["who"]), schema)

@@ -15,6 +15,7 @@ from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
 from sfumato.schema.domain import Codes, Domain, Kind, build_domain
 from sfumato.schema.listing import looks_like_json
+from sfumato.schema.look_alikes import count_look_alikes
 from sfumato.schema.roles import Schema
 
 
@@ -93,13 +94,16 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
     recipe, declared = schema.hierarchies.get(name), schema.domains.get(name)
     if declared is None and recipe is None and name in schema.sensitive:
         _refuse_undeclared(name, raw, schema)
+    leaves = recipe.leaves() if recipe is not None else ()
+    if name in schema.sensitive and not leaves and (declared is None or isinstance(declared, str)):
+        _refuse_look_alikes(name, raw)
     domain, codes = build_domain(
         name,
         raw,
         # What a text lists has no stated type either, wherever the text comes from.
         untyped=source.is_untyped(name) or (name in schema.lists and not is_list(source, name)),
         declared=declared,
-        extra=recipe.leaves() if recipe is not None else (),
+        extra=leaves,
     )
     if domain.has_null and schema.nulls == "error":
         raise InputError(
@@ -133,6 +137,20 @@ def _refuse_undeclared(name: str, raw: pa.Array, schema: Schema) -> None:
         raise InputError(
             f"column {name!r} holds JSON lists; declare lists = {{{name!r}: 'json'}} in the "
             "schema, or domains 'categorical' if each text is one value"
+        )
+
+
+def _refuse_look_alikes(name: str, raw: pa.Array) -> None:
+    """One value written in two ways would make a group of it look diverse."""
+    if str(raw.type) not in ("string", "large_string", "string_view"):
+        return
+    alike = count_look_alikes(raw.to_pylist())
+    if alike:
+        raise InputError(
+            f"sensitive column {name!r}: {alike:,} of its {len(raw):,} distinct values look like "
+            "another one (they differ only in spaces, invisible signs, the form of a letter, or in "
+            "how a missing value is written); write each value one way, or list the values in "
+            "domains if they are different"
         )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, select
+from sfumato.engines.sql import literal, named, select
 from sfumato.errors import InputError
+from sfumato.schema.look_alikes import INVISIBLE, WIDE_SPACES
 from sfumato.schema.roles import Schema
 
 
@@ -39,6 +40,7 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
                 f"person column {schema.person!r} is missing in {missing} row(s); give every row "
                 "its person, or drop the role"
             )
+        _refuse_people_alike(engine, source, schema.person)
     if schema.count is not None:
         _check_number(engine, source, schema.count, "count", "whole numbers of people, 0 or more")
         number = _number(source, schema.count)
@@ -52,6 +54,24 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
             )
     if schema.weight is not None:
         _check_number(engine, source, schema.weight, "weight", "numbers, 0 or more")
+
+
+def _refuse_people_alike(engine: Engine, source: Source, column: str) -> None:
+    """One person written in two ways would be counted as two."""
+    if str(source.types[column]) not in ("string", "large_string", "string_view"):
+        return
+    person = source.column(column)
+    spaces = " " * len(WIDE_SPACES)  # signs for which none is given are left out
+    plain = f"TRIM(TRANSLATE({person}, {literal(WIDE_SPACES + INVISIBLE)}, '{spaces}'))"
+    if not _first(engine, source, f"SUM(CASE WHEN {plain} <> {person} THEN 1 ELSE 0 END)"):
+        return
+    alike = _first(engine, source, f"COUNT(DISTINCT {person}) - COUNT(DISTINCT {plain})")
+    if alike:
+        raise InputError(
+            f"person column {column!r}: {alike:,} of its values differ from others only in spaces "
+            "or invisible signs, so that one person may be counted as two; write each person one "
+            "way"
+        )
 
 
 def _check_number(engine: Engine, source: Source, column: str, role: str, allowed: str) -> None:

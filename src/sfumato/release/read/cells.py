@@ -8,6 +8,7 @@ a mask hides characters, so its column holds codes.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,16 +56,6 @@ def read_cells(
 ) -> Cells:
     """Read a column's distinct texts; `untyped`: they come from a text file."""
     notation, ambiguous = _notation(name, texts, schema, separator, untyped)
-    # A value or label that is declared may be padded: what it is, is known. Elsewhere spaces are
-    # all that tells two people apart, and a table keeps them.
-    bodies = [text.strip() for text in texts if text is not None]
-    undeclared = [body for body in bodies if body not in notation.labels]
-    padded = len(undeclared) - len(set(undeclared))
-    if padded:
-        raise InputError(
-            f"column {name!r}: {padded:,} of its distinct cells differ from others only in the "
-            "spaces around them, by which people can be told apart; remove the spaces"
-        )
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
@@ -77,19 +68,41 @@ def read_cells(
     index: dict[object, int] = {}
     first: list[int] = []
     codes = np.zeros(len(texts), dtype=np.int32)
-    twice = None
+    twice, again = None, 0
     for place, region in enumerate(regions):
         assert region is not None
         key = meaning(region)
         if key not in index:
             index[key] = len(first)
             first.append(place)
-        elif twice is None:
-            twice = (str(texts[first[index[key]]]), str(texts[place]))
+        else:
+            both = [str(texts[first[index[key]]]), str(texts[place])]
+            twice = twice or (both[0], both[1])
+            again += not (_same_number(region, both) or _declared(notation, both))
         codes[place] = index[key]
+    if again:
+        # Spaces, brackets or an empty cell beside (missing): all that tells two people apart.
+        raise InputError(
+            f"column {name!r}: {again:,} of its distinct cells say the same as others in another "
+            "way (spaces around them, another notation, or another sign for a missing value), by "
+            "which people can be told apart; write it one way"
+        )
     parts = tuple(region for place in first if (region := regions[place]) is not None)
     shown = tuple(text for text in texts if text in ambiguous)
     return Cells(parts, codes, tuple(text for text in shown if text is not None), twice)
+
+
+def _same_number(region: Region, texts: list[str]) -> bool:
+    """Whether texts are one number or date: 5 and 5.0 are one value wherever they are read."""
+    if not isinstance(region, ValueSet) or region.label is not None:
+        return False
+    plain = all(isinstance(value, int | float | dt.date) for value in region.values)
+    return plain and all(text == text.strip() for text in texts)
+
+
+def _declared(notation: Notation, texts: list[str]) -> bool:
+    """Whether texts are declared as they stand: the only child of a label has its meaning."""
+    return all(text in notation.labels for text in texts)
 
 
 def says_nothing(region: Region) -> bool:

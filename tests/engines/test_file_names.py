@@ -95,6 +95,8 @@ def test_a_folder_of_parts_is_read_where_it_is_asked_for(tmp_path: Path) -> None
     table = sf.read(tmp_path / "table", schema, partitioned=True)
     zones = [table.counts.quasi[2].values[code] for code in table.counts.codes[2]]
     assert (table.people, sorted(map(str, zones))) == (4, ["01", "01", "1", "1"])
+    release = sf.read_release(tmp_path / "table", schema, partitioned=True)
+    assert release.groups.sizes.tolist() == [1] * 4
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,29 @@ def test_parts_that_do_not_fit(more: str, why: str, tmp_path: Path) -> None:
     write(tmp_path / "year=2020" / "x.parquet", [1])
     write(tmp_path / more, [1])
     with pytest.raises(InputError, match=why):
+        sf.read(tmp_path, SCHEMA, partitioned=True)
+
+
+@pytest.mark.parametrize("link", ["year=2020/y.parquet", "year=2021"])
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_part_counts_once(link: str, hard: bool, tmp_path: Path) -> None:
+    """A link to another part would make everybody in it two people."""
+    part = tmp_path / "year=2020" / "x.parquet"
+    write(part, [1, 2])
+    target = part if link.endswith("t") else part.parent
+    if hard and target is part:
+        (tmp_path / link).hardlink_to(target)
+    else:
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(InputError, match="1 of its 2 files are links"):
+        sf.read(tmp_path, SCHEMA, partitioned=True)
+
+
+@pytest.mark.parametrize("names", [(b"year=%FE", b"year=%FF"), (b"year=1", b"year=\xff")])
+def test_folders_whose_names_are_no_text(names: tuple[bytes, ...], tmp_path: Path) -> None:
+    for name in names:
+        write(tmp_path / os.fsdecode(name) / "x.parquet", [1])
+    with pytest.raises(InputError, match="names are not UTF-8"):
         sf.read(tmp_path, SCHEMA, partitioned=True)
 
 

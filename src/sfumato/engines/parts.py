@@ -61,6 +61,13 @@ def partitioned(folder: Path) -> Parts:
                 files.append(path)
     if not files:
         raise InputError(f"{label} holds no Parquet file")
+    status = [path.stat() for path in files]
+    again = len(files) - len({(one.st_dev, one.st_ino) for one in status})
+    if again:
+        raise InputError(
+            f"{label}: {again} of its {len(files)} files are links to others of them, whose people "
+            "would be counted twice; remove the links"
+        )
     return Parts(label, tuple(sorted(files)), folder)
 
 
@@ -69,10 +76,22 @@ def partition_values(folder: Path, files: Sequence[Path]) -> list[dict[str, str 
     told: list[dict[str, str | None]] = []
     for file in files:
         steps = [step.split("=", 1) for step in file.relative_to(folder).parent.parts]
-        values = {unquote(name): unquote(value) for name, value in steps}
+        try:
+            values = {_unquoted(name): _unquoted(value) for name, value in steps}
+        except UnicodeError:  # two of them could become one value
+            raise InputError(
+                f"{shown_name(folder)} has folders whose names are not UTF-8; rename them"
+            ) from None
         told.append({n: None if value == _MISSING else value for n, value in values.items()})
         if len(values) < len(steps) or list(told[-1]) != list(told[0]):
             raise InputError(
                 f"{shown_name(folder)}: its files do not all stand in folders of the same columns"
             )
     return told
+
+
+def _unquoted(text: str) -> str:
+    """A name without its percent signs; an error where it is no text."""
+    plain = unquote(text, errors="strict")
+    plain.encode()  # fails for bytes that the file system could not decode
+    return plain

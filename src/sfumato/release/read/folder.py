@@ -34,13 +34,18 @@ from sfumato.table.file_stamp import FileStamp, digest
 from sfumato.table.noisy_part import MANIFEST
 
 
-def find_manifest(path: object) -> Path | None:
-    """The manifest of a release folder (or its public/ part); None if this is no folder."""
+def find_manifest(path: object, *, parts: bool = False) -> Path | None:
+    """The manifest of a release folder (or its public/ part); None if this is no folder.
+
+    `parts`: it may also be a folder of files that are one table.
+    """
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         return None
     for public in (Path(path) / "public", Path(path)):
         if (public / MANIFEST).is_file():
             return public / MANIFEST
+    if parts:
+        return None
     raise InputError(f"{path} is a folder without {MANIFEST}; give a file or a release folder")
 
 

@@ -100,7 +100,7 @@ def read_release(
     expect("schema", schema, (Schema, type(None)), "a Schema")
     if matching not in ("exact", "wildcard"):
         raise InputError(f"matching {quoted(matching)} is not known; allowed: 'exact', 'wildcard'")
-    manifest = find_manifest(path)
+    manifest = find_manifest(path, parts=partitioned)
     told = None if manifest is None else load_manifest(manifest)
     door = open_engine(
         path,

@@ -70,8 +70,13 @@ def expect(what: str, value: object, kinds: type | tuple[type, ...], how: str) -
 
 def name_some(values: Iterable[object], most: int = 5) -> str:
     """The first few values, quoted, and how many more there are."""
-    listed = [str(value) for value in values]
-    text = ", ".join(repr(value) for value in listed[:most])
+    return list_some((repr(str(value)) for value in values), most)
+
+
+def list_some(texts: Iterable[object], most: int = 5) -> str:
+    """The first few of some texts or places, and how many more there are."""
+    listed = [str(text) for text in texts]
+    text = ", ".join(listed[:most])
     return f"{text} and {len(listed) - most} more" if len(listed) > most else text
 
 

@@ -111,10 +111,10 @@ def test_the_program_ends_with_a_code_of_its_own(
     assert called(monkeypatch, "anonymize", file, "--policy", policy, "--out", out) in CODES
 
 
-def test_names_of_columns_are_told_where_there_is_a_header(tmp_path: Path) -> None:
+def test_the_name_of_a_column_is_told_where_it_was_nearly_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text(plain_text())
-    with pytest.raises(sf.InputError, match="allowed: age, disease, name, zip"):
+    with pytest.raises(sf.InputError, match="none of its 4 column"):
         sf.read(file, sf.Schema(quasi=["age", "country"]))
     with pytest.raises(sf.InputError, match="did you mean 'disease'"):
         sf.read(file, sf.Schema(quasi=["diseases"]))

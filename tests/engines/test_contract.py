@@ -242,7 +242,7 @@ def test_bad_sources(engine: Engine, tmp_path: Path) -> None:
         (object(), "cannot read a object"),
         (tmp_path / "gone.csv", "does not exist"),
         (broken, "broken.parquet cannot be read"),
-        (pa.table([[1], [2]], names=["a", "a"]), "more than once"),
+        (pa.table([[1], [2]], names=["a", "a"]), "column 2 has the name of another"),
         (pd.DataFrame({"a": [1, "x"]}, dtype=object), "mixes types"),
     ):
         with pytest.raises(InputError, match=why):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from sfumato.errors import InputError, SfumatoError, did_you_mean, nearest
+from sfumato.errors import InputError, SfumatoError, nearest
 
 _VERY_NEAR = 0.8  # how like another name a misspelt one is, and hardly any value
 
@@ -54,21 +54,33 @@ class Source:
         return self.untyped != (column in self.apart)
 
 
-def missing_column(source: Source, name: str, role: str, known: Iterable[str]) -> InputError:
-    """What to say of a column that is not there; `known` are all columns that were asked for.
+def missing_column(source: Source, name: str, role: str) -> InputError:
+    """What to say of a column that is not there.
 
-    The first line of a text file may be somebody's row. Only where it holds some column that was
-    asked for is it a header, whose names may be told.
+    The names of a source may be somebody's row: a file without a header, or one whose first row is
+    glued to it, as such or as a frame made of it. So of its names only one is told that is nearly
+    the one asked for.
     """
-    text = f"column {name!r} ({role}) is not in {source.label}; "
-    if not source.untyped or any(other in source.types for other in known):
-        return InputError(text + did_you_mean(name, source.types))
-    near = nearest(name, source.types, _VERY_NEAR)
+    hint = name_meant(name, (*source.types, *source.others))
+    return InputError(f"column {name!r} ({role}) is not in {source.label}; {hint}")
+
+
+def name_meant(wanted: str, found: Sequence[str]) -> str:
+    """A trailing hint for a column that is not there: one of nearly that name, or their number.
+
+    A name that holds all of the wanted one and more may have somebody's value glued to it, and is
+    told by its place.
+    """
+    near = nearest(wanted, found, _VERY_NEAR)
     if near is not None:
-        return InputError(f"{text}did you mean {near!r}?")
-    return InputError(
-        f"{text}none of the {len(source.types)} field(s) of its first line is a column that was "
-        "asked for; the first line must name the columns"
+        plain, its = wanted.strip().casefold(), near.strip().casefold()
+        if plain == its or plain not in its:
+            return f"did you mean {near!r}?"
+        place = found.index(near) + 1
+        return f"did you mean its column {place}, whose name is that and some signs more?"
+    return (
+        f"none of its {len(found)} column(s) has nearly that name; the first line of a text file "
+        "must name the columns"
     )
 
 

@@ -7,14 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError, list_some
 
 
 def check_names(names: list[str], label: str) -> None:
     """Refuse columns that cannot be told apart."""
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"{label} names {name_some(twice)} more than once; rename the columns")
+    if len(set(names)) < len(names):  # told by places: names may be somebody's row
+        twice = [at for at, name in enumerate(names, start=1) if name in names[: at - 1]]
+        raise InputError(
+            f"{label}: column {list_some(twice)} has the name of another before it; rename the "
+            "columns"
+        )
 
 
 def left_out(names: Sequence[str], needed: tuple[str, ...] | None) -> tuple[str, ...]:

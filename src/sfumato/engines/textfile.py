@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.engines.files import is_packed, shown_name
-from sfumato.errors import InputError
+from sfumato.errors import InputError, list_some
 
 DELIMITERS = (",", ";", "\t", "|")
 _LOOK = 200  # lines that decide the delimiter
 _HEAD = 1 << 25  # characters that are looked at for it: no line of people is longer
-_NAMED = 5  # columns told by their places in a message
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,20 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
                 f"{label} has a single column when split at {delimiter!r}, but {found} at "
                 f"{other!r}; use that delimiter or leave it out"
             )
-    twice = [str(at) for at, name in enumerate(header, start=1) if name in header[: at - 1]]
+    twice = [at for at, name in enumerate(header, start=1) if name in header[: at - 1]]
     if twice:
         raise InputError(
-            f"{label}: column {_some(twice)} of the header has the name of another before it; "
+            f"{label}: column {list_some(twice)} of the header has the name of another before it; "
             "the first line must name the columns, each differently"
         )
-    blank = [str(at) for at, name in enumerate(header, start=1) if not name.strip()]
+    blank = [at for at, name in enumerate(header, start=1) if not name.strip()]
     if blank:
-        raise InputError(f"{label}: column {_some(blank)} of the header has no name")
-    broken = [str(at) for at, name in enumerate(header, start=1) if set(name) & {"\n", "\r"}]
+        raise InputError(f"{label}: column {list_some(blank)} of the header has no name")
+    broken = [at for at, name in enumerate(header, start=1) if set(name) & {"\n", "\r"}]
     if broken:
         raise InputError(
-            f"{label}: column {_some(broken)} of the header goes over several lines; is there a "
-            "quotation mark that is never closed?"
+            f"{label}: column {list_some(broken)} of the header goes over several lines; is there "
+            "a quotation mark that is never closed?"
         )
     mean = sum(len(line.encode()) for line in lines) / len(lines)
     packed = 5 if is_packed(path) else 1
@@ -95,11 +94,6 @@ def check_header(path: Path, delimiter: str | None = None) -> None:
 
 def _is_figure(text: str) -> bool:
     return bool(text) and not any(sign.isalpha() for sign in text)
-
-
-def _some(places: list[str]) -> str:
-    more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-    return ", ".join(places[:_NAMED]) + more
 
 
 def _first_lines(path: Path) -> list[str]:

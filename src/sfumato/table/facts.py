@@ -71,8 +71,7 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
     person = str(schema.person)
     for source in (people, second):
         if person not in source.types:
-            known = [name for _, name in schema.roles()]
-            raise missing_column(source, person, "person", known)
+            raise missing_column(source, person, "person")
     told = [name for name in schema.sensitive if name in second.types]
     if not told:
         raise InputError(

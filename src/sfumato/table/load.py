@@ -100,7 +100,7 @@ def read(
     for role, name in schema.roles():
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":
-            raise missing_column(registered, name, role, [name for _, name in schema.roles()])
+            raise missing_column(registered, name, role)
     counts = scan(door, registered, schema)
     levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
     return Table(schema, counts, levels, registered, door, stamp)

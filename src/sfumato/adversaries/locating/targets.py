@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts, Ints, rank_rows
-from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.engines.base import name_meant
+from sfumato.errors import InputError, name_some
 from sfumato.schema.domain import Codes, Domain, build_domain
 from sfumato.table.load import Table
 
@@ -186,7 +187,7 @@ def _truth(rows: pa.Table, truth: Truth) -> tuple[Domain, Codes] | None:
         if truth not in rows.column_names:
             raise InputError(
                 f"truth: column {truth!r} is not in the targets; "
-                f"{did_you_mean(truth, rows.column_names)}"
+                f"{name_meant(truth, rows.column_names)}"
             )
         return _encode(truth, rows.column(truth))
     values = list(truth)

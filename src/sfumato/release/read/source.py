@@ -67,7 +67,7 @@ def open_release(
         if role in _LEFT_OUT:
             gone.append(f"{name} ({role})")
         elif role != "identifiers":
-            told = missing_column(registered, name, role, [name for _, name in schema.roles()])
+            told = missing_column(registered, name, role)
             raise InputError(f"{told}; {_WHY[role]}" if role in _WHY else str(told))
     if gone:
         notes.append(f"not in the file and left out of account: {', '.join(gone)}")

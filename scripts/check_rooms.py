@@ -10,6 +10,7 @@ ROOMS = [
     "errors",
     "progress",
     "files",
+    "no_file",
     "schema",
     "engines",
     "counts",

@@ -9,6 +9,7 @@ from typing import Literal
 import pyarrow as pa
 
 from sfumato.errors import InputError, quoted
+from sfumato.no_file import other_than_file
 
 _ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
     "text": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"),
@@ -42,6 +43,8 @@ def kind_of(path: Path) -> Literal["text", "parquet", "arrow"]:
             f"{shown_name(path)} is a folder; give a file: {KNOWN_FILES}; for a folder of Parquet "
             "files that are one table, say so: --partitioned, or partitioned=True"
         )
+    if problem := other_than_file(path):
+        raise InputError(f"{shown_name(path)} {problem}")
     if path.stat().st_size == 0:
         raise InputError(f"{shown_name(path)} is empty: expected a header line and rows")
     for kind, endings in _ENDINGS.items():
@@ -57,7 +60,7 @@ def is_data(name: str) -> bool:
 
 def is_text(path: Path) -> bool:
     """Whether a file that is there is to be read as delimited text."""
-    return path.stat().st_size > 0 and kind_of(path) == "text"
+    return path.is_file() and path.stat().st_size > 0 and kind_of(path) == "text"
 
 
 def read_arrow(path: Path) -> pa.Table:

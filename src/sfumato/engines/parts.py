@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from sfumato.engines.files import shown_name
 from sfumato.errors import InputError
+from sfumato.no_file import other_than_file
 
 _MISSING = "__HIVE_DEFAULT_PARTITION__"  # how engines write NULL in the name of a folder
 
@@ -52,6 +53,8 @@ def partitioned(folder: Path) -> Parts:
                         "Parquet files, or folders like year=2020"
                     )
                 pending.append(path)
+            elif problem := other_than_file(path):
+                raise InputError(f"{label}: {shown_name(path)} {problem}")
             elif path.suffix != ".parquet":
                 raise InputError(
                     f"{label} holds {shown_name(path)!r}; a table in parts is Parquet files and "

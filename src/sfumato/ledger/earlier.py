@@ -11,6 +11,7 @@ from typing import Any
 from sfumato.errors import InputError, name_some, quoted
 from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
+from sfumato.no_file import other_than_file
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
@@ -75,6 +76,8 @@ class Earlier:
             if isinstance(source, str | Path):
                 if not real_path(source).exists():
                     raise InputError(f"{source} does not exist; name a ledger or a release folder")
+                if problem := other_than_file(source):
+                    raise InputError(f"{source} {problem}")
             elif not isinstance(source, Ledger | Release | SomeOfLedger):
                 raise InputError(f"{quoted(source)} is no ledger, release or path of one")
 

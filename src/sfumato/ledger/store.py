@@ -17,6 +17,7 @@ from typing import Any
 
 from sfumato.errors import InputError, ResourceError
 from sfumato.files import new_file, note_standing
+from sfumato.no_file import other_than_file
 
 VERSION = 2
 _MARK = 0x5F0A70  # SQLite's application id of our files
@@ -51,7 +52,7 @@ def read_rows(path: Path) -> list[Row]:
     """The entries in their order, after checking that they are what was written, and all of it."""
     if not path.exists():
         raise InputError(f"{path} does not exist; `sfumato ledger add` makes a ledger")
-    _refuse_folder(path)
+    _refuse_other(path)
     with _opened(path) as connection:
         return _entries(connection, path)
 
@@ -95,7 +96,7 @@ def _write(connection: sqlite3.Connection, before: Sequence[Row], rows: Sequence
 
 def _make(path: Path) -> None:
     """An empty ledger that only its owner may read, unless there is one."""
-    _refuse_folder(path)
+    _refuse_other(path)
     if path.exists():
         return
     if not path.parent.is_dir():
@@ -111,9 +112,11 @@ def _make(path: Path) -> None:
             raise
 
 
-def _refuse_folder(path: Path) -> None:
+def _refuse_other(path: Path) -> None:
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file for the ledger")
+    if problem := other_than_file(path):
+        raise InputError(f"{path} {problem}")
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
 from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import PACKED, Earlier, SomeOfLedger
+from sfumato.no_file import other_than_file
 from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
@@ -145,7 +146,7 @@ def _release(where: str, link: Link, schema: Schema | None) -> Release:
         return read_release(link.path, schema)
     _check_same(where, link, link.path)
     if not link.path.is_file():
-        raise InputError(f"{link.path} does not exist")
+        raise InputError(f"{link.path} {other_than_file(link.path) or 'does not exist'}")
     release = unpack(link.path.read_bytes(), link.path.stem)
     return replace(release, file=FileStamp.of(link.path))
 

@@ -17,6 +17,7 @@ from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.files import write_text
+from sfumato.no_file import other_than_file
 from sfumato.policy.construct import construct
 from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.toml_values import toml_value
@@ -105,8 +106,8 @@ class PolicyModel(_Strict):
 def load_policy(path: Path) -> dict[str, Any]:
     """What a policy file describes, by the names of Policy's fields."""
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():  # a device never ends
-            raise PolicyError(f"policy {path} is no file")
+        if problem := other_than_file(path):
+            raise PolicyError(f"policy {path} {problem}")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PolicyError(f"policy {path} does not exist") from None

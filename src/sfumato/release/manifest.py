@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 from sfumato.engines.files import is_data
 from sfumato.errors import InputError, name_some
+from sfumato.no_file import other_than_file
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Scheme
 from sfumato.release.write.data_files import PARTS
@@ -192,7 +193,7 @@ def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
             if file.is_symlink():
                 _broken(path, f"{name!r} is a link")
         if not file.is_file():
-            raise InputError(f"{name} is missing beside {path}")
+            raise InputError(f"{name} {other_than_file(file) or 'is missing'} (beside {path})")
         if digest(file) != told[name]:
             raise InputError(
                 f"{name} is not the file its manifest was written for; restore it, or read "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from sfumato.errors import SchemaError, name_some, quoted
+from sfumato.no_file import other_than_file
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.region import Anything, Region, Value, ValueSet, text_of
@@ -106,6 +107,8 @@ def taxonomy(tree: Mapping[str, str | Sequence[str]] | str | Path) -> Taxonomy:
 
 def _read_taxonomy(path: Path) -> Taxonomy:
     where = f"hierarchy file {quoted(path.name)}"
+    if problem := "is a folder, not a file" if path.is_dir() else other_than_file(path):
+        raise SchemaError(f"{where} {problem}")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import sfumato as sf
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.anonymizers.mdav import mdav
+from sfumato.anonymizers.kernel import mdav
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.datasets.census import census, census_schema
 

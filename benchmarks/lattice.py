@@ -48,8 +48,8 @@ def cold(folder: Path) -> None:
 def compare(folder: Path) -> None:
     import sfumato as sf
     from sfumato.anonymizers.base import Task
+    from sfumato.anonymizers.lattice.lattice import judge_all, search_lattice
     from sfumato.anonymizers.lattice.nodes import Judge, Node
-    from sfumato.anonymizers.lattice.optimum import judge_all, search_lattice
     from sfumato.criteria.base import Criterion
     from sfumato.datasets.adult import adult
 

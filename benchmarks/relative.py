@@ -31,15 +31,14 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
-from sfumato.adversaries.relative_threat.buckets import buckets_of
+from sfumato.adversaries.relative_threat.bucketized import buckets_of
+from sfumato.adversaries.relative_threat.chains import judge_traces
+from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains
-from sfumato.adversaries.relative_threat.diagnostics import judge_traces
-from sfumato.adversaries.relative_threat.domains import domains_of
 from sfumato.adversaries.relative_threat.laminar import DirichletTree, tree_shape
-from sfumato.adversaries.relative_threat.model import model_of
+from sfumato.adversaries.relative_threat.model import Prior, model_of
 from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
 from sfumato.adversaries.relative_threat.people import people_of
-from sfumato.adversaries.relative_threat.prior import Prior
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.datasets.census import census, census_schema
 from sfumato.papers.relative import ROWS, _people

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOMS = [
     "errors",
     "progress",
+    "numbers",
     "files",
     "no_file",
     "schema",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sfumato.adversaries.random_worlds import RandomWorlds
     from sfumato.adversaries.randomised.semantic import SemanticPrivacy, semantic_privacy
     from sfumato.adversaries.realistic.adversary import RealisticAdversary
-    from sfumato.adversaries.relative_threat.prior import Prior
+    from sfumato.adversaries.relative_threat.model import Prior
     from sfumato.adversaries.relative_threat.relative import relative_threat
     from sfumato.adversaries.relative_threat.result import RelativeThreat
     from sfumato.adversaries.skyline.breach import breach_probability
@@ -76,7 +76,7 @@ _HOMES = {
     "sfumato.anonymizers.microaggregation": ("Microaggregation",),
     "sfumato.anonymizers.lattice.lattice": ("Lattice",),
     "sfumato.anonymizers.anatomy": ("Anatomy",),
-    "sfumato.adversaries.relative_threat.prior": ("Prior",),
+    "sfumato.adversaries.relative_threat.model": ("Prior",),
     "sfumato.adversaries.relative_threat.relative": ("relative_threat",),
     "sfumato.adversaries.relative_threat.result": ("RelativeThreat",),
     "sfumato.adversaries.composition.attack": ("IntersectionAttack", "intersection_attack"),

@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.skyline.acquaintance import Acquaintance, words
-from sfumato.adversaries.skyline.grounding_people import people_behind
+from sfumato.adversaries.skyline.grounding import people_behind
 from sfumato.errors import InputError
 
 GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="disease")

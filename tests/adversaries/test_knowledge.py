@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.skyline import knowledge
 from sfumato.adversaries.skyline.breach import minima, odds, safe
-from sfumato.adversaries.skyline.shapes import deciding
+from sfumato.adversaries.skyline.knowledge import deciding
 from sfumato.errors import InputError
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
-from sfumato.adversaries.locating import boxes
+from sfumato.adversaries.locating import kernel
+from sfumato.adversaries.locating.kernel import nearest
 from sfumato.adversaries.locating.locate import locate
-from sfumato.adversaries.locating.nearest import nearest
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.adversaries.locating.value_classes import alike
 from sfumato.anonymizers.base import Task
@@ -133,9 +133,9 @@ def test_a_tree_over_many_boxes_loses_none(data: Any) -> None:
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
     listed = np.concatenate([np.zeros(0, np.int64), *lists])
     points = rng.integers(-1, size, (columns, 200))
-    nodes, items = boxes.build(low, high)
-    assert len(items) <= boxes.COPIES * total + 2048
-    indptr, found = boxes.search(nodes, items, low, high, gap, offsets, listed, points)
+    nodes, items = kernel.build(low, high)
+    assert len(items) <= kernel.COPIES * total + 2048
+    indptr, found = kernel.search(nodes, items, low, high, gap, offsets, listed, points)
     for i in range(points.shape[1]):
         inside = [
             g
@@ -164,11 +164,11 @@ def test_a_partition_s_tree_copies_few() -> None:
         left[column], right[column] = cut, cut + 1
         cells += [(low, left), (right, high)]
     low, high = (np.ascontiguousarray(np.array(ends).T) for ends in zip(*cells, strict=True))
-    nodes, items = boxes.build(low, high)
+    nodes, items = kernel.build(low, high)
     assert set(items.tolist()) == set(range(len(cells)))
     assert len(items) < 1.1 * len(cells)
     leaves = nodes[nodes[:, 0] < 0]
-    assert (leaves[:, 3] - leaves[:, 2]).max() <= boxes.LEAF
+    assert (leaves[:, 3] - leaves[:, 2]).max() <= kernel.LEAF
 
 
 def test_a_release_that_nobody_fits() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.adversaries.composition.volume import volumes
+from sfumato.adversaries.composition.intersection import volumes
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, release
 

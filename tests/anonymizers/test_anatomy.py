@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.buckets import draw_values, sizes_of
+from sfumato.anonymizers.kernel import draw_values, sizes_of
 from sfumato.release.members import Members
 from sfumato.release.release import Release
 

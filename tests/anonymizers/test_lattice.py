@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.lattice.lattice import Found, Lattice, judge_all, search_lattice
 from sfumato.anonymizers.lattice.nodes import Judge
-from sfumato.anonymizers.lattice.optimum import Found, judge_all, search_lattice
 from sfumato.criteria.base import (
-    Bools,
     Criterion,
     GroupCriterion,
     Measure,
@@ -31,6 +29,7 @@ from sfumato.criteria.base import (
     summarize,
 )
 from sfumato.datasets.adult import adult
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named

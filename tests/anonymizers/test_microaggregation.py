@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mdav import mdav, nearest_others
+from sfumato.anonymizers.kernel import mdav, nearest_others
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.criteria.base import (
-    Bools,
     Criterion,
     GroupCriterion,
     Measure,
@@ -27,6 +26,7 @@ from sfumato.criteria.base import (
     summarize,
 )
 from sfumato.datasets.census import census, census_schema
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.write.own_values import own_values

@@ -18,10 +18,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise.cells import Cells, count_cells
-from sfumato.anonymizers.noise.fitting import fit
 from sfumato.anonymizers.noise.mechanism import Drawing, calibrated
-from sfumato.anonymizers.noise.noise import Noise
+from sfumato.anonymizers.noise.noise import Cells, Noise, count_cells, fit
 from tests.anonymizers.noisy import release
 
 ALARM = 1e-7

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.composition.exposed import Watched
+from sfumato.adversaries.composition.exposure import Watched
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.composition import CompositionBound, State
 from sfumato.criteria.judge import judge

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.realistic.shifts import epsilons
+from sfumato.adversaries.realistic.ratios import epsilons
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.release.release import as_it_stands
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.criteria.logarithms import log_sign
+from sfumato.criteria.leakage import log_sign
 
 terms = st.lists(
     st.tuples(st.fractions(-3, 3, max_denominator=6), st.integers(1, 40)), min_size=1, max_size=6

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import factors, minima
 from sfumato.criteria.base import Measure
-from sfumato.criteria.skyline_points import Point, undominated
+from sfumato.criteria.skyline_privacy import Point, undominated
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies

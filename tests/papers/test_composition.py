@@ -15,9 +15,18 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.papers import reproduce
 from sfumato.papers.composition import claims
-from sfumato.papers.composition_attacks import ALONE, BOTH_MONDRIAN, PAIRS, Survey, survey
-from sfumato.papers.composition_data import Overlap, declared, split, studies
-from sfumato.papers.composition_noise import try_noise
+from sfumato.papers.composition_attacks import (
+    ALONE,
+    BOTH_MONDRIAN,
+    PAIRS,
+    Overlap,
+    Survey,
+    declared,
+    split,
+    studies,
+    survey,
+    try_noise,
+)
 from sfumato.report.exhibit import Exhibit
 from sfumato.report.sheet import Sheet
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.papers import reproduce
-from sfumato.papers.leakage_examples import examples
+from sfumato.papers.leakage import examples
 
 WRONG = {
     ("1 and 3", "class 3", "L_D"): math.sqrt(32) / 12,

@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pytest
 
-from sfumato.datasets.census import census
-from sfumato.datasets.census_model import MARITAL
+from sfumato.datasets.census_model import MARITAL, census
 from sfumato.papers import reproduce
-from sfumato.papers.realistic_definitions import closeness_epsilon
+from sfumato.papers.realistic import closeness_epsilon
 from sfumato.papers.realistic_lattice import SIX, written
 from sfumato.report.exhibit import Exhibit
 from tests.program import sfumato

@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census
-from sfumato.policy.draft.patterns import decimal_comma, is_code, luhn, pattern_of
+from sfumato.policy.draft.guess import decimal_comma, is_code, luhn, pattern_of
 from sfumato.policy.draft.words import topic_of
 
 

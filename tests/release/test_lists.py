@@ -16,7 +16,7 @@ from sfumato.errors import InputError
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
-from sfumato.workflow.coarsen import coarsened, next_step
+from sfumato.workflow.advise import coarsened, next_step
 from sfumato.workflow.published import as_read
 from tests.oracles.beyond import beyond
 

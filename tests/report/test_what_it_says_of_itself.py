@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat.buckets import LARGEST
+from sfumato.adversaries.relative_threat.bucketized import LARGEST
 from sfumato.release.release import as_it_stands
 from sfumato.report.ladder import matrix, uncovered
 from sfumato.report.relative import relative_exhibit, ti_sheet

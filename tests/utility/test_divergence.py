@@ -67,7 +67,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_of(table, pieces, disjoint=False)
     whole = Divergence().cost(view_of(release))
     monkeypatch.setattr(divergence, "_TABLE_BITS", 64)
-    monkeypatch.setattr("sfumato.utility.shares._BLOCK_CELLS", 7)
+    monkeypatch.setattr("sfumato.utility.view._BLOCK_CELLS", 7)
     assert Divergence().cost(view_of(release)) == pytest.approx(whole, rel=1e-12)
 
 

@@ -16,8 +16,7 @@ import sfumato as sf
 from sfumato.criteria.judge import judge
 from sfumato.release.release import as_it_stands
 from sfumato.report.advice import Advice
-from sfumato.workflow.advise import advise, tightest, trouble
-from sfumato.workflow.coarsen import coarsened, next_step
+from sfumato.workflow.advise import advise, coarsened, next_step, tightest, trouble
 
 HIERARCHIES = {"age": sf.intervals([5, 10, 20]), "zip": sf.mask(), "job": sf.suppression()}
 ROWS = st.lists(

@@ -22,8 +22,7 @@ from sfumato.adversaries.leakage.observer import Leakage
 from sfumato.counts.marginals import Marginal
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import Plan, Target
-from sfumato.workflow.characterizing.exposure import Exposure
-from sfumato.workflow.characterizing.findings import Naming
+from sfumato.workflow.characterizing.findings import Exposure, Naming
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")

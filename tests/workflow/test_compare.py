@@ -22,8 +22,7 @@ from sfumato.report.html import labels as label_module
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
-from sfumato.workflow.sweep import MOST_POINTS, plan_sweep
-from sfumato.workflow.sweep_text import parse_sweeps
+from sfumato.workflow.sweep import MOST_POINTS, parse_sweeps, plan_sweep
 
 K5 = sf.Policy([sf.KAnonymity(5)])
 STRICT = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.5)])

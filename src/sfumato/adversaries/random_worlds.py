@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.threat import Moves, Threat
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 
 NAME = "random worlds"
 

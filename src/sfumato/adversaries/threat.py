@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 
 FACTOR = 2.0  # a belief that moved by more than this is a finding
 NEARLY_SURE = 0.05  # less doubt than this is not told apart

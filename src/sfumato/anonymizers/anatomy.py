@@ -27,11 +27,12 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.counts.counts import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Criterion, Verdict, parameter
 from sfumato.criteria.judge import judge
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.numbers import Ints
 from sfumato.release.build import build_release
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
@@ -157,7 +158,7 @@ def _fill(
     rng: np.random.Generator,
 ) -> tuple[Ints, Ints]:
     """Everybody's tuple and bucket."""
-    from sfumato.anonymizers.buckets import draw_values, sizes_of  # its compiler loads slowly
+    from sfumato.anonymizers.kernel import draw_values, sizes_of  # its compiler loads slowly
 
     people = int(classes.sum())
     sizes = sizes_of(people, l)

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers.base import Task
-from sfumato.counts.counts import Counts, Ints, rank_rows
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.stored import Held, fresh
+from sfumato.numbers import Codes, Ints
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.lists import Lists
@@ -15,7 +16,6 @@ from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.summing import group_counts
-from sfumato.schema.domain import Codes
 from sfumato.schema.region import Region
 
 

@@ -68,8 +68,7 @@ def compare(
     from sfumato.report.comparison import check_kind
     from sfumato.workflow.compare import check_risk, choose_utilities
     from sfumato.workflow.compare import compare as run_compare
-    from sfumato.workflow.sweep import plan_sweep
-    from sfumato.workflow.sweep_text import parse_sweeps
+    from sfumato.workflow.sweep import parse_sweeps, plan_sweep
 
     # Every mistake is told before a large file is read.
     if html is not None:

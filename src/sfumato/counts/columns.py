@@ -13,7 +13,8 @@ from sfumato.counts.value_sets import code_sets, is_list_type, joined, members_o
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
-from sfumato.schema.domain import Codes, Domain, Kind, build_domain
+from sfumato.numbers import Codes
+from sfumato.schema.domain import Domain, Kind, build_domain
 from sfumato.schema.listing import looks_like_json
 from sfumato.schema.look_alikes import count_look_alikes
 from sfumato.schema.roles import Schema

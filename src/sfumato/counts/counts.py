@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.schema.domain import Codes, Domain
+from sfumato.numbers import Codes, Ints
+from sfumato.schema.domain import Domain
 
-Ints = npt.NDArray[np.int64]
 Case = Literal["single", "set", "multiset"]
 _LOOKUP = 1 << 24  # key spaces up to here may be ranked by table look-up, larger ones by sorting
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.counts.stored import Held, fresh
 from sfumato.engines.sql import named
 from sfumato.errors import ResourceError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 
 _SUMS = ("a", "b", "c")
 _TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of its own

@@ -14,12 +14,9 @@ from math import prod
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.counts.counts import Ints
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 _SMALL, _LARGE = 1 << 16, 1 << 24  # spaces always and never summed by address
 _KEYS = 1 << 62  # beyond, packed keys may meet by chance
 

@@ -14,11 +14,12 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.counts.group_kinds import Classes, equal_groups, group_key
 from sfumato.counts.roll_up import Steps
 from sfumato.counts.stored import SMALL, Held, bytes_for, fresh
 from sfumato.engines.sql import named, select
+from sfumato.numbers import Ints
 
 Levels = tuple[int, ...]
 _ANY = "CAST(0 AS SMALLINT)"  # the label of `*`

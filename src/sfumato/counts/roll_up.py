@@ -17,9 +17,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.errors import ResourceError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 from sfumato.schema.hierarchy import Levels
 
 

@@ -20,7 +20,7 @@ from sfumato.counts.stored import bytes_for, fits
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema
 
 MANY_ROWS = 4_000_000

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.counts.counts import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
 from sfumato.errors import ResourceError
-from sfumato.schema.domain import Codes, Domain
+from sfumato.numbers import Codes, Ints
+from sfumato.schema.domain import Domain
 
 # Searching a tuple takes a few copies of it: sorted, by node, with counts on both sides of a cut.
 COPIES = 7

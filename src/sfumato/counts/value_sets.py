@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.counts.counts import Ints, Sets
+from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 from sfumato.schema.listing import JSON, fault_of, read_list
 
 

@@ -17,23 +17,63 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.threat import Threat
 from sfumato.counts.counts import Counts
-from sfumato.criteria.candidates import Candidates, OneByOne
 from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
 
+# Candidate splits as a release-scope criterion weighs them for a search.
+
+
+class Candidates(Protocol):
+    """Splits that a search may make, weighed all at once and then taken one after another.
+
+    `hopeful` are those the state in which they were weighed does not rule out already.
+    """
+
+    @property
+    def hopeful(self) -> Bools: ...
+
+    def allows(self, state: Any, at: int) -> bool:
+        """Whether candidate `at` may be made in this state."""
+
+    def take(self, state: Any, at: int) -> Any:
+        """The state after it is made. The old one is not used again, so it may be changed."""
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Candidates of a criterion that only knows how to split one group."""
+
+    criterion: ReleaseCriterion
+    parents: Groups
+    children: Groups
+    first: npt.NDArray[np.int64]
+
+    @property
+    def hopeful(self) -> Bools:
+        return np.ones(len(self.parents), dtype=bool)
+
+    def allows(self, state: Any, at: int) -> bool:
+        return self.take(state, at) is not None
+
+    def take(self, state: Any, at: int) -> Any:
+        kept = np.arange(self.first[at], self.first[at + 1])
+        parent = self.parents.take(np.array([at]))
+        return self.criterion.split(state, parent, self.children.take(kept))
+
+
 Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
-Bools = npt.NDArray[np.bool_]
 WORST = 5  # how many of the worst groups a verdict names
 EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 

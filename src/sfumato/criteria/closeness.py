@@ -18,17 +18,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.errors import PolicyError, quoted
+from sfumato.numbers import Bools, Codes, Floats
 from sfumato.release.groups import Groups
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 from sfumato.schema.exact import shortest
 from sfumato.schema.hierarchy import Hierarchy
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 
 from sfumato.adversaries.composition.attack import NAME
-from sfumato.adversaries.composition.exposed import (
+from sfumato.adversaries.composition.exposure import (
     Counting,
     Exposed,
     Watched,
@@ -43,10 +43,11 @@ from sfumato.adversaries.composition.exposed import (
 )
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import FACTOR, BeliefChange, Threat
-from sfumato.counts.counts import Counts, Ints
-from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Status, Verdict, parameter
+from sfumato.counts.counts import Counts
+from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
+from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts

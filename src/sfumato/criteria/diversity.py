@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, entropy_sign, fraction, sign
+from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

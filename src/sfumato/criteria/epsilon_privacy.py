@@ -29,10 +29,11 @@ from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
 from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
-from sfumato.adversaries.realistic.shifts import Binding, epsilons, judged, worst_shift
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
 from sfumato.errors import PolicyError, quoted
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

@@ -13,14 +13,12 @@ from fractions import Fraction
 from math import gcd
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.counts.counts import Ints
-from sfumato.criteria.base import Bools, Sense
+from sfumato.criteria.base import Sense
+from sfumato.numbers import Bools, Floats, Ints
 from sfumato.release.groups import Groups
 
 NEAR = 1e-9
-Floats = npt.NDArray[np.float64]
 
 
 def fraction(number: float) -> Fraction:

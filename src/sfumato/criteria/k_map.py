@@ -16,8 +16,9 @@ from typing import ClassVar, Literal
 
 from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.locating.population import Candidates, count_behind
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.errors import PolicyError, quoted
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
 from sfumato.table.load import Table

@@ -16,8 +16,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.criteria.base import Bools, GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

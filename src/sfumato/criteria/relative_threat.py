@@ -29,13 +29,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.case_beliefs import SURE, Belief
-from sfumato.adversaries.relative_threat.exact import exact_ti
+from sfumato.adversaries.relative_threat.learnt import SURE, Belief
 from sfumato.adversaries.relative_threat.relative import relative_threat
-from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat
+from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.criteria.exact import NEAR, fraction
 from sfumato.errors import InputError, SfumatoError
+from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
@@ -43,7 +43,6 @@ from sfumato.schema.domain import Domain
 from sfumato.schema.exact import shortest
 from sfumato.schema.roles import Schema
 
-Floats = npt.NDArray[np.float64]
 MOST_TIES = 1_000  # cases decided in fractions; what is beyond counts as above the bound
 NO_REGIONS = "what the groups publish is not known, only that they are told apart"
 NO_TABLE = (

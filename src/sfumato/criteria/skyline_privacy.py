@@ -20,15 +20,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from sfumato.adversaries.skyline.acquaintance import certainties
 from sfumato.adversaries.skyline.breach import (
     NAME,
+    Bounds,
     Case,
+    breach,
     case_of,
     check_point,
     minima_bounds,
@@ -37,15 +41,124 @@ from sfumato.adversaries.skyline.breach import (
     unknown_value,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.counts.counts import Attribute, Counts, Ints
-from sfumato.criteria.base import Bools, Measure, ReleaseCriterion, Verdict, summarize
-from sfumato.criteria.candidates import Candidates
-from sfumato.criteria.skyline_measure import Scale
-from sfumato.criteria.skyline_points import Point, points_of, undominated
+from sfumato.counts.counts import Attribute, Counts
+from sfumato.criteria.base import Candidates, Measure, ReleaseCriterion, Verdict, summarize
+from sfumato.criteria.exact import fraction
 from sfumato.criteria.skyline_search import Questions, begin, weigh
-from sfumato.errors import InputError, PolicyError
-from sfumato.release.groups import Floats, Groups
+from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.numbers import Bools, Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
+
+# Certainties of many points on one scale, group by group, for the measure of `SkylinePrivacy`.
+
+
+class Scale:
+    """Puts certainties of points with different confidences on the scale of the strictest."""
+
+    def __init__(self, asked: Questions, strictest: float) -> None:
+        self.asked, self.strictest = asked, strictest
+        self.limits = np.array([float(confidence) for confidence in asked.confidences])
+
+    def of(self, certainty: Floats) -> Floats:
+        """On the same side of the strictest confidence as they were of their own."""
+        scaled = certainty * (self.strictest / self.limits)
+        below = np.minimum(scaled, np.nextafter(self.strictest, 0))
+        return np.where(certainty < self.limits, below, np.maximum(scaled, self.strictest))
+
+    def by_group(self, groups: Groups, least: Bounds, found: Floats) -> tuple[Floats, Bools]:
+        """How sure she can become of a target in each group, whatever she knows of other groups;
+        and where that is an upper bound only.
+
+        `found` is what was decided for the release; it holds of the groups that decide it.
+        """
+        asked, out, most = self.asked, np.zeros(len(groups)), breach(least.least)
+        at_most = np.zeros(len(groups), dtype=bool)
+        targets, points = asked.targets, asked.points
+        for block, sure, reached in certainties(groups, targets, points, asked.case, least):
+            decided = self.of(np.where(sure >= most, found, np.minimum(sure, found)))
+            out[block] = decided.max(axis=1, initial=0.0)
+            if reached is not sure:
+                worst = decided >= out[block][:, None]
+                at_most[block] = ~(worst & (reached == sure)).any(axis=1)
+        return out, at_most
+
+
+# Points of a privacy skyline as a data owner writes them: (l, k, m) of knowledge, c of confidence.
+#
+# A point that asks for less knowledge and allows more confidence than another is implied by it.
+
+
+class Point(NamedTuple):
+    """An adversary who knows (l, k, m) must stay below confidence c."""
+
+    l: int  # noqa: E741  # the paper's names
+    k: int
+    m: int
+    c: float
+
+    @property
+    def known(self) -> tuple[int, int, int]:
+        return self.l, self.k, self.m
+
+    @property
+    def confidence(self) -> Fraction:
+        """The decimal somebody wrote, exactly."""
+        return fraction(self.c)
+
+    def dominates(self, other: Point) -> bool:
+        """Whether keeping this point keeps the other."""
+        more = all(mine >= theirs for mine, theirs in zip(self.known, other.known, strict=True))
+        return more and self.confidence <= other.confidence
+
+    def __str__(self) -> str:
+        return f"({self.l}, {self.k}, {self.m}) below {shortest(self.c)}"
+
+
+def points_of(criterion: str, name: str, given: Any) -> tuple[Point, ...]:
+    """A list of (l, k, m, c), each a list of four or a table of those keys."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
+        raise PolicyError(f"{criterion}: {name} = {quoted(given)} is not allowed; {_FORM}")
+    return tuple(_point(criterion, name, entry) for entry in given)
+
+
+_FORM = "it must be a list of points, each [l, k, m, c] or { l = 0, k = 1, m = 0, c = 0.5 }"
+
+
+def _point(criterion: str, name: str, entry: Any) -> Point:
+    if isinstance(entry, Mapping) and set(entry) == set(Point._fields):
+        entry = [entry[field] for field in Point._fields]
+    if isinstance(entry, str | Mapping) or not isinstance(entry, Sequence) or len(entry) != 4:
+        raise PolicyError(f"{criterion}: {name} has {entry!r}; {_FORM}")
+    *known, confidence = entry
+    try:
+        check_point(known)
+    except InputError as error:
+        raise PolicyError(f"{criterion}: {name} has a point with {error}") from None
+    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence <= 1:
+        raise PolicyError(
+            f"{criterion}: {name} has a point with c = {confidence!r}; it must be a number above 0 "
+            "and at most 1"
+        )
+    return Point(int(known[0]), int(known[1]), int(known[2]), confidence)
+
+
+def undominated(
+    points: Sequence[Point],
+) -> tuple[tuple[Point, ...], tuple[tuple[Point, Point], ...]]:
+    """The points that count, and those dropped, each with one that implies it."""
+    kept: list[Point] = []
+    for point in points:
+        if not any(one.dominates(point) for one in kept):
+            kept = [one for one in kept if not point.dominates(one)] + [point]
+    dropped = [
+        (point, next(one for one in kept if one.dominates(point)))
+        for point in dict.fromkeys(points)
+        if point not in kept
+    ]
+    return tuple(kept), tuple(dropped)
+
 
 Values = str | tuple[str, ...] | Mapping[str, tuple[Point, ...]] | None
 

@@ -20,9 +20,8 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import NEAR, Case, factors, minima, odds, odds_at
-from sfumato.counts.counts import Ints
-from sfumato.criteria.base import Bools
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Bools, Floats, Ints
+from sfumato.release.groups import Groups
 
 _SAME = 1e-12  # factors of the same counts agree to this
 

@@ -11,19 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.datasets import census_model as model
 from sfumato.errors import InputError
+from sfumato.numbers import Floats, Ints
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import intervals, mask, suppression
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 QUASI = ("age", "sex", "zip", "education", "marital", "work")
 AGE_WIDTHS, AGE_TOP = (5, 10, 20, 40), 80

@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from sfumato.numbers import Floats
 
 YOUNGEST, OLDEST = 17, 90
 AGE_CURVE = ((17, 30, 60, 75, 90), (0.9, 1.0, 0.95, 0.6, 0.08))  # ages, relative frequency

@@ -9,14 +9,88 @@ adds up in the ledger's accounting.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from sfumato.adversaries.composition.attack import NAME
-from sfumato.adversaries.composition.exposed import Counting
+from sfumato.adversaries.composition.exposure import Counting
+from sfumato.adversaries.randomised.accounting import compose
 from sfumato.adversaries.threat import Threat
-from sfumato.ledger.accounting import Spent
+from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
+
+# What randomised releases about one population add up to.
+#
+# Releases about the same people that promise (eps_i, delta_i) together promise (sum eps_i, sum
+# delta_i): basic composition. Of many releases OpenDP tells a smaller epsilon at some delta, which
+# is told beside it where OpenDP is installed (`adversaries/randomised/accounting.py`). Releases
+# without such a promise add nothing to either and are not covered by them: they are counted
+# beside.
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a population's releases promise together, by one relation of neighbours.
+
+    `epsilon` and `delta` are the basic sums, None where some release promises nothing by that
+    relation. `tighter` is OpenDP's figure, None where there is none, and `note` says why.
+    `releases` are randomised, `unprotected` have no such promise at all.
+    """
+
+    population: str
+    neighbours: Relation
+    epsilon: float | None
+    delta: float | None
+    releases: int
+    unprotected: int
+    tighter: Loss | None = None
+    note: str = ""
+
+    @property
+    def basic(self) -> Loss | None:
+        """The sums."""
+        if self.epsilon is None or self.delta is None:
+            return None
+        return Loss(self.epsilon, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sum for JSON."""
+        return asdict(self)
+
+
+Promised = tuple[str, Guarantee | None]  # the population a release is about, and what it promises
+
+
+def add_up(promised: Sequence[Promised]) -> tuple[Spent, ...]:
+    """The sums for each population that has a randomised release."""
+    found = []
+    for population in dict.fromkeys(name for name, _ in promised):
+        mine = [guarantee for name, guarantee in promised if name == population]
+        given = [guarantee for guarantee in mine if guarantee is not None]
+        if given:
+            unprotected = len(mine) - len(given)
+            found += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
+    return tuple(found)
+
+
+def _spent(
+    population: str, given: Sequence[Guarantee], relation: Relation, unprotected: int
+) -> Spent:
+    together = compose(given, neighbours=relation)
+    basic = together.basic if math.isfinite(together.basic.epsilon) else None
+    return Spent(
+        population,
+        relation,
+        None if basic is None else basic.epsilon,
+        None if basic is None else basic.delta,
+        len(given),
+        unprotected,
+        together.tighter,
+        together.why,
+    )
+
 
 Basis = Literal["targets", "people", "population", "combinations"]
 Status = Literal["holds", "violated", "could_not_judge"]

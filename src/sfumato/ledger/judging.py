@@ -12,20 +12,21 @@ from typing import get_args
 
 import numpy as np
 
-from sfumato.adversaries.composition.exposed import (
+from sfumato.adversaries.composition.exposure import (
     Counting,
+    Exposure,
     Watched,
+    expose,
     exposed_already,
     exposed_by_regions,
 )
-from sfumato.adversaries.composition.exposure import Bools, Exposure, expose
 from sfumato.adversaries.composition.shared_values import share_values
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import read_targets
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.ledger.check import Basis, Check, Finding
+from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.membership import inside_of, with_inside
 from sfumato.release.release import Release

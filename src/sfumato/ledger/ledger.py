@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.ledger.accounting import Spent, add_up
+from sfumato.ledger.check import Spent, add_up
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.store import Row, change_rows, read_rows
 from sfumato.release.guarantee import Guarantee
@@ -24,7 +24,7 @@ from sfumato.release.release import Release
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
-    from sfumato.adversaries.composition.exposed import Counting
+    from sfumato.adversaries.composition.exposure import Counting
     from sfumato.ledger.check import Check
 
 EVERYBODY = "everybody"

@@ -3,20 +3,185 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
 
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.composition.summary import Summary
+from sfumato.adversaries.randomised.accounting import Composed, compose
+from sfumato.adversaries.randomised.semantic import semantic_privacy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.noise.noise import Noise
+from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import EntropyDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.papers.composition_data import Overlap
+from sfumato.datasets.acs import MARITAL, acs_industry
+from sfumato.datasets.adult import adult
+from sfumato.datasets.census import census, census_schema
+from sfumato.errors import MissingExtra
+from sfumato.numbers import Ints
 from sfumato.progress import Ticker
+from sfumato.release.declared_values import WHOLE, Height
 from sfumato.release.release import Release
+from sfumato.report.exhibit import Section
+from sfumato.report.figure import Figure, Series
+from sfumato.report.sheet import Sheet
+from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.recipes import intervals
+from sfumato.schema.roles import Schema
+from sfumato.schema.taxonomy import taxonomy
+from sfumato.table.load import Table, read
+from sfumato.workflow.anonymize import generalize
+
+# The tables of the composition experiment, and two random parts of each that share people.
+
+ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+OVERLAP, OF = 5_000, 30_162  # people in both releases, of Adult; as many of a hundred elsewhere
+QUICK = 4_000  # people drawn when time is short
+_SCHOOL = {
+    **dict.fromkeys(("N", "1", "2", "3", "4"), ("No diploma",)),
+    **dict.fromkeys(("5", "6"), ("High school",)),
+    **dict.fromkeys(("7", "8"), ("Some college",)),
+    **dict.fromkeys(("9", "10", "11", "12"), ("Degree",)),
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table of the experiment, and the cells a noisy table of it has.
+
+    Partitions are cut along the columns' own order, as in print, so `table` has no hierarchies;
+    `hierarchies` and `levels` are those of the noisy table.
+    """
+
+    name: str
+    about: str
+    table: Table
+    hierarchies: Mapping[str, Hierarchy]
+    levels: Mapping[str, Height]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two random parts of a table, and the people who are in both."""
+
+    parts: tuple[Table, Table]
+    shared: Table
+    levels: Mapping[str, Height] = field(default_factory=dict)
+
+    @property
+    def sensitive(self) -> str:
+        return self.shared.schema.sensitive[0]
+
+    @property
+    def commonest(self) -> float:
+        """How often guessing the most frequent value of the shared people is right."""
+        counts = self.shared.counts
+        people = np.bincount(counts.values[0], weights=counts.n)
+        return float(people.max() / people.sum())
+
+
+def studies(data: Path | None, seed: int) -> tuple[Study, ...]:
+    """Adult and the ACS excerpt from the data folder; without one, the embedded census."""
+    return (_census(seed),) if data is None else (_adult(data), _acs(data))
+
+
+def split(study: Study, seed: int, *, quick: bool = False) -> Overlap:
+    """Everybody dealt by chance: some to both parts, half of the others to each."""
+    counts = study.table.counts
+    people = np.repeat(np.arange(len(counts)), counts.n)
+    people = np.random.default_rng(seed).permutation(people)[: QUICK if quick else None]
+    both = round(OVERLAP * len(people) / OF)
+    half = (both + len(people)) // 2
+    dealt = (people[:half], np.concatenate([people[:both], people[half:]]), people[:both])
+    first, second, shared = (replace(study.table, counts=_part(counts, one)) for one in dealt)
+    return Overlap((first, second), shared, study.levels)
+
+
+def declared(study: Study, overlap: Overlap) -> Overlap:
+    """The same people, columns with hierarchies and declared values: what a noisy table needs.
+
+    Declared are the values of the whole table, which stands for a code book here.
+    """
+    counts = study.table.counts
+    texts = [one for one in counts.quasi if one.kind in ("categorical", "ordered")]
+    values = {one.name: one.values for one in (*texts, counts.sensitive[0].domain)}
+    schema = Schema(
+        quasi=study.table.schema.quasi,
+        sensitive=study.table.schema.sensitive,
+        hierarchies=dict(study.hierarchies),
+        domains=values,
+        nulls="error",
+    )
+    levels = {one.name: schema.hierarchy(one.name).bind(one) for one in counts.quasi}
+    first, second, shared = (
+        replace(one, schema=schema, levels=levels) for one in (*overlap.parts, overlap.shared)
+    )
+    return replace(overlap, parts=(first, second), shared=shared)
+
+
+def _part(counts: Counts, people: Ints) -> Counts:
+    """The counts of some people, each given by the tuple she has."""
+    alone = counts.take(people)
+    return replace(alone, n=np.ones(len(people), dtype=np.int64)).compact()
+
+
+def _adult(data: Path) -> Study:
+    file, schema = adult(data)
+    levels: dict[str, Height] = {
+        "age": 2,
+        "education": 1,
+        **dict.fromkeys(("workclass", "race", "native-country"), WHOLE),
+    }
+    return Study(
+        "Adult",
+        "UCI Adult, complete records, occupation sensitive",
+        read(file, Schema(quasi=ADULT_QUASI, sensitive="occupation")),
+        {name: schema.hierarchies[name] for name in ADULT_QUASI},
+        levels,
+    )
+
+
+def _acs(data: Path) -> Study:
+    rows, schema = acs_industry(data)
+    levels: dict[str, Height] = {
+        "AGEP": 1,
+        "MSP": 1,
+        "EDU": 1,
+        **dict.fromkeys(("RAC1P", "HISP"), WHOLE),
+    }
+    return Study(
+        "ACS",
+        "American Community Survey 2019, national excerpt, industry sensitive; people of whom no "
+        "industry is known (children, those long out of work) are left out: they would be groups "
+        "of one value",
+        read(rows, schema),
+        {
+            "AGEP": intervals([10], bottom=20, top=70),
+            "MSP": taxonomy({code: path[:1] for code, path in MARITAL.items()}),
+            "EDU": taxonomy(_SCHOOL),
+        },
+        levels,
+    )
+
+
+def _census(seed: int) -> Study:
+    schema = census_schema()
+    levels: dict[str, Height] = {"age": 1, "education": 1, "marital": 1, "work": 2, "zip": WHOLE}
+    return Study(
+        "Census",
+        f"embedded synthetic census, seed {seed}, disease sensitive",
+        read(census(seed=seed), Schema(quasi=schema.quasi, sensitive=schema.sensitive)),
+        {**schema.hierarchies, "age": intervals([10], bottom=20, top=80)},
+        levels,
+    )
+
 
 MONDRIAN, MICRO = "Mondrian", "microaggregation"
 BOTH_MONDRIAN, BOTH_MICRO, MIXED = "Mondrian both", "microaggregation both", "one of each"
@@ -121,3 +286,151 @@ def _release(overlap: Overlap, name: str, place: int, k: int, bound: str, seed: 
         seed=2 * seed + place,
     )
     return (Mondrian() if name == MONDRIAN else Microaggregation(k)).run(task)
+
+
+# The same attack on randomised releases of the same people: what differential privacy changes.
+#
+# Two noisy tables, one of each part, cells fixed by schema and levels. Beside them the same tables
+# without noise: what an adversary then takes for sure is so; with noise it often is not. What she
+# can learn about one person is bounded by the promise, which adds up over both releases.
+
+EXACT = "exact counts"
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """The attack on the tables without noise, and with noise by epsilon; `why` not with it.
+
+    `cells` there are, `composed` is what both noisy releases promise together.
+    """
+
+    exact: Summary
+    by_epsilon: dict[float, Summary]
+    composed: dict[float, Composed]
+    commonest: float
+    cells: int = 0
+    why: str = ""
+
+    @property
+    def all(self) -> dict[str, Summary]:
+        told = {f"epsilon {epsilon:g} each": one for epsilon, one in self.by_epsilon.items()}
+        return {EXACT: self.exact, **told}
+
+
+def try_noise(overlap: Overlap, epsilons: Sequence[float]) -> Noisy:
+    """Attack exact and noisy tables of the same cells; `overlap` has declared values."""
+    tops = {name: levels.height - 1 for name, levels in overlap.parts[0].levels.items()}
+    heights = {
+        name: level if isinstance(level, int) else tops[name]
+        for name, level in overlap.levels.items()
+    }
+    exact = _attack(overlap, [generalize(part, heights) for part in overlap.parts])
+    by_epsilon, composed, cells, why = {}, {}, 0, ""
+    for epsilon in epsilons:
+        try:
+            made = [
+                Noise(epsilon, levels=overlap.levels).run(Task(part, ())) for part in overlap.parts
+            ]
+        except MissingExtra as missing:
+            why = str(missing)
+            break
+        cells = 0 if made[0].noisy is None else made[0].noisy.counts.size
+        by_epsilon[epsilon] = _attack(overlap, made)
+        composed[epsilon] = compose([one.guarantee for one in made if one.guarantee is not None])
+    return Noisy(exact, by_epsilon, composed, overlap.commonest, cells, why)
+
+
+def _attack(overlap: Overlap, releases: Sequence[Release]) -> Summary:
+    return intersection_attack(releases, overlap.shared, overlap.sensitive).summary
+
+
+def noise_section(name: str, found: Noisy) -> Section:
+    """The attack with and without noise, and what the noisy releases promise together."""
+    title = f"{name}: the same attack on randomised releases"
+    if found.why:
+        return Section(f"{title}: not run", found.why)
+    rows = tuple(
+        (
+            label,
+            one.located / one.people,
+            one.not_locatable / one.people,
+            one.inconsistent / one.people,
+            one.exposed,
+            right_when_sure(one),
+            one.after,
+            one.precision,
+        )
+        for label, one in found.all.items()
+    )
+    columns = (
+        "releases",
+        "located",
+        "not locatable",
+        "nothing left",
+        "people with one value left",
+        "and right",
+        "values left (mean)",
+        "guess right",
+    )
+    return Section(
+        title, _words(found), (Sheet(columns, rows), _promises(found)), _figure(name, found)
+    )
+
+
+def _words(found: Noisy) -> str:
+    sure = [one for one in map(right_when_sure, found.by_epsilon.values()) if one is not None]
+    shares = dict.fromkeys(f"{share:.0%}" for share in (min(sure), max(sure))) if sure else {}
+    return (
+        f"Noisy counts of {found.cells:,} cells, geometric noise; no seed, so figures differ from "
+        f"run to run. Without noise {found.exact.exposed:,} people have one value left, and it is "
+        "theirs. With noise a value may be missing or made up: what then looks sure is right for "
+        f"{' to '.join(shares) or 'nobody'} of those it is said of. That a guess is right more "
+        f"often than the most frequent value ({found.commonest:.1%}) is what the tables tell about "
+        "people like her, whether or not she is in them."
+    )
+
+
+def _promises(found: Noisy) -> Sheet:
+    rows = []
+    for epsilon, together in found.composed.items():
+        bounds = semantic_privacy(together.basic).bounds
+        tighter = together.tighter
+        rows.append(
+            (
+                epsilon,
+                together.basic.epsilon,
+                None if tighter is None else tighter.epsilon,
+                None if tighter is None else tighter.delta,
+                *(str(bound) for bound in bounds),
+            )
+        )
+    return Sheet(
+        (
+            "epsilon each",
+            "both, basic",
+            "both, OpenDP",
+            "at delta",
+            "semantic, paper",
+            "semantic, tight",
+        ),
+        tuple(rows),
+        "What both promise together, by replace-one",
+        ("semantic: how far her conclusions can be from those without the person's record",),
+    )
+
+
+def _figure(name: str, found: Noisy) -> tuple[Figure, ...]:
+    right = {label: right_when_sure(one) for label, one in found.all.items()}
+    told = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
+    return (
+        Figure(
+            f"{name}: how often the one value left is the right one",
+            "bars",
+            "releases",
+            "share of people with one value left",
+            (Series("right", list(right), list(right.values())),),
+            alt=f"{', '.join(told)}." if told else "Nobody has one value left.",
+            percent="y",
+            ticks=tuple(right),
+        ),
+    )

@@ -15,24 +15,267 @@ records, and classes I and III have the table's shape (with the uniform one, cla
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, isinf
 from pathlib import Path
 from typing import Any
 
-from sfumato.papers.realistic_data import Study, studies
-from sfumato.papers.realistic_definitions import definitions_sections
-from sfumato.papers.realistic_epsilons import claims, epsilon_sections
+import pyarrow.compute as pc
+
+from sfumato.datasets import census_model
+from sfumato.datasets.acs import INCOME_CUT, MARITAL, acs_income
+from sfumato.datasets.adult import adult
+from sfumato.datasets.census import census
 from sfumato.papers.realistic_lattice import (
     DEFINITIONS,
+    DIVERSITIES,
     FEW,
     SIX,
+    SPELT,
     STUBBORNNESS,
+    C,
+    Levels,
     Survey,
+    T,
+    claims,
+    epsilon_sections,
     named,
     survey,
 )
 from sfumato.report.exhibit import Exhibit, Section
+from sfumato.report.figure import Figure, Series
 from sfumato.report.sheet import Sheet
+from sfumato.schema.recipes import intervals, suppression
+from sfumato.schema.roles import Schema
+from sfumato.schema.taxonomy import taxonomy
+from sfumato.table.load import Table, read
 from sfumato.workflow.containment import NodeMap, compare_nodes
+
+# Fig. 3 of the realistic-adversaries paper and its equivalences: which nodes satisfy what.
+
+NONE = "none"
+
+
+def definitions_sections(name: str, found: Survey, nodes: NodeMap) -> list[Section]:
+    return [
+        _picture(name, nodes),
+        _containment(name, nodes),
+        _diversity(name, found),
+        _closeness(name, found, nodes),
+    ]
+
+
+def marks(nodes: NodeMap) -> dict[Levels, str]:
+    """The definitions each node satisfies, by their letters."""
+    return {
+        levels: " ".join(one for one in DEFINITIONS if levels in nodes.satisfying[one]) or NONE
+        for levels in nodes.nodes
+    }
+
+
+def _picture(name: str, nodes: NodeMap) -> Section:
+    marked = marks(nodes)
+    kept = [levels for levels in nodes.nodes if marked[levels] != NONE]
+    letters = "; ".join(f"{letter}: {text}" for letter, text in SPELT.items())
+    return Section(
+        f"{name}: five definitions on the lattice (Fig. 3)",
+        f"{len(kept)} of {len(nodes.nodes)} nodes satisfy one of them. {letters}.",
+        sheets=(
+            Sheet(
+                ("node", *DEFINITIONS),
+                tuple(
+                    (named(levels), *(levels in nodes.satisfying[one] for one in DEFINITIONS))
+                    for levels in kept
+                ),
+            ),
+        ),
+        figures=(_lattice(name, nodes, marked),),
+    )
+
+
+def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Figure:
+    """Every node at its height (the sum of its levels); its mark says how many it satisfies."""
+    rows: dict[int, list[Levels]] = {}
+    by_many: dict[int, list[Levels]] = {}
+    for levels in nodes.nodes:
+        rows.setdefault(sum(levels), []).append(levels)
+        many = 0 if marked[levels] == NONE else len(marked[levels].split())
+        by_many.setdefault(many, []).append(levels)
+    widest = max(map(len, rows.values()))
+    place = {
+        # Short rows are drawn apart: it is at the top that nodes have much written on them.
+        levels: (at - (len(row) - 1) / 2) * (widest + 2) / (len(row) + 2)
+        for row in rows.values()
+        for at, levels in enumerate(row)
+    }
+    series = tuple(
+        Series(
+            f"{many} of five" if many else NONE,
+            [place[levels] for levels in chosen],
+            [sum(levels) for levels in chosen],
+            text=[f"{''.join(map(str, levels))} {marked[levels]}" for levels in chosen],
+        )
+        for many, chosen in sorted(by_many.items(), reverse=True)
+    )
+    told = "; ".join(f"{named(levels)} {mark}" for levels, mark in marked.items() if mark != NONE)
+    return Figure(
+        f"{name}: the lattice, each node with the definitions it satisfies",
+        "points",
+        "place in its row",
+        "height (sum of levels)",
+        series,
+        alt=f"Nodes by their levels and the definitions they satisfy: {told or NONE}.",
+    )
+
+
+def _containment(name: str, nodes: NodeMap) -> Section:
+    rows = tuple(
+        (
+            pair.first,
+            pair.relation if pair.relation != "neither" else "not comparable to",
+            pair.second,
+            len(pair.both),
+            len(pair.only_first),
+            len(pair.only_second),
+        )
+        for pair in nodes.pairs()
+    )
+    return Section(
+        f"{name}: which definition is more useful",
+        "More useful: every node that satisfies the second definition satisfies the first, and "
+        "further ones do; whatever utility is, the best node can only be better.",
+        sheets=(
+            Sheet(("first", "is", "second", "both", "only the first", "only the second"), rows),
+        ),
+    )
+
+
+def _diversity(name: str, found: Survey) -> Section:
+    rows = []
+    for c in DIVERSITIES:
+        diverse = {node.name for node in found.nodes if node.diverse[c][0]}
+        private = {node.name for node in found.nodes if node.diverse[c][1]}
+        rows.append(
+            (float(c), float((c + 1) / 2), len(diverse), len(private), len(diverse ^ private))
+        )
+    differing = sum(row[-1] for row in rows)
+    return Section(
+        f"{name}: (c,2)-diversity is privacy against an endless uniform prior",
+        "With two values, a node is (c,2)-diverse (most frequent share at most c / (c + 1)) if and "
+        "only if it is private at epsilon = (c + 1) / 2. "
+        f"{'It is so' if not differing else 'It is NOT so'} at every node and every c tried.",
+        sheets=(
+            Sheet(("c", "epsilon", "diverse nodes", "private nodes", "differing"), tuple(rows)),
+        ),
+    )
+
+
+def _closeness(name: str, found: Survey, nodes: NodeMap) -> Section:
+    """The corrected Lemma 1: t-close nodes are private against the table's endless prior."""
+    bound = closeness_epsilon(list(found.shares.values()), T)
+    close = [node for node in found.nodes if node.levels in nodes.satisfying["C"]]
+    worst = max((node.epsilon["table", inf] for node in close), default=1.0)
+    if isinf(bound):
+        words = (
+            f"A value is had by {max(found.shares.values()):.0%}: with t = {T} nothing follows "
+            "from closeness."
+        )
+    else:
+        words = (
+            f"By the corrected Lemma 1, {T}-closeness implies epsilon = {bound:.4g} against the "
+            f"table's endless prior; the {len(close)} close nodes need at most {worst:.4g}: "
+            f"{'it holds' if worst <= bound else 'it does NOT hold'}."
+        )
+    return Section(
+        f"{name}: {T}-closeness against epsilon-privacy",
+        f"{words} Of {len(nodes.nodes)} nodes {T}-closeness allows {len(close)}, ({C},2)-diversity "
+        f"{len(nodes.satisfying['D'])}.",
+        sheets=(
+            Sheet(
+                ("close node", "epsilon against III table"),
+                tuple((node.name, node.epsilon["table", inf]) for node in close),
+            ),
+        ),
+    )
+
+
+def closeness_epsilon(shares: list[float], t: float) -> float:
+    """The epsilon that t-closeness guarantees; infinite where it guarantees none."""
+    if any(t >= 1 - p for p in shares):
+        return inf
+    return max(max((p + t) / p, (1 - p) / (1 - p - t)) for p in shares)
+
+
+# The tables of the realistic-adversaries experiment: four columns, 72 nodes, two classes.
+
+AGES = intervals([5, 10, 20, 40])  # with the age itself and *: 6 levels, as in print
+CENSUS_CUT = 25_000  # near the middle of its incomes
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table of the experiment, read and counted."""
+
+    name: str
+    about: str
+    table: Table
+
+
+def studies(data: Path | None, seed: int) -> tuple[Study, ...]:
+    """Adult and the ACS excerpt from the data folder; without one, the embedded census."""
+    return (_census(seed),) if data is None else (_adult(data), _acs(data))
+
+
+def _adult(data: Path) -> Study:
+    file, schema = adult(data)
+    quasi = ("age", "marital-status", "race", "sex")
+    chosen = Schema(
+        quasi=quasi,
+        sensitive="salary-class",
+        hierarchies={**{name: schema.hierarchies[name] for name in quasi}, "age": AGES},
+    )
+    return Study("Adult", "UCI Adult, complete records, salary class", read(file, chosen))
+
+
+def _acs(data: Path) -> Study:
+    rows, schema = acs_income(data)
+    earning = rows.filter(pc.is_valid(rows["PINCP"]))
+    marital = taxonomy({code: path[:1] for code, path in MARITAL.items()})
+    chosen = Schema(
+        quasi=schema.quasi,
+        sensitive="PINCP",
+        hierarchies={**schema.hierarchies, "MSP": marital},
+        domains=schema.domains,
+        levels=schema.levels,
+    )
+    about = (
+        f"American Community Survey 2019, national excerpt; income below or from {INCOME_CUT:,} "
+        f"on. The {rows.num_rows - earning.num_rows:,} people under 15, of whom no income is "
+        "asked, are left out: they would be groups of one value"
+    )
+    return Study("ACS", about, read(earning, chosen))
+
+
+def _census(seed: int) -> Study:
+    chosen = Schema(
+        quasi=("age", "marital", "education", "sex"),
+        sensitive="income",
+        hierarchies={
+            "age": AGES,
+            "marital": taxonomy({one: path[1:] for one, path in census_model.MARITAL.items()}),
+            "education": suppression(),
+            "sex": suppression(),
+            "income": intervals(cuts=[CENSUS_CUT]),
+        },
+        levels={"income": 1},
+    )
+    about = (
+        f"embedded synthetic census, seed {seed}; education stands in for race, income below or "
+        f"from {CENSUS_CUT:,} on"
+    )
+    return Study("Census", about, read(census(seed=seed), chosen))
+
 
 TITLE = "Realistic adversaries: every node of a lattice against classes I, II and III"
 

@@ -21,15 +21,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.adversaries.skyline.breach import breach_probability
-from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
-from sfumato.adversaries.skyline.grounding_people import people_behind
+from sfumato.adversaries.skyline.grounding import Grounding, people_behind, worst_grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.diversity import RecursiveDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.skyline_points import Point
-from sfumato.criteria.skyline_privacy import SkylinePrivacy
+from sfumato.criteria.skyline_privacy import Point, SkylinePrivacy
 from sfumato.datasets.adult import adult_uci
 from sfumato.datasets.census import census, census_schema
 from sfumato.progress import Ticker

@@ -13,8 +13,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from sfumato.numbers import Floats, Ints
 
 
 @nb.njit(cache=True, nogil=True)

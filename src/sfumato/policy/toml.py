@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,13 +18,49 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
 from sfumato.files import write_text
 from sfumato.no_file import other_than_file
-from sfumato.policy.construct import construct
 from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.toml_values import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
+
+# From a TOML table to the object it describes, through the object's own constructor.
+
+Kind = TypeVar("Kind")
+
+
+def construct(
+    where: str, key: str, entry: Mapping[str, Any], registry: Mapping[str, type[Kind]]
+) -> Kind:
+    """The object that `entry[key]` names in the registry, made from the other keys."""
+    name = entry.get(key)
+    if name is None:
+        raise PolicyError(f"{where}: {key} is missing; allowed: {', '.join(registry)}")
+    if not isinstance(name, str) or name not in registry:
+        raise PolicyError(
+            f"{where}: {key} = {name!r} is not known; {did_you_mean(str(name), registry)}"
+        )
+    kind = registry[name]
+    given = {option: value for option, value in entry.items() if option != key}
+    allowed = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    for option in given:
+        if option not in allowed:
+            raise PolicyError(
+                f"{where} ({name}): unknown key {option!r}; {did_you_mean(option, allowed)}"
+            )
+    missing = [option for option, f in allowed.items() if _required(f) and option not in given]
+    if missing:
+        raise PolicyError(f"{where} ({name}): {missing[0]} is missing")
+    try:
+        return kind(**given)
+    except PolicyError as error:
+        raise PolicyError(f"{where}: {error}") from None
+
+
+def _required(field: Any) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
 
 Number = int | float
 Scalar = str | int | float | bool | dt.date

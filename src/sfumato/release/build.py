@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, Ints
-from sfumato.release.groups import Floats, Groups
+from sfumato.counts.counts import Counts
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions

@@ -13,8 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
-from sfumato.release.groups import Floats
+from sfumato.numbers import Floats, Ints
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Region, Span, ValueSet, place_of
 

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Case, Ints
+from sfumato.counts.counts import Case
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
+from sfumato.numbers import Floats, Ints
 from sfumato.release.lists import Lists
 from sfumato.release.sparse import SparseCounts, summed
 from sfumato.release.stated import check_groups, numbers, whole_numbers
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from sfumato.release.guarantee import Guarantee
     from sfumato.release.membership import Inside
     from sfumato.release.regions import Regions
-
-Floats = npt.NDArray[np.float64]
 
 
 class Groups(SparseCounts):

@@ -8,11 +8,12 @@ import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, SchemaError, did_you_mean
+from sfumato.numbers import Codes
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 
 BETWEEN = " | "  # between the values of a joint one
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.counts.counts import Ints, Sets
+from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets
+from sfumato.numbers import Codes, Ints
 from sfumato.release.sparse import SparseCounts, summed
-from sfumato.schema.domain import Codes
 
 
 class Lists(SparseCounts):

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.counts import Ints, rank_rows
-from sfumato.release.groups import Floats, Groups
+from sfumato.counts.counts import rank_rows
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import Value, text_of
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
+from sfumato.numbers import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release

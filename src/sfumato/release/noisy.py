@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
 from sfumato.errors import ResourceError
+from sfumato.numbers import Ints
 from sfumato.release.declared_values import Axis
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee

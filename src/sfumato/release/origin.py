@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.errors import ResourceError
+from sfumato.numbers import Ints
 from sfumato.table.load import Table
 
 

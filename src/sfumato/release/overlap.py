@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Ints, rank_rows
-from sfumato.schema.domain import Codes
+from sfumato.counts.counts import rank_rows
+from sfumato.numbers import Codes, Ints
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, overlaps, place_of
 
 Meets = npt.NDArray[np.bool_]

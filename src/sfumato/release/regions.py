@@ -12,10 +12,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.errors import ResourceError
+from sfumato.numbers import Codes, Ints
 from sfumato.release.overlap import no_overlap
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, Value, ValueSet
 
 

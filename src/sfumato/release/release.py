@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin, whole_tuples

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Ints
 
 _BLOCK_CELLS = 1 << 22
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Case, Ints
+from sfumato.counts.counts import Case
 from sfumato.errors import InputError, did_you_mean
+from sfumato.numbers import Ints
 
 if TYPE_CHECKING:
     from sfumato.release.groups import Groups

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Attribute, Counts, Ints
-from sfumato.release.groups import Floats, Groups
+from sfumato.counts.counts import Attribute, Counts
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.lists import Lists
 from sfumato.release.sparse import summed
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 
 
 def group_counts(

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, did_you_mean
-from sfumato.release.groups import Floats
+from sfumato.numbers import Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow as pa

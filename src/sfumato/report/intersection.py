@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
-from sfumato.ledger.accounting import Spent
-from sfumato.ledger.check import Check, Finding
+from sfumato.ledger.check import Check, Finding, Spent
 from sfumato.ledger.ledger import Entry
 from sfumato.report.exhibit import Exhibit, Section
 from sfumato.report.figure import Figure, Series

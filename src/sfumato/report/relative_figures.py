@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.case_beliefs import Belief
+from sfumato.adversaries.relative_threat.learnt import Belief
 from sfumato.adversaries.relative_threat.measures import threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.report.figure import Figure, Series

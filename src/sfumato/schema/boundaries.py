@@ -24,19 +24,16 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
-from sfumato.schema.domain import Codes, Domain
+from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, End, Region, Span, Value, ValueSet, place_of
 
 Calendar = Literal["second", "minute", "hour", "day", "month", "quarter", "year", "decade"]
 CALENDAR: tuple[Calendar, ...] = get_args(Calendar)
 Unit = int | float | str
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _DIGITS = 15  # decimal digits that every float has
 _OUTSIDE = 20  # the first and last bound lie within this part of the column's extent

@@ -15,10 +15,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sfumato.numbers import Ints
 from sfumato.schema.boundaries import (
     CALENDAR,
     Calendar,
-    Ints,
     Unit,
     boundaries_of,
     calendar_floor,

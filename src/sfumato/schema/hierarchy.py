@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.errors import SchemaError, name_some
-from sfumato.schema.domain import Codes, Domain
+from sfumato.numbers import Codes
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Region, Value, ValueSet
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from sfumato.counts.counts import Counts
+from sfumato.numbers import Floats
 from sfumato.release.coverage import Coverage
-from sfumato.release.groups import Floats
 from sfumato.utility.view import View
 
 Known = TypeVar("Known")

@@ -20,12 +20,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Counts, Ints
-from sfumato.release.groups import Floats
-from sfumato.schema.domain import Codes
+from sfumato.counts.counts import Counts
+from sfumato.numbers import Codes, Floats, Ints
 from sfumato.utility.base import Remembered, Utility
-from sfumato.utility.shares import blocks, holders
-from sfumato.utility.view import Tally, View, dot, first_values, first_width, tally
+from sfumato.utility.view import Tally, View, blocks, dot, first_values, first_width, holders, tally
 
 _TABLE_BITS = 1 << 29  # who-covers-what bits held at a time
 

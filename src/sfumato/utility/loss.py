@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.counts.counts import Counts
+from sfumato.numbers import Floats
 from sfumato.release.coverage import Coverage
-from sfumato.release.groups import Floats
 from sfumato.utility.base import Utility
 from sfumato.utility.view import View
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.counts.counts import Counts
-from sfumato.release.groups import Floats
+from sfumato.numbers import Floats
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import View, dot
 

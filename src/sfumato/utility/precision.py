@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.release.groups import Floats
+from sfumato.numbers import Floats
 from sfumato.release.regions import Singletons
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Region

@@ -25,13 +25,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.counts import Attribute, Counts, Ints
+from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import parameter
-from sfumato.release.groups import Floats
+from sfumato.numbers import Bools, Floats, Ints
 from sfumato.schema.domain import Domain
 from sfumato.utility.base import Remembered, Utility
-from sfumato.utility.shares import Bools, Shares
-from sfumato.utility.view import View, dot, first_values
+from sfumato.utility.view import Shares, View, dot, first_values
 
 
 @dataclass(frozen=True)

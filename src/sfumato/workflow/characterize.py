@@ -30,12 +30,15 @@ from sfumato.workflow.characterizing.combinations import (
     named_targets,
     plan,
 )
-from sfumato.workflow.characterizing.exposure import Exposure
-from sfumato.workflow.characterizing.findings import Naming, finding
-from sfumato.workflow.characterizing.ground import Ground
+from sfumato.workflow.characterizing.findings import (
+    Exposure,
+    Naming,
+    coarsenings,
+    contributions,
+    finding,
+)
+from sfumato.workflow.characterizing.ground import Ground, check_apart, ground_of
 from sfumato.workflow.characterizing.priors import GroundPrior, Priors, check_prior, words
-from sfumato.workflow.characterizing.published import check_apart, ground_of
-from sfumato.workflow.characterizing.steps import coarsenings, contributions
 
 
 def characterize(

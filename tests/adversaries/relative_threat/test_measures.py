@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat import faithfulness
-from sfumato.adversaries.relative_threat.exact import exact_ti
+from sfumato.adversaries.relative_threat import measures
+from sfumato.adversaries.relative_threat.result import exact_ti
 from sfumato.datasets.census import census, census_schema
 
 VALUES = {"a": [f"a{i}" for i in range(6)], "b": [f"b{i}" for i in range(4)], "c": ["c0", "c1"]}
@@ -109,8 +109,8 @@ def test_faithfulness_is_one_minus_the_sum_over_all_combinations(levels, monkeyp
     expected = 1 - np.maximum(p_i - p_l, 0).sum()
     assert found.faithfulness.value == pytest.approx(expected, abs=1e-12)
     assert found.faithfulness.bound == 0
-    monkeypatch.setattr(faithfulness, "LIMIT", 4)
-    coarse = faithfulness.faithfulness(found.learnt, found.known_ideal, 0)
+    monkeypatch.setattr(measures, "LIMIT", 4)
+    coarse = measures.faithfulness(found.learnt, found.known_ideal, 0)
     if levels != LEVELS[2]:
         assert coarse.bound > 0
     assert abs(coarse.value - expected) <= coarse.bound + 1e-12

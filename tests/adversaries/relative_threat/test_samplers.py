@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat.diagnostics import geweke, judge_traces, weiss
+from sfumato.adversaries.relative_threat.chains import geweke, judge_traces, weiss
 from tests.oracles.relative_oracle import (
     Beliefs,
     Urns,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import InputError, SchemaError, did_you_mean, name_some
+from sfumato.numbers import Codes
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.schema.domain import Codes
 
 
 @dataclass(frozen=True)

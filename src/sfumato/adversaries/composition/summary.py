@@ -11,9 +11,9 @@ import numpy as np
 from sfumato.adversaries.composition.intersection import Cases
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,15 @@ import numpy as np
 
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
-from sfumato.counts.counts import Counts, Ints, rank_rows
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.membership import Inside, inside_of
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 
 

@@ -12,10 +12,8 @@ import numba as nb
 import numpy as np
 
 from sfumato.adversaries.leakage.observer import Leakage, assemble
-from sfumato.counts.counts import Ints
 from sfumato.counts.marginals import Marginal
-from sfumato.release.groups import Floats
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.leakage import class_priors
-from sfumato.adversaries.leakage.class_priors import Listed
-from sfumato.adversaries.leakage.expectations import Expectation, by_value, one_for_all
+from sfumato.adversaries.leakage.class_priors import Expectation, Listed, by_value, one_for_all
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
 from sfumato.adversaries.threat import Moves, Threat
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 
 NAME = "observer"
 _ROUNDING = 1e-13  # equal entropies summed in different order

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, name_some
+from sfumato.numbers import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release

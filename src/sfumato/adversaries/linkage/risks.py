@@ -33,9 +33,9 @@ import numpy as np
 from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
 from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.threat import BeliefChange, Threat, moved
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, expect
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 

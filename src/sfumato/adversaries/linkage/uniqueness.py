@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import InputError
+from sfumato.numbers import Floats
 
-Floats = npt.NDArray[np.float64]
 Model = Literal["zayatz", "pitman", "snb"]
 FEW = 0.1  # up to this sampling fraction Dankar et al. prefer Pitman
 

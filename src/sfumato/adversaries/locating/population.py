@@ -20,14 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, name_some
+from sfumato.numbers import Codes, Floats, Ints
 from sfumato.release.regions import Regions
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.table.load import Table
 
-Floats = npt.NDArray[np.float64]
 _BLOCK = 1 << 16  # population tuples matched at once
 _SLACK = 1e-9  # sums of weights are floats
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Counts, Ints, rank_rows
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.engines.base import name_meant
 from sfumato.errors import InputError, name_some
-from sfumato.schema.domain import Codes, Domain, build_domain
+from sfumato.numbers import Codes, Ints
+from sfumato.schema.domain import Domain, build_domain
 from sfumato.table.load import Table
 
 Truth = str | Sequence[Any] | None

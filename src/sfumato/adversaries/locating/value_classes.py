@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.adversaries.locating.population import inside_by_part
-from sfumato.counts.counts import Ints
-from sfumato.schema.domain import Codes, Domain
+from sfumato.numbers import Codes, Ints
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region
 
 _NONE = -1

@@ -19,11 +19,16 @@ import numpy as np
 
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.priors import RegionalPrior
-from sfumato.adversaries.realistic.ratios import smallest_epsilon
-from sfumato.adversaries.realistic.shifts import Binding, beliefs_by_count, epsilons, judged
+from sfumato.adversaries.realistic.ratios import (
+    Binding,
+    beliefs_by_count,
+    epsilons,
+    judged,
+    smallest_epsilon,
+)
 from sfumato.adversaries.threat import Moves, Threat
-from sfumato.counts.counts import Ints
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,10 @@ from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 
-Bools = npt.NDArray[np.bool_]
 NOT, PROTECT = "not", "protect"
 Listed = tuple[tuple[str, ...] | Mapping[str, tuple[str, ...]], ...]
 Predicates = str | Listed | Mapping[str, Mapping[str, str | Listed]]

@@ -34,9 +34,9 @@ import numpy as np
 from sfumato.adversaries.linkage.published_people import people_maybe_inside
 from sfumato.adversaries.locating.population import count_behind
 from sfumato.adversaries.realistic.predicates import ValueSet
-from sfumato.counts.counts import Ints
 from sfumato.errors import PolicyError, did_you_mean, name_some
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.table.load import Table

@@ -6,15 +6,16 @@ value show: fewer atoms, less to explore.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.column import Column
-from sfumato.counts.counts import Ints
+from sfumato.adversaries.relative_threat.columns import Column
+from sfumato.adversaries.relative_threat.posterior import replicates, split_atoms, weigh_atoms
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 NONE = -1
 
 
@@ -122,3 +123,153 @@ def _neighbours(parts: list[Ints], total: int) -> tuple[Ints, Ints, Ints]:
     order = np.argsort(at, kind="stable")
     begins = np.searchsorted(at[order], np.arange(total + 1)).astype(np.int64)
     return begins, regions[order], sides[order]
+
+
+# What is believed of a column whose regions cross, by its atoms; alike for draws and for sums.
+#
+# Whoever knows E[theta(atom)] and E[theta(atom) / theta(region)] can answer every question; atoms
+# are those of `problems.py`, one set by sensitive value.
+
+
+class ByAtoms(ABC):
+    """The posterior of one column by the atoms of each sensitive value."""
+
+    def __init__(self, column: Column, problems: Problems) -> None:
+        self.column, self.problems = column, problems
+
+    @abstractmethod
+    def means(self) -> Floats:
+        """E[theta] of each atom: replicates by atoms."""
+
+    @abstractmethod
+    def inside(self, cells: Ints, atoms: Ints) -> Floats:
+        """E[theta(atom) / theta(cell)]: replicates by pairs, those of a cell standing together."""
+
+    @abstractmethod
+    def weighted(self, weights: Floats) -> Floats:
+        """E[sum of w theta over the cell / theta(cell)]: replicates by cells."""
+
+    @abstractmethod
+    def drawn(self, rng: np.random.Generator, many: int) -> Floats:
+        """theta of the atoms, drawn: atoms by draws."""
+
+    def at(self, codes: Ints) -> tuple[Ints, Floats]:
+        """Where values lie for every s, and the logarithm of their share of the atom there."""
+        at = self.problems.atom_at[:, self.column.atom_of[codes]]
+        s = np.broadcast_to(np.arange(len(at))[:, None], at.shape)
+        return at, self._log_share(s, np.broadcast_to(codes, at.shape), at)
+
+    def _log_share(self, s: Ints, codes: Ints, at: Ints) -> Floats:
+        beta = self.column.beta[self.column.row(s), codes]
+        share: Floats = np.log(beta) - np.log(self.problems.prior[at])
+        return share
+
+    def pairs(self, s: Ints, parts: Ints, codes: Ints) -> tuple[Ints, Ints, Ints, Floats]:
+        """Distinct pairs of a cell and an atom, which of them each element is, its log share."""
+        at = self.problems.atom_at[s, self.column.atom_of[codes]]
+        size = len(self.problems.prior)
+        keys, place = np.unique(self.problems.cell[s, parts] * size + at, return_inverse=True)
+        cells, wanted = np.divmod(keys, size)
+        return cells, wanted, place, self._log_share(s, codes, at)
+
+    def log_mean(self, codes: Ints) -> Floats:
+        at, share = self.at(codes)
+        found: Floats = np.log(self.means()[:, at]) + share
+        return found
+
+    def log_inside(self, s: Ints, parts: Ints, codes: Ints) -> Floats:
+        cells, wanted, place, share = self.pairs(s, parts, codes)
+        return np.log(self.inside(cells, wanted))[:, place] + share
+
+    def _weights_at(self, weights: Floats) -> Floats:
+        """For weights by value: what the values of each atom of theta have on average."""
+        atoms = self.column.gathered(weights) * self.column.weight
+        at = self.problems.atom_at
+        summed = np.zeros(len(self.problems.prior))
+        np.add.at(summed, at, np.broadcast_to(atoms, at.shape))
+        return summed / self.problems.prior
+
+    def mean_of(self, weights: Floats) -> Floats:
+        weighed = self.means() * self._weights_at(weights)
+        found: Floats = np.add.reduceat(weighed, self.problems.begins[:-1], axis=1)
+        return found
+
+    def inside_of(self, weights: Floats) -> Floats:
+        found, cell = self.weighted(self._weights_at(weights)), self.problems.cell
+        # Regions nobody with s shows are never asked for.
+        return np.where(cell >= 0, found[:, np.maximum(cell, 0)], 0.0)
+
+    def _column_atoms(self, rng: np.random.Generator, many: int) -> Floats:
+        """theta of the column's own atoms: draws by s by atoms."""
+        column, problems, thetas = self.column, self.problems, self.drawn(rng, many)
+        values, draws = len(problems.atom_at), thetas.shape[1]
+        found = np.empty((draws, values, column.width))
+        for s in range(values):
+            number = problems.atom_at[s] - problems.begins[s]
+            weight = column.weight[min(s, len(column.beta) - 1)]
+            gamma = np.maximum(rng.standard_gamma(weight, size=(draws, column.width)), 1e-300)
+            total = np.add.reduceat(gamma, np.flatnonzero(np.diff(number, prepend=-1)), axis=1)
+            found[:, s] = thetas[problems.atom_at[s]].T * gamma / total[:, number]
+        return found
+
+    def draws(self, codes: Ints, rng: np.random.Generator, many: int) -> Floats:
+        atoms = self.column.atom_of[codes]
+        theta = self._column_atoms(rng, many)[:, :, atoms]
+        return split_atoms(self.column, theta, atoms, codes, rng)
+
+    def draws_of(self, weights: Floats, rng: np.random.Generator, many: int) -> Floats:
+        return weigh_atoms(self.column, self._column_atoms(rng, many), weights, rng)
+
+
+# The posterior where regions cross (Mondrian's ranges): estimated from draws of theta.
+#
+# `crossing_kernel.py` makes the draws; here is what they say.
+
+
+class Drawn(ByAtoms):
+    """The posterior of one column from draws of theta, atoms by draws, in equal batches."""
+
+    def __init__(self, column: Column, problems: Problems, draws: Floats, batches: int) -> None:
+        super().__init__(column, problems)
+        self.thetas, self.batches = draws, batches
+
+    def means(self) -> Floats:
+        return self._means
+
+    @cached_property
+    def _means(self) -> Floats:
+        by_batch = self.thetas.reshape(len(self.thetas), self.batches, -1).mean(axis=2)
+        return replicates(np.ascontiguousarray(by_batch.T))
+
+    def inside(self, cells: Ints, atoms: Ints) -> Floats:
+        from sfumato.adversaries.relative_threat.crossing_kernel import inside_means
+
+        begins, listed = self.problems.cell_begins, self.problems.cell_atoms
+        return replicates(inside_means(self.thetas, begins, listed, cells, atoms, self.batches))
+
+    def weighted(self, weights: Floats) -> Floats:
+        from sfumato.adversaries.relative_threat.crossing_kernel import weighted_means
+
+        begins, listed = self.problems.cell_begins, self.problems.cell_atoms
+        return replicates(weighted_means(self.thetas, begins, listed, weights, self.batches))
+
+    def drawn(self, rng: np.random.Generator, many: int) -> Floats:
+        return self.thetas
+
+    # -- draw by draw, for watching chains ---------------------------------------------------------
+
+    def inside_draws(self, s: Ints, parts: Ints, codes: Ints) -> Floats:
+        """Pr(a row with s and this region has this value) in every draw: elements by draws."""
+        from sfumato.adversaries.relative_threat.crossing_kernel import inside_draws
+
+        cells, wanted, place, share = self.pairs(s, parts, codes)
+        begins, listed = self.problems.cell_begins, self.problems.cell_atoms
+        found = inside_draws(self.thetas, begins, listed, cells, wanted)
+        drawn: Floats = found[place] * np.exp(share)[:, None]
+        return drawn
+
+    def mean_draws(self, codes: Ints) -> Floats:
+        """theta(v) in every draw, the atom divided by the prior: s by values by draws."""
+        at, share = self.at(codes)
+        drawn: Floats = self.thetas[at] * np.exp(share)[:, :, None]
+        return drawn

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.buckets import Buckets
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
 from sfumato.adversaries.relative_threat.posterior import jackknife
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 _PARAMETERS, _ROWS = 200, 50
 _ROOM = 1 << 27  # bytes for the chances by batch
 

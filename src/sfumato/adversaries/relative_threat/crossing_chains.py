@@ -9,16 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
-from sfumato.adversaries.relative_threat.atoms import Problems, problems_of
+from sfumato.adversaries.relative_threat.atoms import Drawn, Problems, problems_of
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
-from sfumato.adversaries.relative_threat.column import Column
-from sfumato.adversaries.relative_threat.crossing import Drawn
+from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.model import Model, entries_of
 from sfumato.adversaries.relative_threat.posterior import Posterior, jackknife
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 _PARAMETERS = 200  # followed for Geweke
 _ROWS = 50  # followed for Weiss
 

@@ -18,11 +18,9 @@ import math
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 TINY = 1e-300
 FEW = 16  # people of a region up to which each is dealt alone
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
-from sfumato.adversaries.relative_threat.crossing import Drawn
+from sfumato.adversaries.relative_threat.atoms import Drawn
 from sfumato.adversaries.relative_threat.model import Model, entries_of, shares, soft_shares
 from sfumato.adversaries.relative_threat.posterior import Posterior
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 # What is known of a victim in each column: a weight by value, None where nothing is.
 Known = Sequence[Floats | None]
 

@@ -21,14 +21,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.column import Column
+from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.posterior import split_atoms, weigh_atoms
-from sfumato.counts.counts import Ints
 from sfumato.errors import ResourceError
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 MOST_CELLS = 1 << 27
 _DRAWN_AT_ONCE = 1 << 22
 

@@ -10,18 +10,151 @@ Erratum: Table IV's RGT at k = 6 is .0238.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.case_beliefs import TWICE, Belief, Rows
-from sfumato.adversaries.relative_threat.faithfulness import Faithfulness
+from sfumato.adversaries.relative_threat.bucketized import Bucketized
+from sfumato.adversaries.relative_threat.generalized import Generalized
+from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, Ideal, Rows
 from sfumato.adversaries.relative_threat.posterior import jackknife
+from sfumato.numbers import Floats
 
-Floats = npt.NDArray[np.float64]
+# Relative faithfulness RF = 1 - TV(p_I, p_L): how much of the population a release still teaches.
+#
+# TV(p_I, p_L) = sum over s of p_I(s) E[(1 - p_L / p_I)+], the expectation over people r with s as
+# the ideal learner sees them. Where p_L is a product over columns, log(p_L / p_I) is a sum of
+# independent terms, one a column. The columns are put in two halves, the distribution of each
+# half's sum is worked out, and the halves are met in the middle: exact, and nobody ever lists all
+# combinations of values. Only where a half has too many distinct sums are near ones put together;
+# the error this can make is at most how far they were moved, and it is told.
+#
+# Where p_L is no product (buckets), r is drawn and the same expectation estimated: its terms are
+# bounded by 1 and its standard deviation is .006 where that of the paper's printed estimator is
+# .78.
+
+LIMIT = 1 << 17  # distinct sums of a half before near ones are put together
+DRAWS = 2_000
+_EQUAL = 1e-13  # sums of floats that differ by less are one
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The distribution of a sum of log ratios, and how far sums were moved at most."""
+
+    x: Floats
+    p: Floats
+    moved: float = 0.0
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """RF; `error` is its Monte Carlo error, `bound` what putting sums together may have moved."""
+
+    value: float
+    error: float = 0.0
+    bound: float = 0.0
+
+
+def faithfulness(learnt: Generalized | Bucketized, ideal: Ideal, seed: int) -> Faithfulness:
+    if isinstance(learnt, Generalized):
+        return _of_products(learnt, ideal)
+    return _of_draws(learnt, ideal, seed)
+
+
+def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
+    log_pi = np.log(learnt.model.mean_pi)
+    means = [learnt.log_means(place) for place in range(len(ideal.log_theta))]
+    many = max((len(one) for one in means), default=1)
+    found, bound = [], 0.0
+    for replicate in range(many):
+        total, moved = 0.0, 0.0
+        for s, weight in enumerate(np.exp(ideal.log_pi)):
+            columns = [
+                Sums(one[min(replicate, len(one) - 1), s] - theta[s], np.exp(theta[s]))
+                for one, theta in zip(means, ideal.log_theta, strict=True)
+            ]
+            excess, by = shortfall(float(log_pi[s] - ideal.log_pi[s]), columns)
+            total += float(weight) * excess
+            moved += float(weight) * by
+        found.append(1 - total)
+        bound = max(bound, moved)
+    return Faithfulness(found[0], float(jackknife(np.array(found))), bound)
+
+
+def shortfall(shift: float, columns: Sequence[Sums]) -> tuple[float, float]:
+    """E[(1 - exp(shift + sum of the columns' terms))+], and how far it may be off."""
+    halves = [Sums(np.zeros(1), np.ones(1)), Sums(np.zeros(1), np.ones(1))]
+    merged = sorted((_merged(column) for column in columns), key=lambda one: -len(one.x))
+    for column in merged:
+        smaller = int(len(halves[1].x) < len(halves[0].x))
+        halves[smaller] = _added(halves[smaller], column)
+    one, other = halves
+    order = np.argsort(other.x)
+    x, p = other.x[order], other.p[order]
+    below = np.concatenate([[0.0], np.cumsum(p)])
+    scaled = np.concatenate([[0.0], np.cumsum(p * np.exp(x))])
+    at = np.searchsorted(x, -(shift + one.x))
+    inner = below[at] - np.exp(shift + one.x) * scaled[at]
+    return float((one.p * np.maximum(inner, 0.0)).sum()), one.moved + other.moved
+
+
+def _merged(sums: Sums) -> Sums:
+    """Equal sums once."""
+    order = np.argsort(sums.x, kind="stable")
+    x, p = sums.x[order], sums.p[order]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(x) > _EQUAL]))
+    summed: Floats = np.add.reduceat(p, starts)
+    return Sums(x[starts], summed, sums.moved)
+
+
+def _added(one: Sums, other: Sums) -> Sums:
+    """The distribution of the sum of two independent terms."""
+    if len(one.x) * len(other.x) > 4 * LIMIT:
+        room = 2 * int(LIMIT**0.5)
+        if len(other.x) > room:
+            other = _coarser(other, room)
+        one = _coarser(one, max(room, 4 * LIMIT // len(other.x)))
+    x = (one.x[:, None] + other.x).ravel()
+    p = (one.p[:, None] * other.p).ravel()
+    found = _merged(Sums(x, p, one.moved + other.moved))
+    return _coarser(found, LIMIT)
+
+
+def _coarser(sums: Sums, most: int) -> Sums:
+    """At most so many sums, near ones moved to their common mean."""
+    if len(sums.x) <= most:
+        return sums
+    low, high = float(sums.x.min()), float(sums.x.max())
+    step = (high - low) / most
+    cell = np.minimum(((sums.x - low) / step).astype(np.int64), most - 1)
+    p = np.bincount(cell, weights=sums.p, minlength=most).astype(np.float64)
+    x = np.bincount(cell, weights=sums.p * sums.x, minlength=most).astype(np.float64)
+    used = p > 0
+    return Sums(x[used] / p[used], p[used], sums.moved + step)
+
+
+def _of_draws(learnt: Bucketized, ideal: Ideal, seed: int) -> Faithfulness:
+    rng = np.random.default_rng([seed, 19])
+    pi = np.exp(ideal.log_pi)
+    s = rng.choice(len(pi), size=DRAWS, p=pi / pi.sum())
+    codes = np.zeros((len(ideal.log_theta), DRAWS), dtype=np.int64)
+    log_ideal = ideal.log_pi[s]
+    for place, theta in enumerate(ideal.log_theta):
+        for value in np.unique(s).tolist():
+            chance = np.exp(theta[value])
+            mine = np.flatnonzero(s == value)
+            codes[place, mine] = rng.choice(len(chance), size=len(mine), p=chance / chance.sum())
+        log_ideal = log_ideal + theta[s, codes[place]]
+    log_learnt = learnt.log_joint(codes)[:, np.arange(DRAWS), s]
+    excess = np.maximum(1 - np.exp(log_learnt - log_ideal), 0.0)
+    figures = 1 - excess.mean(axis=1)
+    drawn = float(excess[0].std(ddof=1)) / DRAWS**0.5
+    error = float(np.hypot(drawn, jackknife(figures)))
+    return Faithfulness(float(figures[0]), error)
 
 
 @dataclass(frozen=True)

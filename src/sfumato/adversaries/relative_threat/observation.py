@@ -14,17 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.relative_threat.generalized import Known
 from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.numbers import Floats
 from sfumato.schema.domain import Domain
 from sfumato.schema.notation import Axis, Notation
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.schema.roles import Schema
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

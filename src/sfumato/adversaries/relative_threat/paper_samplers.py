@@ -13,13 +13,11 @@ which is what makes them slow.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucket_chains import BucketChains, Record
 from sfumato.adversaries.relative_threat.crossing_chains import CrossingChains
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 ROW_GIBBS = "sampled (per-row Gibbs)"
 
 
@@ -70,7 +68,7 @@ class Swaps(BucketChains):
     def _sweep(
         self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: Record
     ) -> None:
-        from sfumato.adversaries.relative_threat.paper_kernel import sweep_metropolis
+        from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
 
         buckets, groups = self.buckets, self.buckets.groups
         sweep_metropolis(

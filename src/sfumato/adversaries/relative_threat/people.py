@@ -11,20 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import Targets
-from sfumato.adversaries.relative_threat.domains import recode
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.adversaries.relative_threat.columns import recode
+from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
+from sfumato.numbers import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.column import Column
-from sfumato.counts.counts import Ints
-
-Floats = npt.NDArray[np.float64]
+from sfumato.adversaries.relative_threat.columns import Column
+from sfumato.numbers import Floats, Ints
 
 
 class Posterior(Protocol):

@@ -8,24 +8,26 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.relative_threat.atoms import problems_of
-from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.buckets import Buckets, buckets_of
-from sfumato.adversaries.relative_threat.chains import Goal, run_chains
-from sfumato.adversaries.relative_threat.column import Column
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets, buckets_of
+from sfumato.adversaries.relative_threat.chains import (
+    CHAINS,
+    ESS,
+    RHAT,
+    Diagnostics,
+    Goal,
+    run_chains,
+)
+from sfumato.adversaries.relative_threat.columns import Column, domains_of
 from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains, made_up_cases
-from sfumato.adversaries.relative_threat.diagnostics import CHAINS, ESS, RHAT, Diagnostics
-from sfumato.adversaries.relative_threat.domains import domains_of
-from sfumato.adversaries.relative_threat.expanded import expanded
 from sfumato.adversaries.relative_threat.generalized import Generalized
-from sfumato.adversaries.relative_threat.ideal import Ideal
 from sfumato.adversaries.relative_threat.laminar import DirichletTree, tree_shape
-from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Reading
-from sfumato.adversaries.relative_threat.model import Model, model_of
+from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
+from sfumato.adversaries.relative_threat.model import Model, model_of, prior_of
 from sfumato.adversaries.relative_threat.observation import Observer
 from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.posterior import Posterior
-from sfumato.adversaries.relative_threat.prior import prior_of
 from sfumato.adversaries.relative_threat.result import Outcome, RelativeThreat
+from sfumato.adversaries.relative_threat.small_exact import expanded
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
@@ -205,7 +207,7 @@ def _learn_buckets(
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
     from sfumato.adversaries.relative_threat.paper_samplers import Permutations, Swaps
-    from sfumato.adversaries.relative_threat.worlds import every_world
+    from sfumato.adversaries.relative_threat.small_exact import every_world
 
     if method in ("auto", "exact"):
         exact = every_world(buckets)

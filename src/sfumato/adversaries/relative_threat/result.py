@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -12,22 +14,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.case_beliefs import Rows, judge_rows
-from sfumato.adversaries.relative_threat.diagnostics import Diagnostics
-from sfumato.adversaries.relative_threat.faithfulness import Faithfulness, faithfulness
+from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.generalized import Generalized, Known
-from sfumato.adversaries.relative_threat.ideal import Ideal
-from sfumato.adversaries.relative_threat.learnt import Conditional, Reading
-from sfumato.adversaries.relative_threat.measures import Measures, measure
+from sfumato.adversaries.relative_threat.laminar import DirichletTree
+from sfumato.adversaries.relative_threat.learnt import Conditional, Ideal, Reading, Rows, judge_rows
+from sfumato.adversaries.relative_threat.measures import (
+    Faithfulness,
+    Measures,
+    faithfulness,
+    measure,
+)
 from sfumato.adversaries.relative_threat.model import normalised
 from sfumato.adversaries.relative_threat.observation import Observer
 from sfumato.adversaries.relative_threat.people import People
 from sfumato.adversaries.relative_threat.posterior import jackknife
 from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError
+from sfumato.numbers import Floats
 from sfumato.schema.domain import Domain
 
-Floats = npt.NDArray[np.float64]
 LEARNER, ATTACKER = "population learner", "membership attacker"
 Outcome = Literal["exact", "converged", "not_converged"]
 
@@ -201,3 +206,37 @@ class RelativeThreat:
 
 def _count(share: float, found: Measures) -> str:
     return f"{round(share * found.people):,} of {found.people:,}"
+
+
+# Ti of one person in fractions, for bounds that floating point cannot decide.
+
+
+def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
+    """p_A / p_L of a case's own value; None where beliefs are estimates."""
+    learnt, people = threat.learnt, threat.people
+    if threat.conditional is not None or people is None or not isinstance(learnt, Generalized):
+        return None
+    trees = [one for one in learnt.posteriors if isinstance(one, DirichletTree)]
+    if len(trees) < len(learnt.posteriors):
+        return None
+    model, groups = learnt.model, learnt.model.groups
+    place, own = int(people.tuples[case]), int(people.s[case])
+    codes = [int(code) for code in people.codes[:, place]]
+    weights = [
+        (Fraction(str(model.alpha[s])) + int(model.people[s]))
+        * prod((tree.exact_mean(s, code) for tree, code in zip(trees, codes, strict=True)), start=1)
+        for s in range(model.width)
+    ]
+    attacker: dict[int, Fraction] = {}
+    where = people.where
+    for group in where.groups[where.indptr[place] : where.indptr[place + 1]].tolist():
+        for at in range(groups.indptr[group], groups.indptr[group + 1]):
+            s = int(groups.indices[at])
+            inside = (
+                tree.exact_inside(s, int(tree.column.shown[group]), code)
+                for tree, code in zip(trees, codes, strict=True)
+            )
+            more = prod(inside, start=Fraction(int(groups.data[at])))
+            attacker[s] = attacker.get(s, Fraction(0)) + more
+    p_a = attacker.get(own, Fraction(0)) / sum(attacker.values(), Fraction(0))
+    return p_a / (weights[own] / sum(weights, Fraction(0)))

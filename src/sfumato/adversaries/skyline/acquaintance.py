@@ -26,8 +26,8 @@ from sfumato.adversaries.skyline.breach import (
     odds,
 )
 from sfumato.adversaries.threat import BeliefChange, Moves, Threat
-from sfumato.counts.counts import Ints
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 
 _CELLS = 1 << 20
 Known = tuple[int, int, int]

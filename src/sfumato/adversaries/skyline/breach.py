@@ -45,9 +45,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.realistic.priors import exactly
-from sfumato.counts.counts import Ints
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 NAME = "acquaintance"
@@ -331,7 +331,7 @@ def _run(
         looks = whole_lists.MOST_LOOKS
         whole_lists.fill(stored_lists, start, stop, codes, known, looks, out, reduce)
         return
-    from sfumato.adversaries.skyline.passes import fill, scan  # Numba is slow to import
+    from sfumato.adversaries.skyline.kernel import fill, scan  # Numba is slow to import
 
     stored = (groups.indptr, groups.indices, groups.data, groups.sizes, start, stop, groups.width)
     number = CASES.index(case)

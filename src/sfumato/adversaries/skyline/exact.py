@@ -13,8 +13,9 @@ from math import comb, inf, prod
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, NEAR, OWN, Case, factors
-from sfumato.counts.counts import Ints, rank_rows
-from sfumato.release.groups import Floats, Groups
+from sfumato.counts.counts import rank_rows
+from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 
 Odds = Fraction | float  # a fraction, or infinity
 MOST_BITS = 100_000
@@ -112,7 +113,7 @@ def _shapes(groups: Groups, some: Ints, target: int, facts: int, case: Case) -> 
         from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
 
         return spared_lists(stored(groups), some, target, np.array([facts]), MOST_LOOKS)[0]
-    from sfumato.adversaries.skyline.passes import shapes
+    from sfumato.adversaries.skyline.kernel import shapes
 
     most = min(facts, groups.width)
     return shapes(groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most)

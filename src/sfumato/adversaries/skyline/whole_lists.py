@@ -27,11 +27,10 @@ import numba as nb
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SINGLE
-from sfumato.adversaries.skyline.forms import kin
-from sfumato.adversaries.skyline.passes import K, L, M, by_target
-from sfumato.counts.counts import Ints, Sets
-from sfumato.release.groups import Floats, Groups
-from sfumato.schema.domain import Codes
+from sfumato.adversaries.skyline.kernel import K, L, M, by_target, kin
+from sfumato.counts.counts import Sets
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.groups import Groups
 
 MOST_LOOKS = 1 << 18
 LEAST, REACHED = range(2)

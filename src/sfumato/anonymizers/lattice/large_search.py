@@ -20,9 +20,8 @@ from sfumato.anonymizers.lattice.nodes import Node, roll_to
 from sfumato.anonymizers.lattice.search import Walk
 from sfumato.counts.group_kinds import codes_of
 from sfumato.counts.roll_up import Rolled
-from sfumato.criteria.base import Bools
+from sfumato.numbers import Bools, Floats
 from sfumato.progress import Ticker
-from sfumato.release.groups import Floats
 
 Levels = tuple[int, ...]
 _AT_ONCE = 64  # nodes estimated in one pass

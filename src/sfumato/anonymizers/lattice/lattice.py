@@ -5,13 +5,242 @@ The search itself, and what it may skip, is in lattice_search.py; it is loaded w
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from math import isnan, prod
 from typing import ClassVar
 
-from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.errors import PolicyError
+import numpy as np
+
+from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
+from sfumato.anonymizers.lattice.large_judge import HeldJudge, held_release
+from sfumato.anonymizers.lattice.large_search import Descent, HeldSearch
+from sfumato.anonymizers.lattice.nodes import Judge, Node, node_regions, roll_to
+from sfumato.anonymizers.lattice.search import Walk, best_of, preference
+from sfumato.counts.node_tables import Passes
+from sfumato.counts.roll_up import Rolled
+from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.origin import whole_tuples
 from sfumato.release.release import Release
+
+# Full-domain generalization: the best node of the lattice of hierarchy levels.
+#
+# Every quasi-identifier is published at one level of its hierarchy for everybody; groups that still
+# violate a criterion are suppressed, up to a limit. Among the nodes that are safe within the limit
+# the search returns the one of least cost, and all minimal ones (no safe node is finer).
+#
+# What may be skipped follows from what criteria declare. A failure of an *upward closed* criterion
+# (k, distinct l) is inherited by all finer nodes under any suppression limit: the people suppressed
+# for it can only grow. Other criteria lend themselves to that only when nothing may be suppressed,
+# since a good group merged with a bad one can turn bad. Likewise safety is inherited by coarser
+# nodes; such a node is judged only if the utility's bound leaves it a chance to be the best. Counts
+# of a node are rolled up from a table that is already coarse in the columns before.
+#
+# Criteria that no search can carry along (relative threat) then choose: the nodes that keep all the
+# others are made into releases in the order of their cost, and the first that holds is the most
+# useful there is. Nothing is inherited for those: neither failure nor safety.
+
+Levels = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a lattice search learnt: nodes it judged, the best, the minimal; exact or heuristic.
+
+    Nodes that are not listed were not judged: they inherit a coarser node's failure or a finer
+    one's safety at a cost that cannot be the least (`exact`), or the budget did not reach them.
+    """
+
+    columns: tuple[str, ...]
+    heights: tuple[int, ...]
+    nodes: tuple[Node, ...]
+    best: Node | None
+    minimal: tuple[Levels, ...]
+    exact: bool
+    judge: Judge = field(repr=False, compare=False)
+    passes: Passes | None = None  # over a table larger than memory, while it was searched
+    inherited: tuple[Levels, ...] = ()  # safe for a finer node is, and not judged
+    finished: int = 0  # releases that criteria were judged on which no search can carry along
+
+    def measured(self, levels: Levels) -> dict[str, float | None]:
+        """What each criterion measures on one node's release, worked out when asked."""
+        return self.judge.measured(levels)
+
+
+def search_lattice(judge: Judge, budget: int) -> Found:
+    """Judge the lattice without making a release."""
+    exact = prod(judge.heights) <= budget
+    if exact:
+        walk = Walk(judge)
+        if isinstance(judge, HeldJudge):
+            HeldSearch(walk, judge).run()
+        else:
+            walk.over(judge.base)
+            walk.settle(judge.judge_levels)
+        nodes, best, inherited = walk.nodes, walk.best, walk.inherited
+    else:
+        one_by_one = Descent(judge).judge if isinstance(judge, HeldJudge) else judge.judge_levels
+        nodes = list(_best_first(judge, budget, one_by_one))
+        best, inherited = best_of(nodes), ()
+    columns = tuple(one.domain.name for one in judge.levels)
+    safe = [node.levels for node in nodes if node.satisfied]
+    minimal = _minimal(safe, judge.heights)
+    passes = replace(judge.tables.passes) if isinstance(judge, HeldJudge) else None
+    return Found(
+        columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes, inherited
+    )
+
+
+def judge_all(judge: Judge) -> list[Node]:
+    """Judge every node, inferring nothing: what the benchmarks compare with."""
+    nodes: list[Node] = []
+
+    def visit(table: Rolled, column: int) -> None:
+        for level in range(judge.heights[column]):
+            table = table.up(column, level)
+            if column + 1 < len(judge.heights):
+                visit(table, column + 1)
+            else:
+                nodes.append(judge.judge(table, thoroughly=True))
+
+    visit(judge.base, 0)
+    return nodes
+
+
+def _best_first(judge: Judge, budget: int, judge_one: Callable[[Levels], Node]) -> Iterator[Node]:
+    """From the top, always refine the cheapest safe node; judge at most `budget` nodes."""
+    top = tuple(height - 1 for height in judge.heights)
+    seen = {top}
+    first = judge_one(top)
+    yield first
+    queue = [(first.cost if first.satisfied else float("inf"), top)]
+    judged = 1
+    with Ticker("judging nodes", budget) as ticker:
+        while queue and judged < budget:
+            _, levels = heapq.heappop(queue)
+            for column, level in enumerate(levels):
+                finer = (*levels[:column], level - 1, *levels[column + 1 :])
+                if level == 0 or finer in seen or judged >= budget:
+                    continue
+                seen.add(finer)
+                node = judge_one(finer)
+                judged += 1
+                ticker.add(1)
+                yield node
+                if node.outcome != "fails below too":
+                    heapq.heappush(queue, (node.cost if node.satisfied else float("inf"), finer))
+
+
+def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]:
+    """The safe nodes below which no other safe node lies."""
+    if prod(heights) > 50_000_000:
+        return ()
+    grid = np.zeros(heights, dtype=bool)
+    for levels in safe:
+        grid[levels] = True
+    below = grid.copy()  # whether a safe node lies at or below
+    for axis in range(len(heights)):
+        below = np.logical_or.accumulate(below, axis=axis)
+    strictly = np.zeros_like(grid)
+    for axis in range(len(heights)):
+        upper = [slice(None)] * len(heights)
+        lower = [slice(None)] * len(heights)
+        upper[axis], lower[axis] = slice(1, None), slice(None, -1)
+        strictly[tuple(upper)] |= below[tuple(lower)]
+    return tuple(levels for levels in sorted(safe) if not strictly[levels])
+
+
+def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
+    """The release of one node: its good groups, the rest suppressed."""
+    return check_release(_made(task, judge, levels, found), task)
+
+
+def _made(task: Task, judge: Judge, levels: Levels, found: Found | None) -> Release:
+    search = {
+        "anonymizer": "lattice",
+        "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
+        "found": found,
+    }
+    if isinstance(judge, HeldJudge):
+        return held_release(judge, levels, search)
+    node = roll_to(judge.base, levels)
+    bad, _, _ = judge.bad_groups(node)
+    origin = whole_tuples(
+        task.table, judge.group_of_tuple(node, ~bad), seed=task.seed, search=search
+    )
+    return build_release(origin, node_regions(node, ~bad), disjoint=True)
+
+
+def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
+    """The release of least cost that also holds by what only finished releases can be judged by.
+
+    The search is told as far as it is known: nodes that are costlier than the chosen one may hold
+    or not, so they count as not judged.
+    """
+    finished, failed = Finished(task), list[Node]()
+    with Ticker("judging releases", len(found.nodes) + len(found.inherited)) as ticker:
+        for node in _by_cost(judge, found):
+            if finished.holds(_made(task, judge, node.levels, None)):
+                break
+            why = " or ".join(criterion.name for criterion in task.at_end)
+            failed.append(replace(node, outcome="fails", why=why, safe_above=False))
+            ticker.add(1)
+        else:
+            raise finished.refusal()
+    chosen = replace(node, safe_above=False)
+    known = [node for node in found.nodes if not node.satisfied]
+    told = replace(
+        found,
+        nodes=(*known, *failed, chosen),
+        best=chosen,
+        minimal=(),
+        inherited=(),
+        finished=finished.judged,
+    )
+    return _made(task, judge, chosen.levels, told)
+
+
+def _by_cost(judge: Judge, found: Found) -> Iterator[Node]:
+    """The nodes that are safe so far, the cheapest first; what was inherited is judged in turn."""
+    judged = {node.levels: node for node in found.nodes if node.satisfied}
+    queue = [preference(node) for node in judged.values() if not isnan(node.cost)]
+    queue += [(judge.least_cost(levels), -1, 0, levels) for levels in found.inherited]
+    heapq.heapify(queue)
+    while queue:
+        *_, levels = heapq.heappop(queue)
+        if levels in judged:
+            yield judged[levels]
+            continue
+        node = judged[levels] = judge.judge_levels(levels)
+        if node.satisfied and not isnan(node.cost):
+            heapq.heappush(queue, preference(node))
+
+
+def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
+    """Name the criterion that stands in the way at the coarsest node, and how near one came."""
+    with judge.node(tuple(height - 1 for height in judge.heights)) as top:
+        for criterion in task.searched:
+            for attribute in task.about(criterion):
+                groups = judge.groups(top, attribute if criterion.reads_values else None)
+                verdict = criterion.verdict(groups)
+                if not verdict.holds:
+                    advice = "loosen that bound, or allow more suppression"
+                    return refused(criterion, verdict, advice)
+    if any(node.satisfied for node in found.nodes):
+        return NoSafeRelease(
+            f"there are safe releases, but utility {task.utility.name!r} gives none of them a "
+            "number; name another utility"
+        )
+    nearest = min(found.nodes, key=lambda node: node.suppressed)
+    return NoSafeRelease(
+        f"no node of the lattice satisfies the policy: the nearest fails {nearest.why} and would "
+        f"suppress {nearest.suppressed:,} of {judge.people:,} people, {judge.limit:,} allowed; "
+        "allow more suppression, loosen the criterion, or give coarser hierarchies"
+    )
 
 
 @dataclass(frozen=True)
@@ -28,12 +257,6 @@ class Lattice(Anonymizer):
 
     def run(self, task: Task) -> Release:
         from sfumato.anonymizers.lattice.large_judge import judge_of
-        from sfumato.anonymizers.lattice.optimum import (
-            most_useful_release,
-            nothing_safe,
-            release_of,
-            search_lattice,
-        )
 
         with closing(judge_of(task)) as judge:
             found = search_lattice(judge, self.budget)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.counts.roll_up import Rolled
-from sfumato.criteria.base import Bools
+from sfumato.numbers import Bools
 from sfumato.progress import Ticker
 
 Levels = tuple[int, ...]

@@ -7,8 +7,7 @@ import numpy as np
 from sfumato.anonymizers.mondrian import splits
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Ints
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 
 
 def outermost(columns: Columns) -> tuple[Codes, Codes]:

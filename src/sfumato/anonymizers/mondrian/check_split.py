@@ -12,16 +12,16 @@ import numpy as np
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, Split, rows_of
-from sfumato.counts.counts import Counts, Ints, Sets
-from sfumato.criteria.base import Bools, Criterion, ReleaseCriterion, Verdict
-from sfumato.criteria.candidates import Candidates
+from sfumato.counts.counts import Counts, Sets
+from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
+from sfumato.numbers import Bools, Codes, Ints
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.lists import Lists
 from sfumato.release.membership import Inside
 from sfumato.release.regions import Regions
 from sfumato.release.summing import protected_by
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.domain import Domain
 
 _CELLS = 1 << 22  # counts of candidate cuts that are held at a time
 

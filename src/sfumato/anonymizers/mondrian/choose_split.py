@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.check_split import Safety
 from sfumato.anonymizers.mondrian.nodes import Nodes, Split, rows_of
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Ints
-from sfumato.criteria.base import Bools
 from sfumato.errors import PolicyError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Bools, Codes, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
 Priority = Callable[[Floats, Ints], Floats]
 
 

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.anonymizers.mondrian import splits
-from sfumato.counts.counts import Ints
-from sfumato.schema.boundaries import Bools
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Bools, Codes, Ints
 
 
 @nb.njit(cache=True, nogil=True)

@@ -14,9 +14,9 @@ import pyarrow as pa
 from sfumato.anonymizers.mondrian.choose_split import Choice
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.counts.stored import Held
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 
 
 class HistogramChoice(Choice):

@@ -25,11 +25,11 @@ from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, target_of
 from sfumato.anonymizers.mondrian.partition import Partition
 from sfumato.anonymizers.mondrian.published_regions import Columns
 from sfumato.anonymizers.mondrian.sql_tree import Node
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.counts.stored import Held, bytes_for
+from sfumato.numbers import Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.regions import Regions
-from sfumato.schema.domain import Codes
 
 # What finished groups publish, from (codes, order, begins, low, high).
 Finished = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import PolicyError, ResourceError
+from sfumato.numbers import Floats
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
 from sfumato.release.origin import Origin
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian.published_regions import Columns
     from sfumato.counts.stored import Held
 
-Floats = npt.NDArray[np.float64]
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from sfumato.anonymizers.mondrian import splits
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.errors import PolicyError
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes, Ints
 
 BATCH = 1 << 18  # rows that fit the cache together
 

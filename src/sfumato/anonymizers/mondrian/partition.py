@@ -19,9 +19,8 @@ from sfumato.anonymizers.mondrian.cell_bounds import narrowed
 from sfumato.anonymizers.mondrian.choose_split import Choice
 from sfumato.anonymizers.mondrian.nodes import Nodes
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Codes, Ints
 from sfumato.progress import Ticker
-from sfumato.schema.domain import Codes
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
+from sfumato.numbers import Bools, Codes, Ints
 from sfumato.release.regions import Regions
-from sfumato.schema.boundaries import Bools, Boundaries, boundaries_of
-from sfumato.schema.domain import Codes, Domain
+from sfumato.schema.boundaries import Boundaries, boundaries_of
+from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.recipes import Masking
 from sfumato.schema.region import Anything, Region, ValueSet

@@ -12,9 +12,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sfumato.counts.counts import Ints
-from sfumato.schema.boundaries import Bools
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Bools, Codes, Ints
 
 NONE = -1
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.schema.domain import Codes
+from sfumato.numbers import Codes
 
 
 @dataclass

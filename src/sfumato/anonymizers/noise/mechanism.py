@@ -20,9 +20,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.adversaries.randomised.dp_library import opendp
-from sfumato.counts.counts import Ints
+from sfumato.adversaries.randomised.accounting import opendp
 from sfumato.errors import PolicyError
+from sfumato.numbers import Ints
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation, Unit
 
 Mechanism = Literal["geometric", "laplace", "gaussian"]

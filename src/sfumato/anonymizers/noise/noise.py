@@ -20,23 +20,128 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from math import prod
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
-from sfumato.anonymizers.noise.cells import Cells, check_table, count_cells
-from sfumato.anonymizers.noise.fitting import fit
 from sfumato.anonymizers.noise.mechanism import MECHANISMS, Drawing, Mechanism, calibrated
-from sfumato.counts.counts import Ints
 from sfumato.criteria.base import Criterion, parameter
 from sfumato.criteria.judge import judge
-from sfumato.errors import PolicyError, did_you_mean, quoted
-from sfumato.release.declared_values import WHOLE, Height
+from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
+from sfumato.numbers import Ints
+from sfumato.release.declared_values import WHOLE, Axis, Height, quasi_axis, sensitive_axis
 from sfumato.release.guarantee import RELATIONS, Guarantee, Relation
 from sfumato.release.noisy import COUNT, Form, NoisyTable, check_rows, noisy_release
 from sfumato.release.release import Release, standing_notes
+from sfumato.schema.region import ValueSet
 from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+# The cells of a contingency table, fixed by schema and policy, and how many people are in each.
+#
+# `Cells.of` never sees a table. `count_cells` is the only place where people are counted for noise,
+# and what it returns goes nowhere but into the noise.
+
+MOST_CELLS = 1_000_000  # seven seconds of geometric noise, 25 of Laplace's
+
+
+@dataclass(frozen=True)
+class Cells:
+    """All combinations of what the columns can show; `heights` are those of the QI columns."""
+
+    quasi: tuple[Axis, ...]
+    sensitive: tuple[Axis, ...]
+    heights: tuple[Height, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, levels: Mapping[str, Height]) -> Cells:
+        heights = tuple(levels.get(name, 0) for name in schema.quasi)
+        cells = cls(
+            tuple(
+                quasi_axis(schema, name, height)
+                for name, height in zip(schema.quasi, heights, strict=True)
+            ),
+            tuple(sensitive_axis(schema, name) for name in schema.sensitive),
+            heights,
+        )
+        if len(cells) > MOST_CELLS:
+            sizes = ", ".join(f"{axis.name} {len(axis):,}" for axis in cells.axes)
+            raise ResourceError(
+                f"noise: {len(cells):,} cells ({sizes}), at most {MOST_CELLS:,} are allowed; "
+                "choose higher levels, or leave columns out with level '*'"
+            )
+        return cells
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return (*self.quasi, *self.sensitive)
+
+    def __len__(self) -> int:
+        return prod(len(axis) for axis in self.axes)
+
+
+def check_table(table: Table, name: str) -> None:
+    """Refuse a table in which somebody may be in several cells, or in one more than once."""
+    counts = table.counts
+    several = [attribute.name for attribute in counts.sensitive if attribute.sets is not None]
+    if counts.spanning or several:
+        about = "some people have rows with different quasi-identifiers"
+        if several:
+            about = f"people have several rows or several values of {several[0]!r}"
+        raise InputError(
+            f"{name}: {about}; the promise is about one row a person, so give each one row with "
+            "one value"
+        )
+
+
+def count_cells(table: Table, cells: Cells) -> Ints:
+    """The people in each cell, in the order of the axes: the true counts."""
+    counts = table.counts
+    place = np.zeros(len(counts), dtype=np.int64)
+    for axis, height, codes in zip(cells.quasi, cells.heights, counts.codes, strict=True):
+        if height == WHOLE:
+            continue
+        level = table.levels[axis.name][height]
+        here = np.array(axis.places(level.regions), dtype=np.int64)
+        place = place * len(axis) + here[level.codes[codes]]
+    for axis, attribute, codes in zip(
+        cells.sensitive, counts.sensitive, counts.values, strict=True
+    ):
+        shown = tuple(ValueSet(frozenset({value})) for value in attribute.domain.values)
+        place = place * len(axis) + np.array(axis.places(shown), dtype=np.int64)[codes]
+    return np.bincount(place, weights=counts.n, minlength=len(cells)).astype(np.int64)
+
+
+# From noisy counts to numbers of people: whole, not negative, adding up to a total.
+#
+# Cutting off what is negative would add people: noise around an empty cell would only ever count
+# upwards, and there are many empty cells. Instead the nearest counts (least squares) that are not
+# negative and have the right sum: every count is lowered by the same amount and cut off at 0. What
+# is left of a person then goes to the largest counts, one each (largest remainder; remainders are
+# all equal). Everything here is made from noisy counts alone.
+
+
+def fit(noisy: Ints, total: int | None = None) -> Ints:
+    """The nearest whole, non-negative counts with this total; by default, that of the noisy ones.
+
+    The sum of noisy counts is as often above the true total as below it.
+    """
+    people = int(noisy.sum()) if total is None else total
+    if people <= 0:
+        return np.zeros_like(noisy)
+    order = np.argsort(-noisy, kind="stable")
+    falling = noisy[order]
+    excess = np.cumsum(falling) - people
+    place = np.arange(1, len(falling) + 1)
+    kept = int(np.flatnonzero(falling > excess // place)[-1]) + 1
+    lowered, remainder = divmod(-int(excess[kept - 1]), kept)  # how much each count rises, exactly
+    fitted = np.zeros_like(noisy)
+    fitted[order[:kept]] = falling[:kept] + lowered
+    fitted[order[:remainder]] += 1
+    return fitted
+
 
 Total = Literal["noisy", "public"]
 LOOSE_DELTA = 1e-3  # from here on a delta is loose for any table worth the name

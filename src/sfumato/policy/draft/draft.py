@@ -2,25 +2,102 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.counts.columns import domain_of, is_list
 from sfumato.engines.base import Source
 from sfumato.engines.files import checked_path, is_text
+from sfumato.engines.sql import named, select
 from sfumato.engines.textfile import check_header, inspect_text
+from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
-from sfumato.policy.draft.guess import MISSING_MARKS
+from sfumato.policy.draft.bounds import Fit, plain
+from sfumato.policy.draft.guess import MISSING_MARKS, Guess, decimal_comma
 from sfumato.policy.draft.page import write
-from sfumato.policy.draft.patterns import decimal_comma
-from sfumato.policy.draft.profile import profile
+from sfumato.policy.draft.profile import TABLE, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
 from sfumato.policy.draft.roles import Roles, decide
-from sfumato.policy.draft.sample import take
-from sfumato.policy.draft.trial import settle
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import parse_policy
 from sfumato.policy.toml_values import toml_value
+from sfumato.schema.domain import Domain
+from sfumato.schema.recipes import Intervals
+from sfumato.schema.roles import Schema
+
+# Does the draft fit the whole table? Its schema is tried on every distinct value of each column.
+#
+# A draft made from a share of the rows has not seen the one cell that is no number. What does not
+# fit is replaced by what always does.
+
+Judged = dict[str, tuple[Guess, Fit]]
+
+
+def settle(sample: Sample, roles: Roles) -> Roles:
+    """The roles with hierarchies and domains that an audit of the whole table will accept."""
+    values = _distinct(sample, [*roles.quasi, *roles.sensitive])
+    others = dict(roles.others)
+
+    def settled(judged: Judged) -> Judged:
+        kept: Judged = {}
+        for name, (found, fit) in judged.items():
+            if _fits(sample, name, fit, values[name]):
+                kept[name] = found, fit
+            elif _fits(sample, name, plain(), values[name]):
+                asked = found.question or "some values are not what most are: all are categories"
+                kept[name] = replace(found, question=asked), plain()
+            else:
+                others[name] = Guess(found.profile, "none", "its values cannot be read")
+        return kept
+
+    quasi, sensitive = settled(roles.quasi), settled(roles.sensitive)
+    if not quasi:
+        raise InputError(f"{sample.source.label} has no column that can be read as a category")
+    return replace(roles, quasi=quasi, sensitive=sensitive, others=others)
+
+
+def _fits(sample: Sample, name: str, fit: Fit, values: pa.Array) -> bool:
+    schema = Schema(
+        quasi=[name],
+        hierarchies={name: fit.hierarchy} if fit.hierarchy else {},
+        domains={name: fit.declared} if fit.declared else {},
+    )
+    try:
+        domain, _ = domain_of(name, values, sample.source, schema)
+        if isinstance(fit.hierarchy, Intervals) and domain.kind == "numeric":
+            domain = _ends(domain)
+        schema.hierarchy(name).bind(domain)
+    except (SfumatoError, pa.ArrowInvalid, OverflowError):
+        return False
+    return True
+
+
+def _ends(domain: Domain) -> Domain:
+    """Ranges fit all numbers when they fit the least and the greatest."""
+    numbers = domain.values[: len(domain) - domain.has_null]
+    return Domain(domain.name, domain.kind, (numbers[0], numbers[-1]) if numbers else ())
+
+
+def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
+    """The distinct values of columns, in one scan of the whole table."""
+    table, columns = sample.source.name, [sample.source.column(name) for name in names]
+    if sample.one_in == 1:
+        table, columns = TABLE, [f"c{sample.columns.index(name)}" for name in names]
+    sets = ", ".join(f"({column})" for column in columns)
+    listed = [named(column, f"v{place}") for place, column in enumerate(columns)]
+    listed += [named(f"GROUPING({column})", f"g{place}") for place, column in enumerate(columns)]
+    found = sample.engine.fetch(f"{select(listed, table)} GROUP BY GROUPING SETS ({sets})")
+    values = {}
+    for place, name in enumerate(names):
+        mine = found.filter(pc.equal(found.column(f"g{place}"), 0)).column(f"v{place}")
+        array = mine.combine_chunks()
+        values[name] = pc.list_flatten(array) if is_list(sample.source, name) else array
+    return values
+
 
 ROWS = 1_000_000
 _PERHAPS = "1,234 may be a thousand or a little more than one: say which with --decimal"

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from textwrap import wrap
 
-from sfumato.policy.draft.adversary import adversary_block
-from sfumato.policy.draft.bounds import bounds
-from sfumato.policy.draft.fit import Fit
+from sfumato.policy.draft.bounds import Fit, adversary_block, bounds
 from sfumato.policy.draft.guess import Guess
+from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
-from sfumato.policy.draft.roles import Roles
-from sfumato.policy.draft.sample import Sample
-from sfumato.policy.draft.uniqueness import ENOUGH
+from sfumato.policy.draft.roles import ENOUGH, Roles
 from sfumato.policy.toml_values import toml_value
 
 _WIDTH = 98

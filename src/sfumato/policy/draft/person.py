@@ -16,8 +16,7 @@ import numpy as np
 
 from sfumato.engines.sql import named, select
 from sfumato.policy.draft.guess import NEARLY_ALL, Guess, agreed_person, asked_person, rows_each
-from sfumato.policy.draft.profile import Profile
-from sfumato.policy.draft.sample import TABLE, Sample
+from sfumato.policy.draft.profile import TABLE, Profile, Sample
 from sfumato.policy.toml_values import toml_value
 
 _LASTING = ("birth", "sex", "origin", "name", "stature")

@@ -14,8 +14,8 @@ from sfumato.counts.scan import scan
 from sfumato.criteria.judge import judge
 from sfumato.engines.sql import named, select
 from sfumato.errors import SfumatoError
+from sfumato.policy.draft.profile import TABLE, Sample
 from sfumato.policy.draft.roles import Roles
-from sfumato.policy.draft.sample import TABLE, Sample
 from sfumato.policy.model import Policy
 from sfumato.release.release import as_it_stands
 from sfumato.table.load import Table

@@ -12,10 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
+from sfumato.numbers import Ints
 from sfumato.release.build import build_release
 from sfumato.release.members import Members
 from sfumato.release.origin import whole_tuples

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of, name_some
-from sfumato.schema.domain import Codes, Declared, Domain, build_domain
+from sfumato.numbers import Codes
+from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Axis, Notation

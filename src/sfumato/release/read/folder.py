@@ -19,7 +19,8 @@ from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats, Groups
+from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 from sfumato.release.manifest import COUNT, SUM, Manifest, read_json
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair

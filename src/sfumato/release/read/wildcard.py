@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.errors import ResourceError
+from sfumato.numbers import Codes, Ints
 from sfumato.release.read.cells import says_nothing
 from sfumato.release.regions import Regions
-from sfumato.schema.domain import Codes
 
 MOST_PAIRS = 100_000_000
 

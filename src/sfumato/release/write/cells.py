@@ -13,10 +13,11 @@ from typing import TypeGuard
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Attribute, Ints
+from sfumato.counts.counts import Attribute
 from sfumato.errors import InputError
+from sfumato.numbers import Codes, Ints
 from sfumato.release.regions import Regions
-from sfumato.schema.domain import Codes, Declared
+from sfumato.schema.domain import Declared
 from sfumato.schema.listing import write_list
 from sfumato.schema.region import Region, Value, ValueSet
 

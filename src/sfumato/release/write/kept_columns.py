@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.columns import encode, is_list, keys
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.engines.sql import named, select
 from sfumato.errors import SchemaError
+from sfumato.numbers import Ints
 from sfumato.table.load import Table
 
 

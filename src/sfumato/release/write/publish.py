@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Ints, rank_rows
+from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, SchemaError
+from sfumato.numbers import Ints
 from sfumato.release.members import Members
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.origin import HeldOrigin, Origin

@@ -16,8 +16,8 @@ from sfumato.report.model import Report
 from sfumato.report.sheet import Sheet
 
 if TYPE_CHECKING:  # at run time whoever has searched has loaded it; a mere audit need not
+    from sfumato.anonymizers.lattice.lattice import Found
     from sfumato.anonymizers.lattice.nodes import Node
-    from sfumato.anonymizers.lattice.optimum import Found
 
 Levels = tuple[int, ...]
 MOST_NODES = 300  # a larger picture could not be read

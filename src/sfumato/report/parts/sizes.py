@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.counts.counts import Ints
+from sfumato.numbers import Ints
 from sfumato.report.exhibit import Section
 from sfumato.report.figure import Figure, Series
 from sfumato.report.model import Report

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
 from sfumato.adversaries.leakage.class_leakage import ClassLeakage, OnePrior, PriorByClass
 from sfumato.adversaries.leakage.observer import not_covered
-from sfumato.counts.counts import Ints
+from sfumato.counts.marginals import Marginal
 from sfumato.errors import InputError
-from sfumato.release.groups import Floats
-from sfumato.report.characterization import Finding, Spread, WorstClass
-from sfumato.workflow.characterizing.combinations import Target
+from sfumato.numbers import Floats, Ints
+from sfumato.report.characterization import (
+    DROPPED,
+    Coarsening,
+    Contribution,
+    Finding,
+    Individuals,
+    Spread,
+    WorstClass,
+)
+from sfumato.schema.hierarchy import Levels
+from sfumato.workflow.characterizing.combinations import Plan, Target
 from sfumato.workflow.characterizing.ground import Labels
+from sfumato.workflow.characterizing.priors import Priors
 
 _SHOWN = 50  # classes a chart can show
-_TIE = 1e-12
+_TIE = 1e-12  # leakages that differ by rounding alone
 
 
 @dataclass(frozen=True)
@@ -129,3 +141,189 @@ def _expected(
     values = outside.codes[outside.columns.index(measured.target), fits]
     shares[values] = outside.n[fits] / outside.n[fits].sum()
     return shares
+
+
+# The leakage of every person: the most that the classes she is in leak about her. Private.
+
+
+class Exposure:
+    """Gathers, tuple by tuple of the table, the largest distribution leakage per target.
+
+    Of combinations that leak alike the one with fewer columns is named, then the earlier one in
+    the order of the columns: threads finish in any order, and that must not show.
+    """
+
+    def __init__(self, base: Marginal, plan: Plan) -> None:
+        self._base, self._targets = base, plan.targets
+        asked = {
+            tuple(column for column in one if column != target.column)
+            for one, targets in plan.asked.items()
+            for target in targets
+        }
+        self._combinations = sorted(asked, key=lambda columns: (len(columns), columns))
+        self._place = {columns: place for place, columns in enumerate(self._combinations)}
+        columns = [target.column for target in plan.targets]
+        self._most: dict[int, Floats] = {one: np.full(len(base), -1.0) for one in columns}
+        self._by: dict[int, Ints] = {
+            one: np.full(len(base), len(asked), dtype=np.int64) for one in columns
+        }
+        self._lock = Lock()
+
+    def add(self, measured: ClassLeakage, target: Target) -> None:
+        """Take one more combination into account."""
+        columns = measured.columns
+        cells, base = measured.cells, self._base
+        ours = cells.codes[[cells.columns.index(column) for column in columns]][:, measured.first]
+        people = base.codes[[base.columns.index(column) for column in columns]]
+        sizes = tuple(cells.sizes[cells.columns.index(column)] for column in columns)
+        codes = np.ascontiguousarray(np.hstack([ours, people]))
+        both = Marginal(columns, sizes, codes, np.ones(codes.shape[1]))
+        # One cell of each class comes first, so classes keep their numbers.
+        group = both.classes(columns)[0][len(measured.first) :]
+        leaks = measured.found.distribution[group]
+        place = self._place[columns]
+        with self._lock:
+            most, by = self._most[target.column], self._by[target.column]
+            # Steps of the size of a tie make the comparison the same in whatever order.
+            step, best = np.rint(leaks / _TIE), np.rint(most / _TIE)
+            by[(step > best) | ((step == best) & (place < by))] = place
+            np.maximum(most, leaks, out=most)
+
+    def result(self, naming: Naming, columns: int) -> Individuals:
+        """What was gathered, by the table's own columns."""
+        base = self._base
+        kept = [at for at, column in enumerate(base.columns) if column < columns]
+        named = {target.column: target.name for target in self._targets}
+        return Individuals(
+            columns=tuple(naming.names[base.columns[at]] for at in kept),
+            labels=tuple(naming.labels[base.columns[at]] for at in kept),
+            codes=base.codes[kept],
+            people=base.n,
+            leakage={named[column]: most for column, most in self._most.items()},
+            by={named[column]: by for column, by in self._by.items()},
+            combinations=tuple(
+                tuple(naming.names[column] for column in columns) for columns in self._combinations
+            ),
+        )
+
+
+# What a column adds to the leakage of others, and what coarsening one of them would buy.
+
+
+def contributions(findings: Sequence[Finding]) -> tuple[Contribution, ...]:
+    """For every target and column: what it leaks alone, and adds on average to others.
+
+    The column that adds most to the leakage people meet comes first.
+    """
+    by_set = {(one.target, frozenset(one.columns)): one for one in findings}
+    found = []
+    for target in dict.fromkeys(one.target for one in findings):
+        mine = [one for one in findings if one.target == target]
+        columns = dict.fromkeys(column for one in mine for column in one.columns)
+        told = []
+        for column in columns:
+            pairs = [
+                (one, by_set[target, frozenset(one.columns) - {column}])
+                for one in mine
+                if column in one.columns and (target, frozenset(one.columns) - {column}) in by_set
+            ]
+            alone = by_set.get((target, frozenset({column})))
+            told.append(
+                Contribution(
+                    column,
+                    target,
+                    None if alone is None else alone.distribution.weighted,
+                    _mean([w.distribution.weighted - o.distribution.weighted for w, o in pairs]),
+                    _mean([with_.unique - without.unique for with_, without in pairs]),
+                )
+            )
+        told.sort(key=lambda one: (-(one.adds or 0.0), -(one.alone or 0.0), one.column))
+        found += told
+    return tuple(found)
+
+
+def _mean(gains: list[float]) -> float | None:
+    return float(np.mean(gains)) if gains else None
+
+
+def coarsenings(
+    findings: Sequence[Finding],
+    base: Marginal,
+    levels: Mapping[str, Levels],
+    targets: Sequence[Target],
+    priors: Priors,
+    naming: Naming,
+) -> tuple[Coarsening, ...]:
+    """For every target: its worst combination, with each column in turn one step coarser.
+
+    A step is the next level of the column's hierarchy at which people merge; the column is dropped
+    where it has none. Coarser columns come first and dropped ones apart after them: they cost more.
+    Among each, the one that leaves the least leakage is first.
+    """
+    found = []
+    for target in targets:
+        mine = [one for one in findings if one.target == target.name]
+        if not mine:
+            continue
+        worst = max(mine, key=lambda one: (one.distribution.weighted, one.distribution.largest))
+        by_set = {frozenset(one.columns): one for one in mine}
+        told = [
+            _step(worst, column, base, levels.get(column), target, priors, naming)
+            or _dropped(worst, column, by_set)
+            for column in worst.columns
+        ]
+        kept = [one for one in told if one is not None]
+        kept.sort(
+            key=lambda one: (
+                one.dropped,
+                one.after.distribution.weighted,
+                one.after.unique,
+                one.column,
+            )
+        )
+        found += kept
+    return tuple(found)
+
+
+def _step(
+    worst: Finding,
+    column: str,
+    base: Marginal,
+    levels: Levels | None,
+    target: Target,
+    priors: Priors,
+    naming: Naming,
+) -> Coarsening | None:
+    """The worst combination with one column coarser by its hierarchy."""
+    place = naming.names.index(column)
+    places = tuple(sorted((*(naming.names.index(name) for name in worst.columns), target.column)))
+    if levels is None or not priors.fixed:
+        return None
+    cells = base.onto(places)
+    row = cells.columns.index(place)
+    present = np.unique(cells.codes[row])
+    for number, level in enumerate(levels.levels[1:-1], start=1):
+        if len(np.unique(level.codes[present])) == len(present):
+            continue
+        codes = cells.codes.copy()
+        codes[row] = level.codes[codes[row]]
+        coarser = Marginal(places, cells.sizes, codes, cells.n).onto(places)
+        prior = priors.about(target, places)
+        labels = list(naming.labels)
+        labels[place] = level.labels
+        after = finding(
+            prior.judge(coarser, target.column), prior, target, Naming(naming.names, tuple(labels))
+        )
+        to = f"level {number} of {levels.height - 1}"
+        return Coarsening(target.name, worst.columns, column, to, worst, after)
+    return None
+
+
+def _dropped(
+    worst: Finding, column: str, by_set: Mapping[frozenset[str], Finding]
+) -> Coarsening | None:
+    """The worst combination without one column, where that was measured."""
+    after = by_set.get(frozenset(worst.columns) - {column})
+    if after is None:
+        return None
+    return Coarsening(worst.target, worst.columns, column, DROPPED, worst, after)

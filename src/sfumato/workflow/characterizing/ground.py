@@ -7,18 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
+from sfumato.adversaries.leakage.class_priors import overlap_reason
 from sfumato.counts.counts import Counts
 from sfumato.counts.marginals import Marginal
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, expect
+from sfumato.numbers import Codes, Ints
 from sfumato.release.joint import label_of
-from sfumato.release.release import standing_notes
-from sfumato.schema.domain import Codes
+from sfumato.release.members import Members
+from sfumato.release.origin import Origin
+from sfumato.release.regions import Regions
+from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels
+from sfumato.schema.region import Region
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
@@ -123,3 +129,184 @@ def marginal(
     codes = np.ascontiguousarray(np.vstack([row.astype(np.int32, copy=False) for row in rows]))
     assert all(row.max(initial=-1) < size for row, size in zip(codes, sizes, strict=True))
     return Marginal(columns, sizes, codes, n.astype(np.float64))
+
+
+# What a release shows of its people: the cells it publishes, and nothing of anybody suppressed.
+#
+# A release that was made here, or whose private side is there, knows more than its readers do:
+# values that only suppressed people have, and how the whole table is distributed. What a reader
+# could subtract from the published counts would be those people's values, so neither enters:
+# values are those that are published, and what everybody has is what the published people have.
+#
+# A bucketized release shows exact quasi-identifiers and, apart from them, the sensitive values of
+# each bucket: whoever has a tuple has each value of the bucket with its share, so people are
+# expected people there.
+
+_KEPT = (
+    "is published as it is; of a release, quasi-identifiers and sensitive columns are measured: "
+    "characterize the table, or read the published file with this column as a sensitive one"
+)
+
+
+class _Texts(Sequence[str]):
+    """The cells of a column, written out when asked for."""
+
+    def __init__(self, parts: Sequence[Region]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        return self._parts[place].text
+
+
+class _Some(Sequence[str]):
+    """Some of a column's labels, by their places."""
+
+    def __init__(self, labels: Labels, places: Ints) -> None:
+        self._labels, self._places = labels, places.tolist()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        return self._labels[self._places[place]]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def ground_of(subject: Table | Release, wanted: Collection[str]) -> Ground:
+    """The columns of a table or release; kept columns of a table if they are wanted."""
+    expect("subject", subject, (Release, Table), "a Table or a Release")
+    if isinstance(subject, Table):
+        return of_table(subject, wanted)
+    if subject.scheme == "randomised":
+        raise InputError("counts of a randomised release are noisy; characterize the table instead")
+    subject.refuse_wildcards()
+    if len(subject.groups) == 0:
+        raise InputError(f"{subject.label} has no group; there is nothing to characterize")
+    if isinstance(subject.regions, Members):
+        return _of_buckets(subject, subject.regions)
+    return _of_regions(subject, subject.regions)
+
+
+def check_apart(release: Release, columns: Sequence[str]) -> None:
+    """Refuse to group by cells that overlap without being equal, as the criteria do."""
+    known = [name for name in columns if name in release.regions.columns]
+    if known and isinstance(release.regions, Regions):
+        reason = overlap_reason(release.groups, known, "characterize")
+        if reason:
+            raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
+
+
+def _of_regions(release: Release, regions: Regions) -> Ground:
+    source = release.origin or release.counted
+    cells: list[Labels] = [_Texts(parts) for parts in regions.parts]
+    if source is not None:
+        kept = np.flatnonzero(source.groups >= 0)
+        group, n = source.groups[kept], source.n[kept]
+        codes, labels = sensitive_columns(source.counts)
+        sensitive = [row[source.tuples[kept]] for row in codes]
+        names = tuple(attribute.name for attribute in source.counts.sensitive)
+    else:
+        groups = release.groups
+        names = tuple(release.by_attribute) if groups.width else ()
+        if len(names) > 1 or not groups.single_valued:
+            raise InputError("this release tells of each sensitive column alone; read it anew")
+        group, n = groups.row, groups.data
+        sensitive, labels = [groups.indices], [groups.values]
+        if not names:
+            group, n, sensitive, labels = np.arange(len(groups)), groups.sizes, [], []
+    shown = [row[group] for row in regions.codes]
+    overlapping = [
+        name for name in regions.columns if overlap_reason(release.groups, [name], "characterize")
+    ]
+    notes: tuple[str, ...] = ()
+    if overlapping:
+        notes = (
+            f"cells of {', '.join(overlapping)} overlap without being equal: a class is the people "
+            "who show the same cells, and whoever fits several of them may be in another",
+        )
+    return _ground(
+        release,
+        (*regions.columns, *names),
+        names,
+        [*shown, *sensitive],
+        [*cells, *labels],
+        n,
+        notes,
+    )
+
+
+def _of_buckets(release: Release, members: Members) -> Ground:
+    groups = release.groups
+    if len(release.by_attribute) != 1 or not groups.single_valued or groups.width == 0:
+        raise InputError("a bucketized release must have one sensitive column of one value each")
+    length = np.diff(groups.indptr)
+    bucket = np.repeat(np.arange(len(members)), np.diff(members.indptr))
+    # Every tuple of a bucket with every value of it: the tuple's people times the value's share.
+    times = length[bucket]
+    tuples = np.repeat(np.arange(len(bucket)), times)
+    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    place = groups.indptr[bucket[tuples]] + within
+    (name,) = release.by_attribute
+    return _ground(
+        release,
+        (*members.columns, name),
+        (name,),
+        [*members.codes[:, tuples], groups.indices[place]],
+        [*(domain.labels for domain in members.domains), groups.values],
+        members.n[tuples] * groups.share[place],
+        ("a bucket does not say who has which value: people are expected ones, by shares",),
+    )
+
+
+def _ground(
+    release: Release,
+    names: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    rows: Sequence[Codes],
+    labels: Sequence[Labels],
+    n: np.ndarray[tuple[int], np.dtype[Any]],
+    notes: tuple[str, ...],
+) -> Ground:
+    """The published people by the values that are published, each column's coded anew."""
+    used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
+    shown = [_Some(one, places) for one, places in zip(labels, used, strict=True)]
+    source = release.origin or release.counted
+    return Ground(
+        names=names,
+        labels=tuple(shown),
+        base=marginal(coded, shown, n),
+        quasi=names[: len(names) - len(sensitive)],
+        sensitive=sensitive,
+        label=release.label,
+        people=_people(release, source),
+        notes=(*release.notes, *_suppressed(release), *notes),
+        public=True,
+        left_out={
+            **({} if source is None else left_out(release.schema, source.table.source, names)),
+            **dict.fromkeys(release.schema.keep, _KEPT),
+        },
+        unseen={
+            name: sorted(set(release.by_attribute[name].values) - set(shown[names.index(name)]))
+            for name in sensitive
+            if release.by_attribute[name].single_valued
+        },
+    )
+
+
+def _people(release: Release, source: Origin | None) -> int:
+    """Published people; one who is in several groups counts once, as far as that is known."""
+    return release.people if source is None else min(release.people, source.counts.people)
+
+
+def _suppressed(release: Release) -> tuple[str, ...]:
+    if not release.suppressed:
+        return ()
+    return (
+        f"{release.suppressed:,} suppressed people are in no class, and what is expected is how "
+        "the published people are distributed",
+    )

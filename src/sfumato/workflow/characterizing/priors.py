@@ -12,7 +12,7 @@ from sfumato.adversaries.leakage.class_leakage import MarginalPrior, OnePrior, P
 from sfumato.adversaries.leakage.observer_priors import kind_of, normal
 from sfumato.counts.marginals import Marginal
 from sfumato.errors import InputError, did_you_mean
-from sfumato.release.groups import Floats
+from sfumato.numbers import Floats
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import Set, Target
 from sfumato.workflow.characterizing.ground import Ground, Labels, of_table

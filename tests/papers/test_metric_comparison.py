@@ -10,8 +10,7 @@ from scipy import stats
 from scipy.spatial import distance as peers
 
 import sfumato as sf
-from sfumato.adversaries.leakage.distances import DISTANCES
-from sfumato.workflow.metric_comparison import compare_metrics
+from sfumato.papers.metric_comparison import DISTANCES, compare_metrics
 
 A = np.array([7 / 12, 3 / 12, 2 / 12])
 X = np.array([0.25, 0.25, 0.5])

@@ -1,0 +1,332 @@
+"""Which boxes is a point in? A k-d tree over the groups of a release, compiled.
+
+Each group is a box of classes (`alike.py`), a run of them in every column. A node of the tree cuts
+one column in two; a box that the cut crosses goes to both sides, so a point walks down a single
+path and tests only the boxes of one leaf. Mondrian's cells and the groups of a lattice node always
+have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap, cuts
+that would copy too many are not made: a tree never holds more than a fixed multiple of them.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numba as nb
+import numpy as np
+
+from sfumato.numbers import Floats, Ints
+
+# The nearest centroids of a point, all ties included: a k-d tree, compiled.
+#
+# Distances are Euclidean over columns of given scales. The compiled search returns every centroid
+# within a hair of the nearest; which of those are really equally near is decided in fractions,
+# since a tie that rounding hides would put a person into one group where she may be in two.
+
+CENTROID_LEAF = 16
+_HAIR = 1e-9
+_CENTROID_NODE = 4  # column or -1, left and right or first and last
+
+
+def nearest(centroids: Floats, points: Floats, scale: Floats) -> tuple[Ints, Ints]:
+    """The centroids nearest to each point, `found[indptr[i]:indptr[i + 1]]`, ascending.
+
+    Both have a row per column, `scale` a number per column.
+    """
+    if centroids.shape[1] == 0 or centroids.shape[0] == 0:
+        every = np.arange(centroids.shape[1])
+        total = points.shape[1]
+        return np.arange(total + 1) * len(every), np.tile(every, total)
+    middle = np.ascontiguousarray(centroids)
+    nodes, cuts, order = _build(middle / scale[:, None])
+    indptr, found = _search(nodes, cuts, order, middle, np.ascontiguousarray(points), scale)
+    return _ties(indptr, found, middle, points, scale)
+
+
+@nb.njit(cache=True)
+def _build(places: Floats) -> tuple[Ints, Floats, Ints]:
+    """Nodes cut the widest column at the middle; a leaf has few centroids."""
+    total = places.shape[1]
+    order = np.arange(total)
+    nodes = np.empty((2 * total + 1, _CENTROID_NODE), np.int64)
+    cuts = np.zeros(2 * total + 1)
+    spans = [(0, total)]
+    used, at = 1, 0
+    while at < len(spans):
+        start, stop = spans[at]
+        column, widest = -1, 0.0
+        if stop - start > CENTROID_LEAF:
+            for c in range(places.shape[0]):
+                mine = places[c][order[start:stop]]
+                width = mine.max() - mine.min()
+                if width > widest:
+                    column, widest = c, width
+        nodes[at, 0] = column
+        if column < 0:
+            nodes[at, 1], nodes[at, 2], nodes[at, 3] = 0, start, stop
+        else:
+            mine = places[column][order[start:stop]]
+            order[start:stop] = order[start:stop][np.argsort(mine)]
+            middle = (start + stop) // 2
+            cuts[at] = places[column, order[middle]]
+            nodes[at, 2], nodes[at, 3] = used, used + 1
+            used += 2
+            spans.append((start, middle))
+            spans.append((middle, stop))
+        at += 1
+    return nodes[:used], cuts[:used], order
+
+
+@nb.njit(cache=True)
+def _distance(centroids: Floats, at: int, point: Floats, scale: Floats) -> float:
+    total = 0.0
+    for c in range(len(point)):
+        gap = (point[c] - centroids[c, at]) / scale[c]
+        total += gap * gap
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _search(
+    nodes: Ints, cuts: Floats, order: Ints, centroids: Floats, points: Floats, scale: Floats
+) -> tuple[Ints, Ints]:
+    """All centroids within a hair of the nearest."""
+    total = points.shape[1]
+    indptr = np.zeros(total + 1, np.int64)
+    found = np.empty(max(total, 16), np.int64)
+    filled = 0
+    point = np.empty(points.shape[0])
+    near = np.empty(centroids.shape[1], np.int64)
+    far = np.empty(centroids.shape[1])
+    stack = np.empty(256, np.int64)
+    bound = np.empty(256)
+    for i in range(total):
+        for c in range(len(point)):
+            point[c] = points[c, i]
+        best, kept, top = np.inf, 0, 1
+        stack[0], bound[0] = 0, 0.0
+        while top:
+            top -= 1
+            node, least = stack[top], bound[top]
+            if least > best * (1 + _HAIR):
+                continue
+            column = nodes[node, 0]
+            if column < 0:
+                for place in range(nodes[node, 2], nodes[node, 3]):
+                    d = _distance(centroids, order[place], point, scale)
+                    if d <= best * (1 + _HAIR):
+                        best = min(best, d)
+                        near[kept], far[kept] = order[place], d
+                        kept += 1
+                continue
+            gap = point[column] / scale[column] - cuts[node]
+            closer = nodes[node, 2] if gap < 0 else nodes[node, 3]
+            farther = nodes[node, 3] if gap < 0 else nodes[node, 2]
+            stack[top], bound[top] = farther, max(least, gap * gap * (1 - _HAIR))
+            stack[top + 1], bound[top + 1] = closer, least
+            top += 2
+        while filled + kept > len(found):
+            found = np.concatenate((found, np.empty(len(found), np.int64)))
+        start = filled
+        for j in range(kept):
+            if far[j] <= best * (1 + _HAIR):
+                found[filled] = near[j]
+                filled += 1
+        found[start:filled] = np.sort(found[start:filled])
+        indptr[i + 1] = filled
+    return indptr, found[:filled].copy()
+
+
+def _ties(
+    indptr: Ints, found: Ints, centroids: Floats, points: Floats, scale: Floats
+) -> tuple[Ints, Ints]:
+    """Keep only those that are nearest in exact arithmetic."""
+    kept = np.ones(len(found), dtype=bool)
+    squares = [Fraction(str(s)) ** 2 for s in scale.tolist()]
+    known: dict[bytes, list[bool]] = {}
+    for i in _doubtful(indptr, found, centroids, points).tolist():
+        start, stop = indptr[i], indptr[i + 1]
+        here = np.concatenate([points[:, [i]], centroids[:, found[start:stop]]], axis=1)
+        key = here.tobytes()
+        if key not in known:
+            known[key] = _exact(here, squares)
+        kept[start:stop] = known[key]
+    left = np.concatenate([[0], np.cumsum(kept)])[indptr]
+    return left.astype(np.int64), found[kept]
+
+
+def _doubtful(indptr: Ints, found: Ints, centroids: Floats, points: Floats) -> Ints:
+    """The points with several candidates that are not mirror images, equally near by any scale."""
+    many = np.diff(indptr)
+    several = np.flatnonzero(many > 1)
+    if len(several) == 0:
+        return several
+    pairs = np.flatnonzero(np.repeat(many > 1, many))
+    point = np.repeat(several, many[several])
+    gaps = np.abs(centroids[:, found[pairs]] - points[:, point])
+    begins = np.cumsum(many[several]) - many[several]
+    first = np.repeat(begins, many[several])
+    mirrored = (gaps == gaps[:, first]).all(axis=0)
+    return several[~np.logical_and.reduceat(mirrored, begins)]
+
+
+def _exact(here: Floats, squares: list[Fraction]) -> list[bool]:
+    """Which of the centroids (all columns but the first) are nearest to the first column."""
+    exact = [[Fraction(str(number)) for number in row] for row in here.tolist()]
+    distances = [
+        sum((row[j] - row[0]) ** 2 / square for row, square in zip(exact, squares, strict=True))
+        for j in range(1, here.shape[1])
+    ]
+    return [distance == min(distances) for distance in distances]
+
+
+LEAF = 8  # boxes that are tested one by one rather than cut further
+COPIES = 16  # how many times as many boxes a tree may hold as there are
+_NODE = 4  # column or -1, then cut, left, right, or first and last item
+
+
+@nb.njit(cache=True)
+def _best_cut(
+    low: Ints, high: Ints, items: Ints, begins: Ints, ends: Ints
+) -> tuple[int, int, int, int]:
+    """The column and class to cut at, how many boxes that copies, and how many its larger side has.
+
+    Left of a cut is whatever begins before its class, right what does not end before it. Moving a
+    cut up to where the next box begins only ever sheds copies, so no other cut is tried. The best
+    has the smallest larger side, copies counted on top; column -1 if none helps.
+    """
+    n = len(items)
+    best, column, place, copies, most = n, -1, 0, 0, n
+    for c in range(low.shape[0]):
+        first, last = low[c, items[0]], high[c, items[0]]
+        for i in items:
+            first = min(first, low[c, i])
+            last = max(last, high[c, i])
+        width = last - first + 1
+        if width > 8 * n:  # few boxes far apart
+            lows, highs = np.sort(low[c][items]), np.sort(high[c][items])
+            ended = 0
+            for begun in range(1, n):
+                if lows[begun] == lows[begun - 1]:
+                    continue
+                while highs[ended] < lows[begun]:
+                    ended += 1
+                larger, twice = max(begun, n - ended), begun - ended
+                if larger + twice < best:
+                    best, column, place = larger + twice, c, lows[begun]
+                    copies, most = twice, larger
+            continue
+        begins[:width] = 0
+        ends[:width] = 0
+        for i in items:
+            begins[low[c, i] - first] += 1
+            ends[high[c, i] - first] += 1
+        begun, ended = 0, 0
+        for v in range(1, width):
+            begun += begins[v - 1]
+            ended += ends[v - 1]
+            if begins[v] == 0:
+                continue
+            larger, twice = max(begun, n - ended), begun - ended
+            if larger + twice < best:
+                best, column, place, copies, most = larger + twice, c, first + v, twice, larger
+    return column, place, copies, most
+
+
+@nb.njit(cache=True)
+def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The tree over boxes `low[c, g]..high[c, g]`: its nodes, and the boxes of its leaves."""
+    total = low.shape[1]
+    begins, ends = np.zeros(8 * total + 1, np.int64), np.zeros(8 * total + 1, np.int64)
+    nodes = np.empty((64, _NODE), np.int64)
+    used, filled, held = 1, 0, total
+    items = np.empty(max(total, 1), np.int64)
+    # Nodes wait in the order they were made, so that the allowance for copies is shared evenly.
+    waiting = [np.arange(total)]
+    at = 0
+    while at < len(waiting):
+        mine = waiting[at]
+        n = len(mine)
+        column, place, copies = -1, 0, 0
+        if n > LEAF:
+            column, place, copies, larger = _best_cut(low, high, mine, begins, ends)
+            crowded = held + copies > COPIES * total + 1024
+            if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
+                column = -1
+        if column < 0:
+            while filled + n > len(items):
+                items = np.concatenate((items, np.empty(len(items), np.int64)))
+            items[filled : filled + n] = mine
+            nodes[at, 0], nodes[at, 1], nodes[at, 2], nodes[at, 3] = -1, 0, filled, filled + n
+            filled += n
+        else:
+            held += copies
+            left = mine[low[column][mine] < place]
+            right = mine[high[column][mine] >= place]
+            while used + 2 > len(nodes):
+                nodes = np.concatenate((nodes, np.empty((len(nodes), _NODE), np.int64)))
+            nodes[at, 0], nodes[at, 1] = column, place
+            nodes[at, 2], nodes[at, 3] = used, used + 1
+            used += 2
+            waiting.append(left)
+            waiting.append(right)
+        waiting[at] = mine[:0]
+        at += 1
+    return nodes[:used], items[:filled]
+
+
+@nb.njit(cache=True)
+def _contains(
+    low: Ints,
+    high: Ints,
+    gap: Ints,
+    offsets: Ints,
+    listed: Ints,
+    box: int,
+    point: Ints,
+) -> bool:
+    for c in range(len(point)):
+        if point[c] < low[c, box] or point[c] > high[c, box]:
+            return False
+        if gap[c, box] >= 0:
+            start, stop = offsets[gap[c, box]], offsets[gap[c, box] + 1]
+            place = start + np.searchsorted(listed[start:stop], point[c])
+            if place == stop or listed[place] != point[c]:
+                return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def search(
+    nodes: Ints,
+    items: Ints,
+    low: Ints,
+    high: Ints,
+    gap: Ints,
+    offsets: Ints,
+    listed: Ints,
+    points: Ints,
+) -> tuple[Ints, Ints]:
+    """The boxes of each point `points[:, i]`: `boxes[indptr[i]:indptr[i + 1]]`, ascending."""
+    total = points.shape[1]
+    indptr = np.zeros(total + 1, np.int64)
+    boxes = np.empty(max(total, 16), np.int64)
+    found = 0
+    point = np.empty(points.shape[0], np.int64)
+    for i in range(total):
+        known = True
+        for c in range(len(point)):
+            point[c] = points[c, i]
+            known = known and point[c] >= 0
+        if known:
+            node = 0
+            while nodes[node, 0] >= 0:
+                node = nodes[node, 2 if point[nodes[node, 0]] < nodes[node, 1] else 3]
+            start, stop = nodes[node, 2], nodes[node, 3]
+            while found + stop - start > len(boxes):
+                boxes = np.concatenate((boxes, np.empty(len(boxes), np.int64)))
+            for place in range(start, stop):
+                if _contains(low, high, gap, offsets, listed, items[place], point):
+                    boxes[found] = items[place]
+                    found += 1
+        indptr[i + 1] = found
+    return indptr, boxes[:found].copy()

@@ -22,13 +22,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from tests.conftest import ROOT
+from tests.conftest import QUICK_JAVA, ROOT
 from tests.engines.cluster_driver import POLICY, SCHEMA, children, digest
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="processes are found in /proc"
 )
-SOME, MANY = 100_000, 1_000_000
+SOME, MANY = 30_000, 200_000
 
 
 @dataclass
@@ -74,6 +74,7 @@ def start(folder: Path, name: str, kind: str, *arguments: str) -> subprocess.Pop
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     service = f"org.apache.spark.deploy.{kind.lower()}.{kind}"
     with (folder / f"{name}.log").open("wb") as log:
@@ -139,13 +140,15 @@ def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
         "spark.sql.shuffle.partitions": 4,
     }
     small = " ".join(f"--conf {name}={size}" for name, size in sizes.items())
+    quick = f"--driver-java-options '{QUICK_JAVA}'"
+    quick += f" --conf 'spark.executor.extraJavaOptions={QUICK_JAVA}'"
     driver, worker = Path(__file__).with_name("cluster_driver.py"), cluster.workers[0]
     told = subprocess.run(
         [sys.executable, driver, cluster.master, *tables, folder / "out", str(worker.pid)],
         env={
             **os.environ,
             "PYTHONPATH": str(ROOT),
-            "PYSPARK_SUBMIT_ARGS": f"{small} pyspark-shell",
+            "PYSPARK_SUBMIT_ARGS": f"{small} {quick} pyspark-shell",
         },
         capture_output=True,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -28,6 +29,7 @@ def killed_at(point: int, write: Callable[[], None]) -> bool:
             return trace
 
         code = 1
+        gc.disable()  # what other tests left is not cleared up in a fork that lacks its threads
         try:
             sys.settrace(trace)
             write()

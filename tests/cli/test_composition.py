@@ -7,8 +7,10 @@ import json
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -622,16 +624,67 @@ def test_evidence_of_another_release_is_refused(composed: Path) -> None:
     (composed / "r2" / people).write_bytes((composed / "r3" / people).read_bytes())
     run = sfumato("audit", composed / "r2", "--policy", policy)
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1)
-    assert "was written for other data" in run.stderr
-    # Somebody moved from one group to another: sizes no longer fit.
-    rows = pq.read_table(composed / "r3" / people)
-    head = rows.schema.metadata
-    n = rows.column("people").to_pylist()
-    wrong = rows.set_column(rows.num_columns - 1, "people", pa.array([n[0] + 1, *n[1:]]))
-    pq.write_table(wrong.replace_schema_metadata(head), composed / "r3" / people)
-    run = sfumato("audit", composed / "r3", "--policy", policy)
-    assert run.returncode == 2
-    assert "does not fit the published data" in run.stderr
+    assert "was changed since the release was made" in run.stderr
+    (composed / "r2" / "private" / "manifest.sha256").unlink()
+    run = sfumato("audit", composed / "r2", "--policy", policy)
+    assert (run.returncode, "was written for other data" in run.stderr) == (2, True)
+
+
+@pytest.fixture
+def evidence(composed: Path) -> Path:
+    """A release that holds beside the earlier one, with the evidence of who is in which group."""
+    policy, second = composed / "policy.toml", composed / "second.csv"
+    out = composed / "r2"
+    run = sfumato("anonymize", second, "--policy", policy, "--out", out, "--seed", 2)
+    assert run.returncode == 0, run.stderr
+    assert sfumato("audit", out, "--policy", policy).returncode == 0
+    return out
+
+
+def changed(rows: pa.Table, name: str, make: Callable[[list[Any]], list[Any]]) -> pa.Table:
+    """The same rows with other cells in one column."""
+    cells = pa.array(make(rows.column(name).to_pylist()))
+    found = rows.set_column(rows.schema.names.index(name), name, cells)
+    return found.replace_schema_metadata(rows.schema.metadata)
+
+
+def headed(rows: pa.Table, **more: object) -> pa.Table:
+    """The same rows that say other things of themselves."""
+    (key, head), *_ = rows.schema.metadata.items()
+    return rows.replace_schema_metadata({key: json.dumps({**json.loads(head), **more})})
+
+
+CHANGES: dict[str, Callable[[pa.Table], pa.Table]] = {
+    "one more": lambda t: changed(t, "people", lambda n: [n[0] + 1, *n[1:]]),
+    "nobody": lambda t: changed(t, "people", lambda n: [None, *n[1:]]),
+    "less than nobody": lambda t: pa.concat_tables(
+        [
+            t,
+            changed(t, "people", lambda n: [2 * one for one in n]),
+            changed(t, "people", lambda n: [-2 * one for one in n]),
+        ]
+    ),
+    "fractions": lambda t: changed(t, "people", lambda n: [float(one) for one in n]),
+    "other people": lambda t: changed(t, "exact 0", lambda ages: [30] * len(ages)),
+    "words": lambda t: changed(t, "exact 0", lambda ages: ["x"] * len(ages)),
+    "unknown people": lambda t: changed(t, "exact 0", lambda ages: [None] * len(ages)),
+    "no column": lambda t: t.drop_columns(["exact 1"]),
+    "columns exchanged": lambda t: headed(t, columns=["sex", "age"]),
+    "no files": lambda t: headed(t, files=None),
+    "no head": lambda t: t.replace_schema_metadata({b"sfumato people": b"[]"}),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_changed_evidence_is_refused(evidence: Path, what: str) -> None:
+    """By the hash it was kept with, and without that by what it says."""
+    people = evidence / "private" / "people.parquet"
+    pq.write_table(CHANGES[what](pq.read_table(people)), people)
+    for word in ("was changed since the release was made", "people.parquet"):
+        run = program("audit", evidence, "--policy", evidence.parent / "policy.toml")
+        assert (run.returncode, len(run.stderr.splitlines())) == (2, 1), run.stderr
+        assert word in run.stderr
+        (evidence / "private" / "manifest.sha256").unlink(missing_ok=True)
 
 
 def test_ledger_check_counts_what_is_added(folder: Path) -> None:

@@ -27,7 +27,8 @@ from sfumato.table.file_stamp import digest
 
 VERSION = 1  # of what is written here; another one is not read
 COUNT = "count"
-SUM = "manifest.sha256"  # in private/: the manifest's own hash, as sha256sum writes it
+SUM = "manifest.sha256"  # in private/: hashes of the manifest and of evidence, as of sha256sum
+REFERENCE = "reference.json"  # in private/: the whole table's distribution
 SCHEMES = get_args(Scheme)
 _PAIR = ("quasi", "sensitive")
 _FORMS = ("csv", "parquet")

@@ -9,7 +9,7 @@ hashes it holds, and only if it has as many people in every group as they show.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ import pyarrow.parquet as pq
 
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError
+from sfumato.numbers import Codes
 from sfumato.release.membership import Inside
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.write.cells import shown_regions, typed
-from sfumato.schema.domain import build_domain
-from sfumato.schema.region import text_of
+from sfumato.schema.domain import Domain, build_domain
+from sfumato.schema.region import Region, Span, text_of
 
 PEOPLE = "people.parquet"
 _HEAD = b"sfumato people"
@@ -59,29 +60,61 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
 
 def read_people(path: Path, release: Release, files: Mapping[str, str]) -> Inside:
     """Who is in which group of a release that was read back; `files` as its manifest lists them."""
-    try:
-        rows = pq.read_table(path)
-        head = json.loads((rows.schema.metadata or {})[_HEAD])
-    except (pa.ArrowInvalid, KeyError, ValueError):
-        raise InputError(f"{path} is broken; restore it, or remove it") from None
-    if head["files"] != dict(files):
+    rows, head = _opened(path)
+    regions = release.regions
+    assert isinstance(regions, Regions)
+    if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
+    names = [
+        f"{what} {place}" for what in ("exact", "shown") for place in range(len(regions.parts))
+    ]
+    plain = rows.schema.names == [*names, _N] and pa.types.is_integer(rows.schema.field(_N).type)
+    if not plain or head.get("columns") != list(regions.columns):
+        raise InputError(f"{path} has other columns than the release; restore it, or remove it")
     group = _groups(rows, release)
     n = rows.column(_N).to_numpy()
-    people = np.bincount(group[group >= 0], weights=n[group >= 0], minlength=len(release.groups))
-    if (group < 0).any() or (people != release.groups.sizes).any():
+    some = rows.column(_N).null_count == 0 and (n > 0).all() and (group >= 0).all()
+    if (
+        not some
+        or (
+            np.bincount(group, weights=n, minlength=len(release.groups)) != release.groups.sizes
+        ).any()
+    ):
         raise InputError(f"{path} does not fit the published data; restore it, or remove it")
     domains, codes = [], []
-    for place, name in enumerate(head["columns"]):
+    for place, name in enumerate(regions.columns):
         coded = rows.column(f"exact {place}").combine_chunks().dictionary_encode("encode")
         domain, code_of = build_domain(name, coded.dictionary, untyped=False)
         domains.append(domain)
         codes.append(code_of[coded.indices.to_numpy()])
+        _check_inside(path, domain, codes[-1], regions.parts[place], regions.codes[place][group])
     nothing = np.zeros((0, len(n)), dtype=np.int32)
     counts = Counts(tuple(domains), (), np.vstack(codes).astype(np.int32), nothing, n)
     order = np.argsort(group, kind="stable")
     indptr = np.searchsorted(group[order], np.arange(len(release.groups) + 1)).astype(np.int64)
     return Inside(counts, indptr, order, n[order])
+
+
+def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """What the file holds and what it says it was written for."""
+    try:
+        rows = pq.read_table(path)
+        rows.validate(full=True)
+        head = json.loads((rows.schema.metadata or {})[_HEAD])
+    except (pa.ArrowException, OSError, KeyError, ValueError, RecursionError):
+        head = None
+    if not isinstance(head, dict):
+        raise InputError(f"{path} is broken; restore it, or remove it")
+    return rows, head
+
+
+def _check_inside(
+    path: Path, domain: Domain, exact: Codes, parts: Sequence[Region], shown: Codes
+) -> None:
+    """Refuse people who lie outside the ranges that are published of them."""
+    for value, place in {*zip(exact.tolist(), shown.tolist(), strict=True)}:
+        if isinstance(parts[place], Span) and not parts[place].contains(domain.values[value]):
+            raise InputError(f"{path} does not fit the published data; restore it, or remove it")
 
 
 def _groups(rows: pa.Table, release: Release) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -7,6 +7,7 @@ says so.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
-from sfumato.release.manifest import COUNT, SUM, Manifest, read_json
+from sfumato.release.manifest import COUNT, REFERENCE, SUM, Manifest, read_json
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
@@ -137,7 +138,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         )
     people = public.parent / "private" / PEOPLE
     inside = None
-    if people.is_file() and release.counted is not None and release.matched is None:
+    kept = os.access(people, os.R_OK) and people.is_file()
+    if kept and release.counted is not None and release.matched is None:
         files = {name: digest(public / name) for name in manifest.files}
         inside = read_people(people, release, files)
     return replace(
@@ -156,13 +158,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
 def _private_side(manifest: Manifest, private: Path) -> tuple[dict[str, Any] | None, str]:
     """The whole table's distribution, if it is kept here and may be read; or why it may not."""
     try:
-        known = private / SUM
-        if known.is_file() and digest(manifest.path).encode() not in known.read_bytes():
-            raise InputError(
-                f"{manifest.path} was changed since the release was made, by its {known.name}; "
-                "restore it"
-            )
-        reference = read_json(private / "reference.json")
+        _check_sums(manifest.path, private)
+        reference = read_json(private / REFERENCE)
     except PermissionError:
         return None, " (private/ may not be read)"
     if reference is None:
@@ -170,6 +167,27 @@ def _private_side(manifest: Manifest, private: Path) -> tuple[dict[str, Any] | N
     if not isinstance(reference, dict) or manifest.guarantee is not None:
         raise InputError(f"{private / 'reference.json'} is broken; restore it, or remove it")
     return reference, ""
+
+
+def _check_sums(manifest: Path, private: Path) -> None:
+    """Refuse a manifest and evidence that are not what was written with the release."""
+    known = private / SUM
+    if not known.is_file():
+        return
+    sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known))
+    for name in (f"../public/{MANIFEST}", REFERENCE, PEOPLE):
+        path = manifest if name.endswith(MANIFEST) else private / name
+        told = name in sums or path is manifest
+        if told and path.is_file() and digest(path) != sums.get(name):
+            raise InputError(
+                f"{path} was changed since the release was made, by its {known.name}; restore it"
+            )
+
+
+def _lines(known: Path) -> list[str]:
+    """The lines of a list of hashes; those that are none of its lines tell nothing."""
+    lines = known.read_text("utf-8", errors="replace").splitlines()
+    return [line for line in lines if len(line.split(maxsplit=1)) == 2]
 
 
 def _fits(groups: Groups, weights: object, suppressed: int) -> bool:

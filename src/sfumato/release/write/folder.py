@@ -18,8 +18,8 @@ import pyarrow as pa
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
-from sfumato.release.manifest import COUNT, SUM, VERSION
-from sfumato.release.people_file import write_people
+from sfumato.release.manifest import COUNT, REFERENCE, SUM, VERSION
+from sfumato.release.people_file import PEOPLE, write_people
 from sfumato.release.release import Release
 from sfumato.release.write.data_files import data_of
 from sfumato.release.write.own_values import own_values
@@ -61,7 +61,6 @@ def write_folder(
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
-        _write(private / SUM, f"{digest(public / MANIFEST)}  ../public/{MANIFEST}")
         for name, content in _private(release).items():
             _write(private / name, content)
         if report is not None:
@@ -71,6 +70,9 @@ def write_folder(
             policy.save_evidence(private, target, release.schema)
             if policy.needs_people:
                 write_people(release, private, manifest["files"])
+        kept = [f"../public/{MANIFEST}", REFERENCE, PEOPLE]
+        there = [name for name in kept if (private / name).is_file()]
+        _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
 
 
@@ -173,5 +175,5 @@ def _private(release: Release) -> dict[str, str]:
     }
     return {
         "run.json": json.dumps(run, indent=2),
-        "reference.json": json.dumps(reference, indent=2, ensure_ascii=False),
+        REFERENCE: json.dumps(reference, indent=2, ensure_ascii=False),
     }

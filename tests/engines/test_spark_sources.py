@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import gzip
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,44 @@ def test_what_is_gone_is_told(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(SfumatoError, match=r"people\.parquet") as told:
         engine.fetch(f"SELECT c0 FROM {source.name}")
     assert "\n" not in str(told.value)
+
+
+def test_parquet_columns_whose_names_differ_only_in_case(spark: Any, tmp_path: Path) -> None:
+    """Spark takes either for the other: refused, in one line."""
+    file = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"age": [30] * 4, "AGE": [1, 2, 3, 4]}), file)
+    for quasi in ("age", "AGE"):
+        with pytest.raises(sf.InputError, match="differ only in case") as refused:
+            sf.read(file, sf.Schema(quasi=[quasi]), engine="spark")
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("digits", [38, 39, 76])
+def test_long_decimals_are_told_apart_or_refused(spark: Any, tmp_path: Path, digits: int) -> None:
+    file = tmp_path / "people.parquet"
+    kind = pa.decimal128(38, 0) if digits <= 38 else pa.decimal256(digits, 0)
+    values = [decimal.Decimal("4" * (digits - 1) + str(last)) for last in range(5)]
+    pq.write_table(pa.table({"number": pa.array(values, kind)}), file)
+    schema = sf.Schema(quasi=["number"])
+    if digits <= 38:
+        assert len(sf.read(file, schema, engine="spark").counts) == 5
+        return
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(sf.SfumatoError) as refused:
+            sf.read(file, schema, engine=engine)
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("step", [1, 999, 1000])
+def test_old_times_are_told_apart_or_refused(spark: Any, tmp_path: Path, step: int) -> None:
+    """Nanoseconds in twelve bytes, which Spark would cut to microseconds."""
+    file = tmp_path / "people.parquet"
+    times = pa.array([10**18 + place * step for place in range(5)], pa.timestamp("ns"))
+    pq.write_table(pa.table({"when": times}), file, use_deprecated_int96_timestamps=True)
+    schema = sf.Schema(quasi=["when"])
+    for engine in ("duckdb", "spark"):
+        if step == 1000:
+            assert len(sf.read(file, schema, engine=engine).counts) == 5
+            continue
+        with pytest.raises(sf.InputError, match="finer than a microsecond"):
+            sf.read(file, schema, engine=engine)

@@ -469,3 +469,22 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
     assert len(found.stdout.splitlines()) == 1
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert [path.name for path in tmp_path.iterdir()] == (["out"] if existing else [])
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_whose_names_differ_only_in_case(tmp_path: Path, form: str) -> None:
+    """An engine holds their names for equal; the release has them as they are."""
+    data = pa.table({"age": [1, 1, 2, 2], "AGE": ["x", "x", "y", "y"], "Age": ["u", "v"] * 2,
+                     "aGe": ["k", "l", "m", "n"], "ß": [1.5] * 4, "SS": [2] * 4})  # fmt: skip
+    schema = sf.Schema(quasi=["age", "AGE", "ß", "SS"], sensitive="Age", keep=["aGe"])
+    release = made(sf.read(data, schema, threads=1))
+    release.save(tmp_path / "memory", form=form)
+    held(release).save(tmp_path / "engine", form=form)
+    assert rows_in(tmp_path / "engine") == rows_in(tmp_path / "memory")
+    if form == "parquet":
+        assert types_in(tmp_path / "engine") == types_in(tmp_path / "memory")
+    assert told(tmp_path / "engine") == told(tmp_path / "memory")
+    assert content(sf.read_release(tmp_path / "engine")) == content(
+        sf.read_release(tmp_path / "memory")
+    )
+    assert held(release).to_arrow().schema.names == release.to_arrow().schema.names

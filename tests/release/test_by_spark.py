@@ -97,3 +97,16 @@ def test_nothing_is_left_of_a_writing_that_failed(tmp_path: Path, monkeypatch, s
         release.save(tmp_path / "out", form="parquet")
     assert list(tmp_path.iterdir()) == []
     assert release.origin.table.engine._tables == before
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_columns_whose_names_differ_only_in_case(tmp_path: Path, spark: Any, form: str) -> None:
+    data = pa.table({"age": [1, 1, 2, 2], "AGE": ["x", "x", "y", "y"], "Age": ["u", "v"] * 2,
+                     "aGe": ["k", "l", "m", "n"], "note": ["n"] * 4})  # fmt: skip
+    schema = sf.Schema(quasi=["age", "AGE"], sensitive="Age", keep=["aGe"])
+    for engine in ("duckdb", "spark"):
+        release = sf.generalize(sf.read(data, schema, engine=engine), [0, 0], [sf.KAnonymity(2)])
+        release.save(tmp_path / engine, form=form)
+        again = sf.read_release(tmp_path / engine)
+        assert (again.people, len(again.groups)) == (4, 2)
+    assert written(tmp_path / "spark") == written(tmp_path / "duckdb")

@@ -42,6 +42,11 @@ def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
             missing = frame[name].isna()
             texts = [None if no else str(v) for v, no in zip(frame[name], missing, strict=True)]
             arrays.append(pa.array(texts, pa.string()))
+        except UnicodeEncodeError:
+            raise InputError(
+                f"column {str(name)!r} holds half a sign (a surrogate without its other half), "
+                "which no file can hold; correct its texts"
+            ) from None
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             kinds = sorted({type(value).__name__ for value in frame[name].dropna().head(10_000)})
             raise InputError(

@@ -1,4 +1,4 @@
-"""What Parquet files say of their columns, and what DuckDB cannot tell apart in them."""
+"""What Parquet files say of their columns, and what engines cannot tell apart in them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,13 @@ def check_told_apart(
                 f"{label}: column {name!r} holds decimals of more than 38 digits, which cannot be "
                 "told apart; convert it to text, or leave it out"
             )
-    if any(node[2] == "INT96" for node in nodes) and not all(map(_whole_microseconds, paths)):
+    if any(node[2] == "INT96" for node in nodes):
+        check_old_times(label, paths)
+
+
+def check_old_times(label: str, paths: Sequence[Path]) -> None:
+    """Refuse times in twelve bytes that are finer than any engine reads them."""
+    if not all(map(_whole_microseconds, paths)):
         raise InputError(
             f"{label} holds times finer than a microsecond in an old form (INT96), which cannot be "
             "told apart; write them in the form of today (INT64), or as text"
@@ -67,6 +73,8 @@ def _whole_microseconds(path: Path) -> bool:
         coarse = pq.ParquetFile(other, coerce_int96_timestamp_unit="us")
         described = [fine.schema.column(at) for at in range(len(fine.schema))]
         old = [column.path for column in described if column.physical_type == "INT96"]
+        if not old:
+            return True
         for part in range(fine.num_row_groups):
             exact, cut = (_times(file.read_row_group(part, columns=old)) for file in (fine, coarse))
             # Far from 1970 nanoseconds run over; so does the product, to the same number.

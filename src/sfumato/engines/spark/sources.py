@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import pyarrow as pa
 from sfumato.engines.choose import is_spark_frame
 from sfumato.engines.files import kind_of, read_arrow, shown_name
 from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
+from sfumato.engines.parquet import check_old_times
 from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.spark.arrow import to_spark
 from sfumato.engines.spark.textfile import read_text
@@ -95,6 +97,8 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     """Files each for itself: no column comes from a folder's name unless `parts` says so."""
     from pyspark.sql import functions
 
+    with contextlib.suppress(pa.ArrowException):  # of a damaged file Spark says more
+        check_old_times(parts.label, parts.files)  # Spark cuts them to microseconds
     told = [] if parts.folder is None else partition_values(parts.folder, parts.files)
     if not told or not told[0]:
         frame = session.read.option("recursiveFileLookup", True).parquet(

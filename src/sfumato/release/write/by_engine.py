@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
-from sfumato.errors import InputError, ResourceError, name_some
+from sfumato.errors import InputError, ResourceError
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -42,7 +42,8 @@ _LEAST = 256 << 20  # bytes that an engine should have to write with
 class EngineRows:
     """The published rows: the query that makes them, their columns, how many there must be.
 
-    `width` is the bytes of a row, about.
+    The query may call columns otherwise, where the engine takes their names for equal; it has them
+    in the order of `schema`. `width` is the bytes of a row, about.
     """
 
     engine: Engine
@@ -125,7 +126,6 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
             people = cells_of(origin, scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
-        _refuse_alike([*names, *table.schema.keep])
         fields = [pa.field(name, one.type) for name, one in zip(names, labels, strict=True)]
         width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels) + _KEPT * len(kept)
         yield EngineRows(
@@ -137,15 +137,11 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         )
 
 
-def _refuse_alike(names: list[str]) -> None:
-    """Engines write one of two columns whose names differ only in case under another name."""
-    lowered = [name.lower() for name in names]
-    alike = [name for name in names if lowered.count(name.lower()) > 1]
-    if alike:
-        raise InputError(
-            f"the release is too large for memory, and the engine cannot write {name_some(alike)} "
-            "into one file, names that differ only in case; rename the columns in the data"
-        )
+def _engine_names(names: list[str]) -> list[str]:
+    """What an engine may call the columns: engines hold names for equal that differ in case."""
+    if len({name.upper().casefold() for name in names}) == len(names):
+        return names
+    return [f"c{place}" for place in range(len(names))]
 
 
 def _kept_types(table: Table) -> list[pa.Field]:
@@ -190,6 +186,6 @@ def _select(
     inside += [] if schema.keep else [f"{people}.n AS n"]
     order = ", ".join([f"{groups}.place", *sensitive, *kept])
     ordered = f"({select(inside, joins)} ORDER BY {order}) AS ordered"
-    names = [*columns, *schema.sensitive, *schema.keep]
+    names = _engine_names([*columns, *schema.sensitive, *schema.keep])
     listed = [named(one, name) for one, name in zip(outside, names, strict=True)]
     return select(listed, ordered if schema.keep else engine.repeated(ordered, "n"))

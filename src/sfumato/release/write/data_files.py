@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
 from sfumato.release.write.publish import tables_of
@@ -38,14 +39,14 @@ def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Ite
     """The data of a release; refuses what cannot be published before anything is written."""
     if is_for_engine(release):
         with engine_rows(release, lists) as rows:
-            yield _ByEngine(rows)
+            yield _ByEngine(rows, release.schema.keep)
     else:
-        yield _InMemory(tables_of(release, seed, lists))
+        yield _InMemory(tables_of(release, seed, lists), release.schema.keep)
 
 
 class _InMemory:
-    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Mapping[str, pa.Table], kept: Collection[str]) -> None:
+        self._tables, self._kept = tables, kept
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -53,12 +54,14 @@ class _InMemory:
 
     def write(self, public: Path, form: str) -> None:
         for name, table in self._tables.items():
+            if form == "csv":
+                _check_text(table, self._kept)
             write_table(table, public / f"{name}.{form}")
 
 
 class _ByEngine:
-    def __init__(self, rows: EngineRows) -> None:
-        self._rows = rows
+    def __init__(self, rows: EngineRows, kept: Collection[str]) -> None:
+        self._rows, self._kept = rows, kept
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -74,11 +77,11 @@ class _ByEngine:
         if form == "csv":
             self._write_text(parts, public / "data.csv")
         elif len(parts) == 1:
-            parts[0].rename(public / "data.parquet")
+            self._publish(parts[0], public / "data.parquet")
         else:
             (public / PARTS).mkdir()
             for number, part in enumerate(parts):
-                part.rename(public / PARTS / f"part-{number:05}.parquet")
+                self._publish(part, public / PARTS / f"part-{number:05}.parquet")
         shutil.rmtree(scratch)
 
     def _parts(self, folder: Path) -> list[Path]:
@@ -93,13 +96,31 @@ class _ByEngine:
         filled = [part for part, size in zip(found, sizes, strict=True) if size]
         return filled or found[:1]
 
+    def _publish(self, part: Path, target: Path) -> None:
+        """A part as it is, or once more where the engine could not give columns their names."""
+        names = self._rows.schema.names
+        with pq.ParquetFile(part) as file:
+            schema = file.schema_arrow.remove_metadata()
+            renamed = schema.names != names
+            if renamed:
+                fields = [one.with_name(name) for one, name in zip(schema, names, strict=True)]
+                schema = pa.schema(fields)
+                with pq.ParquetWriter(target, schema, store_schema=False) as writer:
+                    for number in range(file.num_row_groups):
+                        rows = file.read_row_group(number)
+                        writer.write_table(pa.table(rows.columns, schema=schema))
+        if not renamed:
+            part.rename(target)
+
     def _write_text(self, parts: list[Path], path: Path) -> None:
         """Parquet files as one text file, batch by batch."""
         with pa_csv.CSVWriter(path, self._rows.schema, write_options=_CSV) as writer:
             for part in parts:
                 with pq.ParquetFile(part) as file:
                     for batch in file.iter_batches(_ROWS):
-                        writer.write_table(self._rows.typed(pa.Table.from_batches([batch])))
+                        rows = self._rows.typed(pa.Table.from_batches([batch]))
+                        _check_text(rows, self._kept)
+                        writer.write_table(rows)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -108,3 +129,23 @@ def write_table(table: pa.Table, path: Path) -> None:
         pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
         return
     pa_csv.write_csv(table, path, _CSV)
+
+
+def _check_text(table: pa.Table, kept: Collection[str]) -> None:
+    """Refuse what would not be read again from a text file as what was judged.
+
+    A file with NUL is taken for no text file. An empty text is read as a missing value: what was
+    judged as two values would be published as one. Of `kept` columns nothing is judged.
+    """
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        problem = "has NUL (U+0000) in its name" if "\0" in name else None
+        if problem is None and pa.types.is_string(column.type):
+            if pc.any(pc.match_substring(column, "\0")).as_py():
+                problem = "holds texts with NUL (U+0000)"
+            elif name not in kept and pc.any(pc.equal(column, "")).as_py():
+                problem = "holds texts of no character, which are not missing"
+        if problem is not None:
+            raise InputError(
+                f"column {quoted(name)} {problem}, and a CSV file cannot say so; change the data, "
+                "or publish Parquet"
+            )

@@ -1,0 +1,77 @@
+"""Whatever texts a table holds: its release is read again as what was published, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.release.release import Release
+
+SCHEMA = sf.Schema(
+    quasi=["q"], sensitive="s", keep=["k"], domains=dict.fromkeys(["q", "s"], "categorical")
+)
+SIGNS = "\0\r\n\t\x0b\x0c\x1a\x1b\x1c\x85\u2028\ufeff\uffff\"'`,;|*{}[]()-<>=\\#+ a1é"
+NOTATION = ["*", "{a, b}", "{}", "[1, 2)", "(missing)", ">=90", "1-5", "12*", "NA", "\\N", ""]
+TEXT = st.one_of(st.text(SIGNS, max_size=4), st.sampled_from(NOTATION), st.none())
+
+
+def content(release: Release) -> list[object]:
+    groups = release.groups
+    return sorted(
+        (sorted(groups.counts_of(group).items()), int(groups.sizes[group]))
+        for group in range(len(groups))
+    )
+
+
+@settings(max_examples=60)
+@given(TEXT, TEXT, st.sampled_from(["csv", "parquet"]))
+@example("a\0b", "y", "csv")
+@example("y", "a\0b", "parquet")
+@example("y", "", "csv")
+@example("\ufeffa", "\r", "csv")
+@example("\n", "\ufeff", "csv")
+def test_a_release_is_read_as_it_was_published(
+    tmp_path_factory: pytest.TempPathFactory, known: str | None, told: str | None, form: str
+) -> None:
+    quasi, sensitive = [known, known, "x", "x"], [told, "x", told, told]
+    data = pa.table({name: pa.array(texts, pa.string()) for name, texts in
+                     {"q": quasi, "s": sensitive, "k": sensitive}.items()})  # fmt: skip
+    table = sf.read(data, SCHEMA)
+    release = sf.generalize(table, {"q": 0}, [sf.KAnonymity(2)])
+    out = tmp_path_factory.mktemp("release") / "out"
+    if form == "csv" and any(text == "" or "\0" in (text or "") for text in (known, told)):
+        with pytest.raises(sf.InputError, match=r"column '[qsk]' holds texts") as refused:
+            release.save(out, form=form)
+        assert "\0" not in str(refused.value)
+        assert not out.exists()
+        return
+    release.save(out, form=form)
+    again = sf.read_release(out)
+    assert again.groups.values == release.groups.values
+    assert content(again) == content(release)
+    assert sf.audit(again, [sf.KAnonymity(2)]).holds
+
+
+def test_a_name_with_nul_is_not_written_as_text(tmp_path: Path) -> None:
+    table = sf.read(pa.table({"a\0b": ["x", "x"]}), sf.Schema(quasi=["a\0b"]))
+    with pytest.raises(sf.InputError, match="NUL"):
+        sf.generalize(table, [0]).save(tmp_path / "out")
+
+
+def test_empty_texts_of_a_kept_column_are_published(tmp_path: Path) -> None:
+    data = pa.table({"q": ["x", "x"], "s": ["u", "v"], "k": ["", "y"]})
+    sf.generalize(sf.read(data, SCHEMA), [0]).save(tmp_path / "out")
+    assert sf.read_release(tmp_path / "out").people == 2
+
+
+def test_half_a_sign_in_pandas_is_one_line() -> None:
+    frame = pd.DataFrame({"q": ["a\ud800", "b"], "s": ["u", "v"], "k": ["", ""]}, dtype=object)
+    with pytest.raises(sf.InputError, match="column 'q'") as refused:
+        sf.read(frame, SCHEMA)
+    assert "\n" not in str(refused.value)

@@ -122,6 +122,12 @@ def test_zero_is_one_value_however_it_is_written(tmp_path: Path) -> None:
         assert groups(file) == (len({Fraction(text) for text in texts}),) * 2
 
 
+def test_a_number_written_in_two_ways_in_a_release_is_told(tmp_path: Path) -> None:
+    for texts, told in ((["5", "5.0"], True), (["5", "6"], False)):
+        release = sf.read_release(people(tmp_path / "people.csv", texts), SCHEMA)
+        assert any("'q': some values are written in two ways" in n for n in release.notes) == told
+
+
 def test_quantities_that_would_be_one_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("q\n0.12345678901234567891\n0.12345678901234567892\n")

@@ -8,7 +8,7 @@ does not say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -227,7 +227,7 @@ def _generalized(
     return replace(
         release,
         label=registered.label,
-        notes=(*release.notes, *notes, *_reading_notes(columns, everybody)),
+        notes=(*release.notes, *notes, *_reading_notes(schema.quasi, columns, everybody)),
         origin=None,
         counted=release.origin,
         stray=stray,
@@ -277,13 +277,19 @@ def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
             )
 
 
-def _reading_notes(columns: list[Cells], everybody: int) -> list[str]:
+def _reading_notes(names: Sequence[str], columns: list[Cells], everybody: int) -> list[str]:
     """`everybody`: how many people are published with nothing told of them."""
     notes = ["people who were not published are not in the file and are not counted as suppressed"]
     labels = sorted({text for cells in columns for text in cells.ambiguous})
     if labels:
         notes.append(
             f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
+        )
+    several = [name for name, cells in zip(names, columns, strict=True) if cells.twice is not None]
+    if several:
+        notes.append(
+            f"{name_some(several)}: some values are written in two ways (5 and 5.0) and counted as "
+            "one; whoever reads the file can tell such people apart, so write each one way"
         )
     if everybody:
         notes.append(

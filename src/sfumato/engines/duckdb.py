@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 import weakref
@@ -56,7 +57,14 @@ class DuckDB(Connected):
             settings["memory_limit"] = f"{self._limit}B"
         if threads is not None:
             settings["threads"] = threads
-        connection = duckdb.connect(":memory:", config=settings)
+        database = None
+        if plain := memory is None and spill is None and threads is None:
+            database = _idle_database(self._spill)
+        if database is None:
+            database = duckdb.connect(":memory:", config=settings)
+        connection = database.cursor()
+        connection.execute("ATTACH ':memory:' AS work")
+        connection.execute("USE work")
         super().__init__(
             connection,
             spill=self._spill,
@@ -64,7 +72,7 @@ class DuckDB(Connected):
             decimal=decimal,
             partitioned=partitioned,
         )
-        weakref.finalize(self, _clear, connection, self._spill)
+        weakref.finalize(self, _clear, database, connection, self._spill, reuse=plain)
 
     # -- queries -----------------------------------------------------------------------------
 
@@ -149,7 +157,43 @@ class DuckDB(Connected):
         return f"COALESCE({column}, [])"
 
 
-def _clear(connection: duckdb.DuckDBPyConnection, spill: Path) -> None:
+# Databases that were emptied, and the process they belong to: to make one takes longer than to
+# read a small table. Only such as were made without limits of their own.
+_idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+_IDLE_AT_MOST = 2
+
+
+def _idle_database(spill: Path) -> duckdb.DuckDBPyConnection | None:
+    """An empty database that spills to this folder, if one is at hand."""
+    while _idle:
+        process, database = _idle.pop()
+        if process != os.getpid():
+            continue  # a fork has none of its threads
+        try:
+            database.execute(f"SET temp_directory = {literal(str(spill))}")
+        except duckdb.Error:  # it has spilled: its folder is for good
+            database.close()
+            continue
+        return database
+    return None
+
+
+def _clear(
+    database: duckdb.DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection,
+    spill: Path,
+    *,
+    reuse: bool,
+) -> None:
     """Nothing of anybody's data stays behind."""
     connection.close()
+    try:
+        database.execute("DETACH work")
+        database.execute("DETACH DATABASE IF EXISTS kept")
+    except duckdb.Error:
+        reuse = False
+    if reuse and len(_idle) < _IDLE_AT_MOST:
+        _idle.append((os.getpid(), database))
+    else:
+        database.close()
     shutil.rmtree(spill, ignore_errors=True)

@@ -1,0 +1,82 @@
+"""A database that one table is done with may serve the next: empty, and with nobody's limits."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.engines.duckdb import DuckDB
+
+SECRETS = pa.table({"code": [0, 1], "label": ["secret", "other"]})
+
+
+def everything_in(engine: DuckDB) -> dict[str, list[object]]:
+    """All that somebody could still find in a database."""
+    asked = {
+        "databases": "SELECT database_name FROM duckdb_databases() WHERE NOT internal",
+        "tables": "SELECT table_name FROM duckdb_tables()",
+        "views": "SELECT view_name FROM duckdb_views() WHERE NOT internal",
+        "variables": "SELECT name FROM duckdb_variables()",
+    }
+    found = {what: engine.fetch(select).column(0).to_pylist() for what, select in asked.items()}
+    return {what: sorted(names) for what, names in found.items()}
+
+
+def setting(engine: DuckDB, name: str) -> str:
+    return str(engine.fetch(f"SELECT current_setting('{name}')").column(0)[0].as_py())
+
+
+def filled() -> DuckDB:
+    engine = DuckDB()
+    engine.register(SECRETS)
+    engine.put("labels", SECRETS)
+    engine.label_of("labels", "0")
+    engine.materialize("small", "SELECT 'secret' AS s")
+    engine.materialize("large", "SELECT 'secret' AS s", large=True)
+    engine.append("more", SECRETS)
+    return engine
+
+
+def test_nothing_of_an_earlier_table_is_left() -> None:
+    gc.collect()
+    new = everything_in(DuckDB(threads=1))
+    engine = filled()
+    folder = Path(setting(engine, "temp_directory"))
+    assert everything_in(engine)["tables"] == ["large", "more", "small"]
+    del engine
+    gc.collect()
+    assert not folder.exists()
+    later = DuckDB()
+    assert everything_in(later) == new
+    assert Path(setting(later, "temp_directory")).is_dir()
+
+
+def test_two_at_a_time_have_two_databases() -> None:
+    one, two = filled(), DuckDB()
+    assert everything_in(two)["tables"] == []
+    assert everything_in(one)["tables"] == ["large", "more", "small"]
+
+
+def test_limits_stay_with_the_table_they_were_given_for(tmp_path: Path) -> None:
+    gc.collect()
+    usual = [setting(DuckDB(), name) for name in ("memory_limit", "threads")]
+    DuckDB(memory="300MB", threads=1, spill=tmp_path)
+    gc.collect()
+    assert [setting(DuckDB(), name) for name in ("memory_limit", "threads")] == usual
+
+
+def test_one_that_has_spilled_is_not_taken_again() -> None:
+    gc.collect()
+    engine = DuckDB()
+    folder = Path(setting(engine, "temp_directory"))
+    engine.fetch("SET memory_limit = '40MB'")  # in place of more rows than the machine holds
+    engine.materialize("many", "SELECT range AS n, hash(range) AS h FROM range(4000000)")
+    assert any(folder.iterdir())
+    del engine
+    gc.collect()
+    assert not folder.exists()
+    later = DuckDB()
+    assert Path(setting(later, "temp_directory")).is_dir()
+    assert setting(later, "memory_limit") != "38.1 MiB"

@@ -15,6 +15,9 @@ PEERS := .venv-peers
 # Numba looks at the file of a compiled function only, not at those it calls: a cache for each source.
 export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
 
+# Where nothing compiled is kept, every started program compiles all of us again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help install demo test check format bench attack clean
 
 help:  ## Show this list.

@@ -328,6 +328,7 @@ spans = st.builds(
     st.sampled_from([math.inf, 20, 30, 99]),
     st.booleans(),
     st.booleans(),
+    missing=st.booleans(),
 )
 day_spans = st.builds(
     Span,
@@ -335,6 +336,7 @@ day_spans = st.builds(
     st.sampled_from([math.inf, dt.date(2020, 2, 1), dt.date(2022, 1, 1)]),
     st.booleans(),
     st.booleans(),
+    missing=st.booleans(),
 )
 masks = st.sampled_from(["130**", "1****", "*****", "1*0*0", "**", "3*", "2*", "13010", "13*"]).map(
     Mask

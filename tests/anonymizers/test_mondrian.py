@@ -28,6 +28,9 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.schema.region import Span, ValueSet
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from tests.oracles.mondrian_oracle import (
     Group,
@@ -36,6 +39,7 @@ from tests.oracles.mondrian_oracle import (
     everybody,
     fitting,
     is_safe,
+    lacks,
     lies_inside,
     partition,
     people_of,
@@ -225,7 +229,7 @@ def test_people_with_several_values_each(seed: int, require, regions: str, stric
 def no_split_is_left(table: sf.Table, groups: list[Group], require: Sequence[Criterion]) -> None:
     weights = weights_of(table)
     for group in groups:
-        for parts in all_splits(table, group):
+        for parts in all_splits(table, group, require):
             assert not all(is_safe(part, require, weights) for part in parts)
 
 
@@ -355,14 +359,58 @@ def test_relaxed_mode_parts_people_of_one_age() -> None:
 def test_missing_ages_do_not_uncover_the_oldest(regions: str, strict: bool) -> None:
     """NULL is no neighbour of the largest value: 117 would stand there by itself."""
     ages = [*range(20, 79), *range(20, 79), *range(20, 51), 117]
-    for missing in (50, 5):  # enough for a group of their own, or not
+    for missing in (50, 9, 1):  # enough for a group of their own, or not
         table = one_column([*ages, *[None] * missing])
         release = Mondrian(regions=regions, strict=strict).run(Task(table, (sf.KAnonymity(10),)))
         shown = [release.regions.describe(group)["age"] for group in range(len(release.groups))]
         assert not any("117" in text for text in shown)
-        assert all("missing" not in text or text == "(missing)" for text in shown)
         assert ("(missing)" in shown) == (missing == 50)
+        beside = [place for place, text in enumerate(shown) if text.endswith(" or (missing)")]
+        assert len(beside) == (missing < 50 and regions != "hierarchy")
+        for place in beside:  # the range is told of as many as have a value
+            assert release.groups.sizes[place] - missing >= 10
         check_places(release, table)
+        if release.disjoint:
+            assert max(fitting(release, table).values()) == 1
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_two_missing_ages_hide_nobody_elses(strict: bool) -> None:
+    ages = [*range(20, 80), *range(20, 80), None, None]
+    table = one_column(ages)
+    policy = sf.Policy([sf.KAnonymity(10)], anonymizer=Mondrian(strict=strict))
+    release = sf.anonymize(table, policy)
+    shown = [release.regions.describe(group)["age"] for group in range(len(release.groups))]
+    assert len(shown) == 8
+    assert shown[-1] == ">=72 or (missing)"
+    without = sf.anonymize(one_column(ages[:-2]), policy)
+    losses = [Loss().cost(view_of(one)) for one in (release, without)]
+    assert losses[0] == pytest.approx(losses[1], abs=0.01)
+    assert losses[0] < 0.13  # where all were `*` it was 1
+
+
+@settings(max_examples=40)
+@given(
+    ages=st.lists(st.integers(20, 60), min_size=4, max_size=30),
+    missing=st.integers(1, 5),
+    k=st.integers(1, 5),
+    regions=st.sampled_from(STYLES),
+    strict=st.booleans(),
+)
+def test_a_range_beside_the_missing_is_told_of_enough_people(
+    ages: list[int], missing: int, k: int, regions: str, strict: bool
+) -> None:
+    table = one_column([*ages, *[None] * missing])
+    release = split(table, [sf.KAnonymity(k)], regions=regions, strict=strict)
+    if release is None:
+        return
+    for group, people in enumerate(people_of(release)):
+        (region,) = regions_of(release, group)
+        having = [person for person in people if not lacks(table, 0, person)]
+        assert not (isinstance(region, ValueSet) and None in region.values and having)
+        if isinstance(region, Span):
+            assert region.missing == (len(having) < len(people))
+            assert len(having) >= max(2 * region.missing, k)
 
 
 RELAXED_GAIN = """
@@ -629,7 +677,7 @@ def check_budget(release: Release, most: float, others: Sequence[Criterion]) -> 
     assert spent <= most
     assert sf.audit(release, [*others, Budget(most)]).holds
     for group in groups:
-        for parts in all_splits(table, group):
+        for parts in all_splits(table, group, [*others, Budget(most)]):
             fits = spent - spent_by([group]) + spent_by(parts) <= most
             assert not (fits and all(is_safe(part, others, weights) for part in parts))
 

@@ -160,7 +160,7 @@ def test_a_skyline_is_safe_and_no_allowed_split_remains(seed: int, points: Any, 
     groups = placed(Mondrian().run(Task(large, (criterion,))), table)
     assert skyline.safe(groups, points, len(skyline.ILL), "single")
     for at, group in enumerate(groups):
-        for parts in all_splits(table, group):
+        for parts in all_splits(table, group, [criterion]):
             split = [*groups[:at], *parts, *groups[at + 1 :]]
             assert not skyline.safe(split, points, len(skyline.ILL), "single")
 

@@ -143,7 +143,7 @@ def test_releases_are_safe_and_no_allowed_split_remains(
     groups = people_of(Mondrian().run(Task(table, (criterion,))))
     assert safe(groups, points, len(ILL), case)
     for at, group in enumerate(groups):
-        for parts in all_splits(table, group):
+        for parts in all_splits(table, group, [criterion]):
             split = [*groups[:at], *parts, *groups[at + 1 :]]
             assert not safe(split, points, len(ILL), case)
 
@@ -195,7 +195,7 @@ def test_batches_change_nothing_that_is_promised(monkeypatch: pytest.MonkeyPatch
     assert len(groups) > 5
     assert safe(groups, points, len(ILL), "single")
     for at, group in enumerate(groups):
-        for parts in all_splits(table, group):
+        for parts in all_splits(table, group, [sf.SkylinePrivacy(points)]):
             assert not safe([*groups[:at], *parts, *groups[at + 1 :]], points, len(ILL), "single")
 
 

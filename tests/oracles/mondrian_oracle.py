@@ -112,61 +112,103 @@ def is_nested(table: Table, column: int) -> bool:
     return recipe is not None and (domain.kind == "categorical" or recipe.kind == "mask")
 
 
-def all_splits(table: Table, group: Group) -> Iterator[list[Group]]:
+def all_splits(table: Table, group: Group, require: Sequence[Criterion]) -> Iterator[list[Group]]:
     """Every split of a group that strict Mondrian may make."""
-    return (parts for _, parts in _splits(table, group))
+    for column in range(len(table.counts.quasi)):
+        first, others = column_splits(table, group, column, require)
+        yield from first + others
 
 
-def _splits(table: Table, group: Group) -> Iterator[tuple[int, list[Group]]]:
-    for column, domain in enumerate(table.counts.quasi):
-        codes = sorted({person.quasi[column] for person in group})
-        if not is_nested(table, column):
-            for cut, following in pairwise(codes):
-                if is_cut(table, column, cut, following, codes[-1]):
-                    below = [person for person in group if person.quasi[column] <= cut]
-                    above = [person for person in group if person.quasi[column] > cut]
-                    yield column, [below, above]
-            continue
-        for level in reversed(table.levels[domain.name].levels):
-            parts: dict[int, Group] = {}
-            for person in group:
-                parts.setdefault(int(level.codes[person.quasi[column]]), []).append(person)
-            if len(parts) > 1:
-                yield column, list(parts.values())
-                break
+def column_splits(
+    table: Table, group: Group, column: int, require: Sequence[Criterion]
+) -> tuple[list[list[Group]], list[list[Group]]]:
+    """The splits along one column: those that come first, and the others.
 
-
-def column_splits(table: Table, group: Group, column: int) -> list[list[Group]]:
-    """The splits along one column, the one nearest to half first, of equals the lower cut."""
-    found = [parts for at, parts in _splits(table, group) if at == column]
+    First the one nearest to half, of equals the lower cut. Where some lack a number or date that
+    others have, first all who lack it apart from the others; else they stay with those above the
+    cut, or else below, if on either side as many have it as a group needs.
+    """
     if is_nested(table, column):
-        return found
+        return [parts for parts in [_along_hierarchy(table, group, column)] if parts], []
+    lacking = [person for person in group if lacks(table, column, person)]
+    having = [person for person in group if not lacks(table, column, person)]
+    if not lacking or not having:
+        found = _cuts(table, group, column)
+        return found[:1], found[1:]
+    needed = max(2, *(criterion.fewest_people for criterion in require))
+    cuts = [cut for cut in _cuts(table, having, column) if min(map(len, cut)) >= needed]
+    above = [[below, [*over, *lacking]] for below, over in cuts]
+    below = [[[*under, *lacking], over] for under, over in cuts]
+    median = _cuts(table, having, column)[:1]
+    if not median or cuts[:1] != median:  # the median has too few on one side
+        return [[having, lacking]], _nearest_first(table, column, cuts, above, below)
+    rest = _nearest_first(table, column, cuts[1:], above[1:], below[1:])
+    return [[having, lacking], above[0], below[0]], rest
 
-    def rank(parts: list[Group]) -> tuple[bool, int]:
-        below = max(person.quasi[column] for person in parts[0])
-        above = min(person.quasi[column] for person in parts[1])
-        return is_told_by_one(table, column, below, above), abs(len(parts[0]) - len(parts[1]))
 
-    return sorted(found, key=rank)
+def lacks(table: Table, column: int, person: Person) -> bool:
+    """Whether a person has no number or date where the column holds such."""
+    domain = table.counts.quasi[column]
+    scaled = domain.kind in ("numeric", "date")
+    return scaled and domain.values[person.quasi[column]] is None
+
+
+def _along_hierarchy(table: Table, group: Group, column: int) -> list[Group]:
+    for level in reversed(table.levels[table.counts.quasi[column].name].levels):
+        parts: dict[int, Group] = {}
+        for person in group:
+            parts.setdefault(int(level.codes[person.quasi[column]]), []).append(person)
+        if len(parts) > 1:
+            return list(parts.values())
+    return []
+
+
+def _cuts(table: Table, group: Group, column: int) -> list[list[Group]]:
+    """Every cut between two values, the one nearest to half first, of equals the lower one."""
+    codes = sorted({person.quasi[column] for person in group})
+    found = [
+        [
+            [person for person in group if person.quasi[column] <= cut],
+            [person for person in group if person.quasi[column] > cut],
+        ]
+        for cut, following in pairwise(codes)
+        if is_cut(table, column, cut, following)
+    ]
+    return sorted(found, key=lambda parts: _rank(table, column, parts))
+
+
+def _rank(table: Table, column: int, parts: list[Group]) -> tuple[bool, int]:
+    below = max(person.quasi[column] for person in parts[0])
+    above = min(person.quasi[column] for person in parts[1])
+    return is_told_by_one(table, column, below, above), abs(len(parts[0]) - len(parts[1]))
+
+
+def _nearest_first(
+    table: Table, column: int, cuts: list[list[Group]], *ways: list[list[Group]]
+) -> list[list[Group]]:
+    """Cuts in several ways each: the nearest to half first, of equals all cuts in one way first."""
+    ranked = [
+        (_rank(table, column, cut), number, place, way[place])
+        for number, way in enumerate(ways)
+        for place, cut in enumerate(cuts)
+    ]
+    return [parts for *_, parts in sorted(ranked, key=lambda one: one[:3])]
 
 
 # -- bounds: which cuts of numbers and dates may be told ------------------------------------------
 
 
-def is_cut(table: Table, column: int, below: int, above: int, most: int) -> bool:
-    """Whether a group whose values go up to `most` may be cut between two neighbours."""
-    domain = table.counts.quasi[column]
-    if domain.kind not in ("numeric", "date"):
+def is_cut(table: Table, column: int, below: int, above: int) -> bool:
+    """Whether a group may be cut between two neighbouring values."""
+    if table.counts.quasi[column].kind not in ("numeric", "date"):
         return True
-    if domain.values[most] is None:  # first those without a value, all at once
-        return domain.values[above] is None
     return any(bounds_in(table, column, code) for code in range(below, above))
 
 
 def is_told_by_one(table: Table, column: int, below: int, above: int) -> bool:
     """Whether every bound between two codes is the value of exactly one person."""
     domain = table.counts.quasi[column]
-    if domain.kind not in ("numeric", "date") or domain.values[above] is None:
+    if domain.kind not in ("numeric", "date"):
         return False
     told = [bounds_in(table, column, code) for code in range(below, above)]
     return all(has_one_person(table, column, bound) for bounds in told for bound in bounds)
@@ -200,13 +242,14 @@ def partition(
 ) -> Iterator[Group]:
     """Strict Mondrian told plainly; `order` gives the order of columns for a group's size.
 
-    First the median (or the hierarchy split) of each column in turn, then each one's other cuts.
+    First the median (or the hierarchy split) of each column in turn, those without a number or date
+    apart or on either side of it; then each one's other cuts.
     """
     weights = weights_of(table)
 
     def refine(group: Group) -> Iterator[Group]:
-        tried = [column_splits(table, group, column) for column in order(len(group))]
-        for parts in [one[0] for one in tried if one] + [p for one in tried for p in one[1:]]:
+        tried = [column_splits(table, group, column, require) for column in order(len(group))]
+        for parts in [p for first, _ in tried for p in first] + [p for _, o in tried for p in o]:
             if all(is_safe(part, require, weights) for part in parts):
                 for part in parts:
                     yield from refine(part)

@@ -27,6 +27,7 @@ from sfumato.engines import duckdb as duckdb_module
 from sfumato.policy.model import Policy
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.release import Release
+from sfumato.schema.region import Span
 from sfumato.workflow.anonymize import anonymize
 
 MAKERS = {"lattice": (Lattice(), 0.3), "mondrian": (Mondrian(), 0.0)}
@@ -359,7 +360,11 @@ def test_rows_that_do_not_fit_are_not_fetched(monkeypatch) -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_release_larger_than_memory_is_read_back(tmp_path: Path, monkeypatch, form) -> None:
     rows, schema = census(20_000, seed=1), census_schema()
+    ages = [None, None, *rows["age"].to_pylist()[2:]]  # told as a range, or missing
+    rows = rows.set_column(rows.schema.get_field_index("age"), "age", pa.array(ages))
     release = made(sf.read(rows, schema), "mondrian", k=5)
+    shown = release.regions.parts[release.regions.columns.index("age")]
+    assert any(isinstance(region, Span) and region.missing for region in shown)
     out = held(release).save(tmp_path / "out", form=form)
     whole = sf.read_release(out, schema)
     monkeypatch.setattr(duckdb_module, "_OURS", 0.03)
@@ -374,6 +379,30 @@ def test_a_release_larger_than_memory_is_read_back(tmp_path: Path, monkeypatch, 
         assert this.measured == pytest.approx(that.measured)
     with pytest.raises(sf.ResourceError, match="wildcard matching"):
         sf.read_release(out, schema, matching="wildcard", memory="64MB")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_ranges_beside_missing_values_come_back(tmp_path: Path, form: str) -> None:
+    chance = np.random.default_rng(3)
+    days = [dt.date(2020, 1, 1) + dt.timedelta(int(day)) for day in chance.integers(0, 900, 200)]
+    rows = {
+        "age": [*chance.integers(20, 90, 198).tolist(), None, None],
+        "born": [None, None, None, *days[3:]],
+        "s": chance.choice(["flu", "cold"], 200).tolist(),
+    }
+    schema = sf.Schema(quasi=["age", "born"], sensitive="s")
+    release = made(sf.read(pa.table(rows), schema), "mondrian", k=10)
+    cells = [release.regions.describe(group) for group in range(len(release.groups))]
+    for name in schema.quasi:
+        assert "*" not in {cell[name] for cell in cells}
+        assert any(cell[name].endswith(" or (missing)") for cell in cells)
+    release.save(tmp_path / "memory", form=form)
+    held(release).save(tmp_path / "engine", form=form)
+    for made_by in ("memory", "engine"):
+        for source in (tmp_path / made_by, tmp_path / made_by / "public" / f"data.{form}"):
+            back = sf.read_release(source, schema)
+            assert back.disjoint
+            assert content(back) == content(release)
 
 
 # -- refusals --------------------------------------------------------------------------------

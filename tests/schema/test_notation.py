@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -121,6 +122,20 @@ def test_what_is_no_date_notation(text: str) -> None:
     assert DATE.read(text) is None
 
 
+def test_a_range_or_the_missing_value() -> None:
+    labels = {"young": Span(0, 30, label="young"), "x or (missing)": values("x")}
+    declared = Notation("numeric", labels)
+    assert declared.read("young or (missing)") == Span(0, 30, label="young", missing=True)
+    assert declared.read("x or (missing)") == values("x")  # labels first
+    assert declared.read("20-29 or (missing)") == Span(
+        20, 29, high_closed=True, label="20-29", missing=True
+    )
+    for odd in ("7 or (missing)", "* or (missing)", " or (missing)", "[2, 3)or (missing)"):
+        assert NUMERIC.read(odd) is None
+    word = "20-29 or (missing)"
+    assert Notation("categorical").read(word) == values(word)
+
+
 def test_labels_come_before_notations() -> None:
     known = ["<=50K", "1st-4th", "10-12", "*x", "{a}"]
     labels: dict[str, Region] = {text: values(text) for text in known}
@@ -178,8 +193,12 @@ dates = st.dates(dt.date(1800, 1, 1), dt.date(2200, 1, 1))
 words = st.text("abc XYZ019-,{}\"'~<>[]().+\n", min_size=1, max_size=8)
 
 
+def spans(end: st.SearchStrategy[int | float | dt.date]) -> st.SearchStrategy[Span]:
+    return st.builds(lambda span, missing: replace(span, missing=missing), told(end), st.booleans())
+
+
 @st.composite
-def spans(draw: st.DrawFn, end: st.SearchStrategy[int | float | dt.date]) -> Span:
+def told(draw: st.DrawFn, end: st.SearchStrategy[int | float | dt.date]) -> Span:
     low, high = sorted([draw(end), draw(end)])  # type: ignore[type-var]
     free = draw(st.sampled_from(["none", "low", "high"]))
     if free == "low":
@@ -202,7 +221,12 @@ regions: dict[Axis, st.SearchStrategy[Region]] = {
     "date": st.one_of(
         spans(dates),
         sets(dates),
-        st.builds(period, dates, st.sampled_from(UNITS)),
+        st.builds(
+            lambda day, unit, missing: replace(period(day, unit), missing=missing),
+            dates,
+            st.sampled_from(UNITS),
+            st.booleans(),
+        ),
         st.just(Mask("2021-0*-**")),
     ),
     "categorical": st.one_of(
@@ -219,7 +243,7 @@ def test_what_is_written_is_read_back(axis: Axis, data) -> None:
     assert Notation(axis).read(write(region)) == region
 
 
-@given(spans(whole))
+@given(told(whole))
 def test_two_notations_of_one_range_are_one_region(span: Span) -> None:
     french = write(span).replace("(", "]")
     if not span.high_closed and french.endswith(")"):

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.adversaries.locating.population import inside_by_part
+from sfumato.release.coverage import cover
+from sfumato.schema.domain import Domain
 from sfumato.schema.region import (
     Anything,
     Mask,
@@ -16,6 +19,7 @@ from sfumato.schema.region import (
     Span,
     ValueSet,
     contains_region,
+    meaning,
     overlaps,
 )
 
@@ -28,6 +32,8 @@ def test_each_kind_contains_what_it_says() -> None:
     assert Mask("3*").contains(35)
     assert not Mask("130**").contains("130531")
     assert ValueSet(frozenset({"a", None})).contains(None)
+    assert Span(20, 30, missing=True).contains(None)
+    assert not Span(20, 30).contains(None)
     assert Anything().contains(None)
 
 
@@ -36,6 +42,9 @@ def test_each_kind_contains_what_it_says() -> None:
     [
         (Span(20, 30), "[20, 30)"),
         (Span(high=18), "<18"),
+        (Span(20, 30, missing=True), "[20, 30) or (missing)"),
+        (Span(20, 30, label="twenties", missing=True), "twenties or (missing)"),
+        (Span(missing=True), "*"),
         (Span(low=90), ">=90"),
         (Span(-math.inf, 5, high_closed=True), "<=5"),
         (Span(1.5, 2.5, low_closed=False, high_closed=True), "(1.5, 2.5]"),
@@ -66,9 +75,10 @@ def test_what_cannot_be_compared_is_taken_to_overlap() -> None:
 
 
 spans = st.builds(
-    lambda low, width, a, b: Span(low, low + width, a, b),
+    lambda low, width, a, b, missing: Span(low, low + width, a, b, missing=missing),
     st.integers(0, 8),
     st.integers(0, 5),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
 )
@@ -76,7 +86,8 @@ spans = st.builds(
 
 @given(spans, spans)
 def test_two_spans_overlap_iff_some_point_lies_in_both(one: Span, other: Span) -> None:
-    points = [place / 4 for place in range(-4, 60)]  # quarters hit ends and insides alike
+    # Quarters hit ends and insides alike.
+    points = [None, *(place / 4 for place in range(-4, 60))]
     shared = any(one.contains(point) and other.contains(point) for point in points)
     assert overlaps(one, other) == shared == overlaps(other, one)
 
@@ -89,7 +100,8 @@ def test_a_region_contains_another_only_if_all_of_its_values_fit(one: int, other
         assert all(outer.contains(value) for value in fits)
     elif isinstance(inner, ValueSet) or (isinstance(inner, Span) and isinstance(outer, Span)):
         # Ranges are of numbers, of which there are more than whole ones.
-        between = [value / 2 for value in range(200)] if isinstance(inner, Span) else fits
+        halves = [None, *(value / 2 for value in range(200))]
+        between = halves if isinstance(inner, Span) else fits
         assert any(inner.contains(value) and not outer.contains(value) for value in between)
 
 
@@ -104,4 +116,31 @@ def some_region(number: int) -> Region:
     if kind == 2:
         return Mask("".join(rng.choice(["*", "1", "2"], 2)))
     low, high = sorted(rng.choice(12, 2, replace=False).tolist())
-    return Span(low, high, bool(rng.integers(2)), bool(rng.integers(2)))
+    ends = bool(rng.integers(2)), bool(rng.integers(2))
+    return Span(low, high, *ends, missing=bool(rng.integers(2)))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_regions_of_one_meaning_contain_the_same(one: int, other: int) -> None:
+    first, second = some_region(one), some_region(other)
+    values = (*(value / 2 for value in range(30)), None)
+    if meaning(first) == meaning(second):
+        assert [first.contains(value) for value in values] == [*map(second.contains, values)]
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=6), st.booleans(), st.data())
+def test_the_codes_a_region_covers_are_those_of_its_values(
+    numbers: list[int], null: bool, data: st.DataObject
+) -> None:
+    """For measures of utility and for people looked for in a population alike."""
+    values = sorted(data.draw(st.sets(st.integers(0, 14), min_size=1)))
+    domain = Domain("x", "numeric", (*values, None) if null else tuple(values))
+    parts = [some_region(number) for number in numbers]
+    inside = dict(inside_by_part(parts, np.arange(len(parts)), domain))
+    covered = cover(domain, parts)
+    for place, part in enumerate(parts):
+        fitting = [code for code, value in enumerate(domain.values) if part.contains(value)]
+        assert sorted(inside[place]) == fitting
+        told = covered.codes(place).tolist()
+        assert told == (fitting or list(range(len(domain))))
+        assert covered.count[place] == len(told)

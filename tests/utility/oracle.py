@@ -84,9 +84,12 @@ class Oracle:
             return 1.0
         numbers = [v for v in domain.values if isinstance(v, int)]
         if domain.kind == "numeric" and len(numbers) > 1:
-            if None in covered:
-                return 1.0
-            return (max(covered) - min(covered)) / (max(numbers) - min(numbers))
+            told = [value for value in covered if value is not None]
+            extent = (max(told) - min(told)) / (max(numbers) - min(numbers))
+            if len(told) == len(covered):
+                return extent
+            size = len(domain.values)  # the missing value is one more beside those of the extent
+            return (extent * (size - 2) + 1) / (size - 1)
         return (len(covered) - 1) / (len(domain.values) - 1)
 
     def precision(self) -> float:

@@ -61,7 +61,7 @@ def spell_region(region: Region) -> dict[str, Any]:
     if isinstance(region, Span):
         ends = [spell_value(region.low), spell_value(region.high)]
         told = {"span": ends, "closed": [region.low_closed, region.high_closed]}
-        return _labelled(told, region.label)
+        return _labelled({**told, **({"missing": True} if region.missing else {})}, region.label)
     return {"mask": region.pattern} if isinstance(region, Mask) else {"any": True}
 
 
@@ -76,7 +76,8 @@ def read_region(told: dict[str, Any]) -> Region:
     if "span" in told:
         low, high = (read_value(end) for end in told["span"])
         with_low, with_high = told["closed"]
-        return Span(low, high, with_low, with_high, told.get("label"))
+        missing = told.get("missing", False)
+        return Span(low, high, with_low, with_high, told.get("label"), missing)
     if "mask" in told:
         return Mask(told["mask"])
     if "any" in told:

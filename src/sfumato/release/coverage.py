@@ -45,7 +45,8 @@ class Coverage:
         """How far each region is from a single value: 0 one value, 1 the whole domain.
 
         Numbers and dates by the extent of the covered values over the domain's; others by their
-        number. A region that puts NULL together with numbers has lost the scale: 1.
+        number. NULL beside numbers is one value more: of `size` values in all, a region of extent e
+        and NULL is widened by (e * (size - 2) + 1) / (size - 1), between 2 values of many and all.
         """
         return self._widening
 
@@ -65,9 +66,13 @@ class Coverage:
         whole = float(present[-1]) - float(present[0])
         if not 0 < whole < np.inf:  # moments too close to be told apart on the axis, or infinity
             return by_number
-        extent = (numbers[self.last] - numbers[self.first]) / whole
         with_null = np.isnan(numbers[self.last])
-        extent = np.where(with_null, np.where(self.count > 1, 1.0, 0.0), extent)
+        greatest = self.last.copy()
+        for part in np.flatnonzero(with_null & (self.count > 1)).tolist():
+            greatest[part] = self.codes(part)[-2]
+        extent = (numbers[greatest] - numbers[self.first]) / whole
+        beside = np.where(self.count > 1, (extent * (size - 2) + 1) / (size - 1), 0.0)
+        extent = np.where(with_null, beside, extent)
         return np.where(self.count == size, 1.0, extent)
 
 
@@ -99,5 +104,6 @@ def _codes(domain: Domain, part: Region, numbers: Floats | None) -> Ints | None:
         low, high = place_of(part.low), place_of(part.high)
         start = np.searchsorted(axis, low, "left" if part.low_closed else "right")
         stop = np.searchsorted(axis, high, "right" if part.high_closed else "left")
-        return np.arange(start, stop)
+        without = [len(domain) - 1] if part.missing and domain.has_null else []
+        return np.append(np.arange(start, stop), np.array(without, dtype=np.int64))
     return np.flatnonzero([part.contains(value) for value in domain.values])

@@ -68,6 +68,10 @@ def apart(regions: Sequence[Region]) -> bool:
                     place = place_of(value)
                     ends.append((place, place, True, True, True))
         elif isinstance(region, Span):
+            if region.missing:
+                if None in texts:
+                    return False
+                texts.add(None)
             low, high = place_of(region.low), place_of(region.high)
             ends.append((low, high, region.low_closed, region.high_closed, False))
         elif isinstance(region, Mask):
@@ -138,7 +142,8 @@ def _meets(regions: Sequence[Region]) -> Meets | None:
         with_low = np.array([span.low_closed for span in ranges])
         with_high = np.array([span.high_closed for span in ranges])
         before = (low[:, None] < high) | ((low[:, None] == high) & with_low[:, None] & with_high)
-        table[np.ix_(spans, spans)] = before & before.T
+        missing = np.array([span.missing for span in ranges])
+        table[np.ix_(spans, spans)] = (before & before.T) | (missing[:, None] & missing)
     for one in others.tolist():
         for other in range(len(regions)):
             table[one, other] = table[other, one] = overlaps(regions[one], regions[other])
@@ -165,7 +170,8 @@ def _alike(codes: Codes, columns: list[int]) -> list[Ints]:
 def _hulls(regions: Sequence[Region], codes: npt.NDArray[np.int32]) -> Hulls | None:
     """Each group's region as a stretch of whole numbers; regions that meet have some in common.
 
-    None for columns without such an order, those with masks or with words beside ranges.
+    The missing value lies beyond all others. None for columns without such an order, those with
+    masks or with words beside ranges.
     """
     if all(isinstance(region, ValueSet) for region in regions):
         texts = [sorted(_texts(region)) for region in regions if isinstance(region, ValueSet)]
@@ -175,11 +181,12 @@ def _hulls(regions: Sequence[Region], codes: npt.NDArray[np.int32]) -> Hulls | N
     ends: list[tuple[float, bool, float, bool]] = []
     for region in regions:
         if isinstance(region, Span):
-            low_end, high_end = place_of(region.low), place_of(region.high)
-            ends.append((low_end, region.low_closed, high_end, region.high_closed))
+            high_end = np.inf if region.missing else place_of(region.high)
+            closed = region.missing or region.high_closed
+            ends.append((place_of(region.low), region.low_closed, high_end, closed))
             continue
         values = region.values if isinstance(region, ValueSet) else ()
-        places = [place_of(v) for v in values if v is not None and not isinstance(v, str)]
+        places = [np.inf if v is None else place_of(v) for v in values if not isinstance(v, str)]
         if not places or len(places) < len(values):
             return None
         ends.append((min(places), True, max(places), True))

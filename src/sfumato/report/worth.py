@@ -131,10 +131,16 @@ def closing_words(report: Report) -> list[str]:
 
 
 def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
-    """Columns that a few people lack: too few for a group of their own, so nobody's is told."""
+    """Columns that a few people lack: too few for a group of their own, so nobody's is told.
+
+    So it is where a whole column is at one level of its hierarchy; ranges may be told beside those
+    who lack a value.
+    """
     evidence = report.evidence
     origin = None if evidence is None else evidence.release.origin
     if evidence is None or origin is None or report.audience == "public":
+        return []
+    if "levels" not in (origin.search or {}):
         return []
     k = max((one.fewest_people for one in evidence.criteria), default=1)
     told = []

@@ -19,7 +19,7 @@ import datetime as dt
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
@@ -84,13 +84,27 @@ class Boundaries:
         return len(self.lower)
 
     def cell(self, low: int, high: int) -> Region:
-        """What tells the blocks `low` to `high` as a part of a partition: ends where it was cut."""
+        """What tells the blocks `low` to `high` as a part of a partition: ends where it was cut.
+
+        From the block of NULL on, `high` takes in NULL: after all blocks of values, or (from
+        `null + 1` on) after the blocks up to `high - null - 1`.
+        """
         if low == 0 and high == len(self) - 1:
             return Anything()
-        if (known := self._simple(low, high)) is not None:
-            return known
+        if low < self.null <= high:
+            return replace(self._cut_cell(low, self._reach(high)), missing=True)
+        known = self._simple(low, high)
+        return self._cut_cell(low, high) if known is None else known
+
+    def _reach(self, high: int) -> int:
+        """The last block of values up to a bound of a cell."""
+        if high <= self.null:
+            return min(high, self.null - 1)
+        return high - self.null - 1
+
+    def _cut_cell(self, low: int, high: int) -> Span:
         if low == 0 and high == self.null - 1:  # all but NULL: an open cell would read as `*`
-            return self._between(self.lower[0], self.upper[-1])
+            return Span(self.lower[0], self.upper[-1])
         if low == 0:
             return Span(high=self.cuts[high])
         if high == self.null - 1:
@@ -100,22 +114,23 @@ class Boundaries:
     def hull(self, low: int, high: int, within: tuple[int, int]) -> Region:
         """The narrowest that may be told of the blocks `low` to `high`, inside those `within`.
 
-        An end that is the value of one person gives way outwards, as far as there is room.
+        An end that is the value of one person gives way outwards, as far as there is room. Where
+        somebody has NULL, few may have a value: the cell is told, which was cut among many.
         """
+        if low < self.null <= high:
+            return self.cell(*within)
         if (known := self._simple(low, high)) is not None:
             return known
         if not self.declared:
             while low > within[0] and self.own[low - 1]:
                 low -= 1
-            while high < min(within[1], self.null - 1) and self.own[high]:
+            while high < self._reach(within[1]) and self.own[high]:
                 high += 1
         return self._between(self.lower[low], self.upper[high])
 
     def _simple(self, low: int, high: int) -> Region | None:
         if low == self.null:
             return ValueSet(frozenset({None}))
-        if high == self.null:  # a value beside NULL would stand there by itself
-            return Anything()
         if low == high and self.alone[low] is not None:
             return ValueSet(frozenset({self.alone[low]}))
         return None

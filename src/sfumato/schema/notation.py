@@ -14,6 +14,7 @@ the reader of the file.
     {a, b}  a~b                  a set; the second with a separator that was declared
     2021-05  2021-Q2  2021  2020s    a period, in a column of dates
     (empty)  (missing)           the value is missing
+    [20, 30) or (missing)        a range or period, or the value is missing
 
 `read(write(region))` is the region again, given the column's labels; a `Span` without any end is
 written `*` and read as anything.
@@ -32,6 +33,7 @@ from sfumato.schema.exact import as_quantity, exact, exact_text
 from sfumato.schema.recipes import Unit, period
 from sfumato.schema.region import (
     MISSING,
+    OR_MISSING,
     Anything,
     End,
     Mask,
@@ -46,7 +48,7 @@ from sfumato.schema.region import (
 Axis = Literal["numeric", "date", "mixed", "categorical"]
 KNOWN = (
     "*, 130**, [20, 30), [20, 30[, (20, 30], ]20, 30], 20-29, <30, <=30, >=40, >40, 90+, {a, b}, "
-    "a~b with separator='~', and in dates 2021-05, 2021-Q2, 2021, 2020s"
+    "a~b with separator='~', [20, 30) or (missing), and in dates 2021-05, 2021-Q2, 2021, 2020s"
 )
 
 _DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
@@ -107,6 +109,8 @@ class Notation:
             return Anything()
         if self.exact_numbers and (digits := exact(body)) is not None:
             return ValueSet(frozenset({exact_text(digits)}))
+        if (spared := self._or_missing(body)) is not None:
+            return spared
         found = self._number_or_day(body) or self._notation(body)
         if found is None and self._takes_words and not self._is_set(body):
             return ValueSet(frozenset({text}))
@@ -131,7 +135,16 @@ class Notation:
         found = found or self._range(body) or self._period(body)
         if found is not None:
             return _as_published(found, body)
-        return Mask(body) if "*" in body and not set("[]{}<>") & set(body) else None
+        masked = "*" in body and not set("[]{}<>") & set(body)
+        return Mask(body) if masked and not body.endswith(OR_MISSING) else None
+
+    def _or_missing(self, body: str) -> Span | None:
+        """`[20, 30) or (missing)`: a range, a period or a label of one; or no value."""
+        if not body.endswith(OR_MISSING):
+            return None
+        told = body.removesuffix(OR_MISSING).strip()
+        found = self.labels.get(told) or self._notation(told)
+        return replace(found, missing=True) if isinstance(found, Span) else None
 
     def _number_or_day(self, body: str) -> ValueSet | None:
         """A plain number or date, where the column holds such."""

@@ -17,6 +17,7 @@ from functools import cached_property
 Value = str | int | float | bool | dt.date | None
 End = int | float | dt.date
 MISSING = "(missing)"
+OR_MISSING = f" or {MISSING}"
 
 
 def place_of(end: End) -> float:
@@ -93,15 +94,22 @@ def _member(text: str) -> str:
 
 @dataclass(frozen=True)
 class Span:
-    """An interval of numbers or dates, published as `[20, 30)`, `<18`, `>=90` or by a label."""
+    """An interval of numbers or dates, published as `[20, 30)`, `<18`, `>=90` or by a label.
+
+    missing: or the value is missing, published as `[20, 30) or (missing)`; a label names the
+    interval alone.
+    """
 
     low: End = -math.inf
     high: End = math.inf
     low_closed: bool = True
     high_closed: bool = False
     label: str | None = None
+    missing: bool = False
 
     def contains(self, value: Value) -> bool:
+        if value is None:
+            return self.missing
         if not isinstance(value, int | float | dt.date) or isinstance(value, bool):
             return False
         place, low, high = place_of(value), place_of(self.low), place_of(self.high)
@@ -113,6 +121,11 @@ class Span:
 
     @property
     def text(self) -> str:
+        told = self._interval
+        return f"{told}{OR_MISSING}" if self.missing and told != "*" else told
+
+    @property
+    def _interval(self) -> str:
         if self.label is not None:
             return self.label
         no_low, no_high = math.isinf(place_of(self.low)), math.isinf(place_of(self.high))
@@ -155,6 +168,8 @@ def overlaps(one: Region, other: Region) -> bool:
     if isinstance(other, ValueSet):
         return any(one.contains(value) for value in other.values)
     if isinstance(one, Span) and isinstance(other, Span):
+        if one.missing and other.missing:
+            return True
         low = max(one.low, other.low, key=place_of)
         high = min(one.high, other.high, key=place_of)
         if place_of(low) < place_of(high):
@@ -180,7 +195,7 @@ def contains_region(one: Region, other: Region) -> bool:
         high, inner_high = place_of(one.high), place_of(other.high)
         begins = low < inner_low or (low == inner_low and one.low_closed >= other.low_closed)
         ends = high > inner_high or (high == inner_high and one.high_closed >= other.high_closed)
-        return begins and ends and dated[0] == dated[1]
+        return begins and ends and dated[0] == dated[1] and one.missing >= other.missing
     if isinstance(one, Mask) and isinstance(other, Mask):
         return len(one.pattern) == len(other.pattern) and all(
             a in ("*", b) for a, b in zip(one.pattern, other.pattern, strict=True)
@@ -195,7 +210,7 @@ def meaning(region: Region) -> Hashable:
     if isinstance(region, Span):
         low, high = place_of(region.low), place_of(region.high)
         if low == high and region.low_closed and region.high_closed:
-            return frozenset({text_of(region.low)}), False
+            return frozenset({text_of(region.low)}), region.missing
         dated = isinstance(region.low, dt.date) or isinstance(region.high, dt.date)
         return (
             dated,
@@ -203,5 +218,6 @@ def meaning(region: Region) -> Hashable:
             high,
             region.low_closed or math.isinf(low),
             region.high_closed and not math.isinf(high),
+            region.missing,
         )
     return region.text

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.schema.region import Span
 from tests.oracles.relative_oracle import Urns, bucket_worlds, enumerate_beliefs, region_worlds
 from tests.oracles.relative_releases import bucketized, everyone, generalized, rows_of, victim
@@ -224,3 +225,13 @@ def test_the_original_table_must_be_about_the_same_columns() -> None:
     with pytest.raises(sf.InputError, match="only the original table tells people's true values"):
         found.measures  # noqa: B018
     assert {threat.status for threat in found.threats()} == {"not_measured"}
+
+
+def test_a_range_that_takes_in_missing_values_makes_them_possible() -> None:
+    """The declared values know no missing one; what is published does."""
+    cells = {"age": ["<3 or (missing)"] * 2 + [">=3"] * 2, "s": ["a", "b"] * 2}
+    schema = sf.Schema(quasi=["age"], sensitive="s", domains={"age": [1, 2, 3, 4]})
+    release = sf.read_release(pa.table(cells), schema)
+    ((domain,), notes) = domains_of(release, None)
+    assert domain.values == (1, 2, 3, 4, None)
+    assert notes == []

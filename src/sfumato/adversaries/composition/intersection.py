@@ -31,9 +31,9 @@ from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, place_
 # Where regions overlap, a narrow one that contains a person is more likely hers than a wide one; an
 # adversary may weigh groups by 1 / volume. Only what is published counts, so anybody gets the same
 # figure: a set has as many values as it lists, a range of whole numbers or days those between its
-# ends, another range its length (at least the smallest step between ends the column shows), a mask
-# ten for each hidden character. An open end lies where the column's furthest end does. `*` covers
-# whatever the column shows elsewhere.
+# ends, another range its length (at least the smallest step between ends the column shows), one
+# more where the value may be missing instead, a mask ten for each hidden character. An open end
+# lies where the column's furthest end does. `*` covers whatever the column shows elsewhere.
 
 _SIGNS = 10  # what a hidden character may be
 
@@ -100,7 +100,7 @@ class _Ends:
         if self.stepwise:
             room += 1 - (math.isfinite(low) and not part.low_closed)
             room -= math.isfinite(high) and not part.high_closed
-        return max(room, self.step)
+        return max(room, self.step) + (self.step if part.missing else 0)
 
 
 Prior = Mapping[str, float] | Literal["pooled"] | None

@@ -172,7 +172,9 @@ def _values_in(part: Region, domain: Domain) -> Sequence[int]:
         below = Span(high=part.high, high_closed=part.high_closed)
         values = domain.values[:present]  # in their own order
         low = bisect_left(values, True, key=above.contains)
-        return range(low, bisect_left(values, True, lo=low, key=lambda v: not below.contains(v)))
+        high = bisect_left(values, True, lo=low, key=lambda v: not below.contains(v))
+        without = [present] if part.missing and domain.has_null else []
+        return [*range(low, high), *without] if without else range(low, high)
     return [code for code, value in enumerate(domain.values) if part.contains(value)]
 
 

@@ -20,7 +20,7 @@ from sfumato.release.members import Members
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
-from sfumato.schema.region import Region, Value, ValueSet, text_of
+from sfumato.schema.region import Anything, Region, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
@@ -116,7 +116,7 @@ def _with_null(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
     if isinstance(shown, Domain):
         null = shown.has_null
     else:
-        null = any(isinstance(part, ValueSet) and None in part.values for part in shown)
+        null = any(not isinstance(part, Anything) and part.contains(None) for part in shown)
     return Domain(domain.name, domain.kind, (*domain.values, None)) if null else domain
 
 

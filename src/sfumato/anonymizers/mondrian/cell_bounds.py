@@ -42,13 +42,15 @@ def narrowed(
 ) -> tuple[Codes, Codes]:
     """Cells of all parts: node `nodes[i]` falls into `parts[i]` by `cut[i]` of `column[i]`.
 
-    A part holds the rows `order[begins[p]:begins[p + 1]]` of the batch.
+    A part holds the rows `order[begins[p]:begins[p + 1]]` of the batch. A cell that was cut takes
+    in NULL where somebody in it has it (`splits.py` says how its upper bound tells that).
     """
     of_node = np.repeat(np.arange(len(nodes)), parts)
     low, high = batch.low[nodes[of_node]], batch.high[nodes[of_node]]
     nodes_split = cut[of_node] != splits.NONE
     which = column[of_node]
     first = batch.rows.codes[order[begins[:-1]], which]
+    left = np.append(True, of_node[1:] != of_node[:-1])
     for one in range(len(columns)):
         here = np.flatnonzero(nodes_split & (which == one))
         if not len(here):
@@ -58,21 +60,35 @@ def narrowed(
             base = columns.at[one] + level.astype(np.int64) * int(columns.nested[one])
             low[here, one], high[here, one] = level, columns.labels[base + first[here]]
             continue
-        if columns.last[one] >= 0:  # nobody here has NULL, or it is cut off now
-            values = here[cut[of_node[here]] < columns.last[one]]
-            high[values, one] = np.minimum(high[values, one], columns.last[one])
+        last, codes = int(columns.last[one]), batch.rows.codes[order, one]
+        where = cut[of_node]
+        if last >= 0:
+            where = values_up_to(where, last)
+            high[here, one] = np.minimum(values_up_to(high[here, one], last), last)
+        right = here[~left[here]]
         # NULL is cut off in strict mode and in relaxed mode alike.
-        clean = here if strict else here[cut[of_node[here]] == columns.last[one]]
-        right = first[clean] > cut[of_node[clean]]
-        low[clean[right], one] = cut[of_node[clean[right]]] + 1
-        high[clean[~right], one] = cut[of_node[clean[~right]]]
-        here = np.setdiff1d(here, clean, assume_unique=True)
-        if len(here):
-            codes = batch.rows.codes[order, one]
+        clean = right if strict else right[where[right] == last]
+        low[clean, one] = where[clean] + 1
+        high[clean - 1, one] = np.minimum(where[clean], high[clean - 1, one])
+        halved = np.setdiff1d(right, clean, assume_unique=True)
+        if len(halved):
+            valued = codes if last < 0 else np.where(codes > last, -1, codes)
             least = np.minimum.reduceat(codes, begins[:-1])
-            most = np.maximum.reduceat(codes, begins[:-1])
-            right = here[here > 0][of_node[here[here > 0]] == of_node[here[here > 0] - 1]]
+            most = np.maximum.reduceat(valued, begins[:-1])
             # The right part begins where the left one ends, which may be in its last value.
-            low[right, one] = np.minimum(least[right], most[right - 1] + 1)
-            high[right - 1, one] = most[right - 1]
+            low[halved, one] = np.minimum(least[halved], most[halved - 1] + 1)
+            high[halved - 1, one] = most[halved - 1]
+        if last >= 0:
+            lacking = here[np.maximum.reduceat(codes, begins[:-1])[here] > last]
+            reached = high[lacking, one]
+            beside = splits.with_null(reached, last)
+            high[lacking, one] = np.where(reached == last, last + 1, beside)
+            off = right[where[right] == last]
+            low[off, one] = high[off, one] = last + 1
     return low, high
+
+
+def values_up_to(bounds: Codes, last: int) -> Codes:
+    """The last code of a value that each bound takes in, of a column with NULL."""
+    taken = np.where(bounds > last + 1, bounds - last - 2, bounds)
+    return np.asarray(taken, dtype=np.int32)

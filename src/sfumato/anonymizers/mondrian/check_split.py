@@ -171,9 +171,10 @@ class Safety:
                 allowed[at] = self._take(weighed, at)
         return allowed
 
-    def hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+    def hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes, last: Codes) -> Bools:
         """Which cuts are not ruled out by what their two sides hold; a column's cuts ascending.
 
+        `last`: the last code of a value, by column (`splits.py`).
         Much faster than trying each: one sweep over a node's rows tells the sides of all its cuts.
         """
         fine = np.ones(len(nodes), dtype=bool)
@@ -185,10 +186,10 @@ class Safety:
         step = max(1, _CELLS // (2 * widest))
         for start in range(0, len(nodes), step):
             some = slice(start, start + step)
-            fine[some] = self._hopeful(batch, nodes[some], column[some], cut[some])
+            fine[some] = self._hopeful(batch, nodes[some], column[some], cut[some], last)
         return fine
 
-    def _hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes) -> Bools:
+    def _hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes, last: Codes) -> Bools:
         rows, first = batch.rows, np.arange(0, 2 * len(nodes) + 1, 2)
         fine = np.ones(len(nodes), dtype=bool)
         made: dict[int, Groups] = {}
@@ -197,9 +198,9 @@ class Safety:
             if attribute not in made:
                 where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
                 value, lists = rows.values[attribute], None
-                found = cuts.sides(*where, value, *self._values(attribute))
+                found = cuts.sides(*where, value, *self._values(attribute), last)
                 if (sets := self._counts.sensitive[attribute].sets) is not None:
-                    lists = Lists(*cuts.sides(*where, value, *_each(sets))[:3], sets)
+                    lists = Lists(*cuts.sides(*where, value, *_each(sets), last)[:3], sets)
                 made[attribute] = self._made(attribute, *found, lists)
             return made[attribute]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
 
 import numpy as np
 
@@ -14,6 +16,26 @@ from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 Priority = Callable[[Floats, Ints], Floats]
+
+
+class Beside(Enum):
+    """Where people without a number or date go, in the order in which it is tried."""
+
+    PARTED = auto()  # from everybody who has one
+    ABOVE = auto()  # with those above the cut
+    BELOW = auto()  # with those below
+
+
+@dataclass(frozen=True)
+class Spread:
+    """By node and column: the codes a node spans (for nested ones the level at which its people
+    part and the label they share), the level it is at, and how many people have NULL where others
+    have a value."""
+
+    low: Codes
+    high: Codes
+    tops: Codes
+    missing: Ints
 
 
 class Choice:
@@ -44,23 +66,37 @@ class Choice:
         """The node each run is of."""
         return runs
 
-    def extents(self, batch: Nodes) -> tuple[Codes, Codes, Codes]:
-        """By node and column: the codes (labels) a node spans, and the level it is at."""
+    def spread(self, batch: Nodes) -> Spread:
+        """What the nodes of a batch span."""
         columns, rows = self.columns, batch.rows
         tops = np.where(columns.nested > 0, batch.low, 0).astype(np.int32)
-        low, high = splits.extents(
-            rows.codes, batch.starts, batch.stops, columns.nested, columns.labels, columns.at, tops
+        low, high, missing = splits.extents(
+            rows.codes,
+            rows.n,
+            batch.starts,
+            batch.stops,
+            columns.nested,
+            columns.labels,
+            columns.at,
+            tops,
+            columns.last,
         )
-        return low, high, tops
+        return Spread(low, high, tops, missing)
 
     # -- the choice ------------------------------------------------------------------------------
+
+    @property
+    def _warranted(self) -> int:
+        """People who must have a value on either side where others lack it: a range is told of no
+        fewer than it would be if nobody lacked it."""
+        return max(2, self.safety.least)
 
     def choose(self, batch: Nodes) -> tuple[Codes, Codes, Codes, Codes]:
         """For every node the first allowed split in its order of columns, if there is one."""
         columns, rows = self.columns, batch.rows
-        low, high, tops = self.extents(batch)
-        total = len(low)
-        ranking = self._ranking(batch, low, high, tops)
+        spread = self.spread(batch)
+        total = len(spread.low)
+        ranking = self._ranking(batch, spread)
         column = np.zeros(total, dtype=np.int32)
         cut = np.full(total, splits.NONE, dtype=np.int32)
         part = np.zeros(len(rows.n), dtype=np.int32)
@@ -80,15 +116,21 @@ class Choice:
             return allowed
 
         for attempt in range(len(columns)):
-            if not len(undecided):
-                break
-            which = ranking[undecided, attempt].astype(np.int32)
-            where = self._cuts(batch, undecided, which, low, high)
-            tried[undecided, which] = where
-            possible = where != splits.NONE
-            if possible.any():
-                nodes = undecided[possible]
-                accept(self._candidate(batch, nodes, which[possible], where[possible]))
+            turn = ranking[:, attempt].astype(np.int32)
+            for beside in Beside:
+                nodes = undecided
+                if beside is not Beside.PARTED:
+                    nodes = nodes[spread.missing[nodes, turn[nodes]] > 0]
+                if not len(nodes):
+                    break
+                which = turn[nodes]
+                where = self._cuts(batch, nodes, which, spread, beside)
+                if beside is not Beside.BELOW:  # the same cut as before
+                    tried[nodes, which] = where
+                possible = where != splits.NONE
+                if possible.any():
+                    some = nodes[possible]
+                    accept(self._candidate(batch, some, which[possible], where[possible]))
         if self._strict and len(undecided):
             self._try_all_cuts(batch, undecided, ranking, tried, accept)
         return column, cut, part, parts
@@ -98,25 +140,41 @@ class Choice:
         people: Ints = np.add.reduceat(batch.rows.n, batch.starts)
         return people[self.runs(nodes, np.zeros(total, dtype=np.int32))]
 
-    def _cuts(self, batch: Nodes, nodes: Ints, which: Codes, low: Codes, high: Codes) -> Codes:
-        """The median cut of ordered columns, the parting level of nested ones; -1: none."""
-        least, most = low[nodes, which], high[nodes, which]
-        where = least.copy()
-        ordered = self.columns.nested[which] == 0
-        if ordered.any():
-            chosen = self.runs(nodes, which)[ordered]
-            where[ordered] = splits.medians(
+    def _cuts(
+        self, batch: Nodes, nodes: Ints, which: Codes, spread: Spread, beside: Beside
+    ) -> Codes:
+        """The median cut of ordered columns, the parting level of nested ones; -1: none.
+
+        Where some lack a value that others have, they are parted from those, or the others are cut
+        at their median.
+        """
+        least, most = spread.low[nodes, which], spread.high[nodes, which]
+        missing, last = spread.missing[nodes, which], self.columns.last[which]
+        where = np.where(missing > 0, last, least).astype(np.int32)
+        cut = self.columns.nested[which] == 0
+        if beside is Beside.PARTED:
+            cut &= missing == 0
+        if cut.any():
+            chosen = self.runs(nodes, which)[cut]
+            where[cut], smaller = splits.medians(
                 batch.rows.codes,
                 batch.rows.n,
                 batch.starts[chosen],
                 batch.stops[chosen],
-                which[ordered],
-                least[ordered],
-                most[ordered],
-                self.columns.last,
+                which[cut],
+                least[cut],
+                most[cut],
                 self.columns.own,
                 self.columns.own_at,
             )
+            if not self._strict:
+                people = self._people(batch, len(spread.low))[nodes[cut]]
+                smaller = (people - missing[cut]) // 2
+            few = (missing[cut] > 0) & (smaller < self._warranted)
+            where[np.flatnonzero(cut)[few]] = splits.NONE
+        if beside is Beside.BELOW:
+            made = (missing > 0) & (where != splits.NONE)
+            where[made] = splits.with_null(where[made], last[made])
         return where
 
     def _candidate(self, batch: Nodes, nodes: Ints, which: Codes, where: Codes) -> Split:
@@ -124,12 +182,27 @@ class Choice:
         nodes = self.runs(nodes, which)
         starts, stops = batch.starts[nodes], batch.stops[nodes]
         part, parts = splits.assign(
-            rows.codes, starts, stops, which, where, columns.nested, columns.labels, columns.at
+            rows.codes,
+            starts,
+            stops,
+            which,
+            where,
+            columns.nested,
+            columns.labels,
+            columns.at,
+            columns.last,
         )
         if not self._strict:
             halved = (columns.nested[which] == 0) & (where != splits.NONE)
             halved &= where != columns.last[which]  # NULL is cut off as a whole
-            halves = splits.halves(rows.codes, starts[halved], stops[halved], which[halved])
+            halves = splits.halves(
+                rows.codes,
+                starts[halved],
+                stops[halved],
+                which[halved],
+                where[halved],
+                columns.last,
+            )
             inside = rows_of(batch, nodes[halved])
             part[inside] = halves[inside]
         order, begins, people = splits.gather(part, parts, starts, stops, rows.n)
@@ -152,12 +225,13 @@ class Choice:
             batch.stops[runs],
             self.columns.nested,
             self.safety.least,
+            self._warranted,
             tried[self.owner(runs)],
             self.columns.last,
             self.columns.own,
             self.columns.own_at,
         )
-        hopeful = self.safety.hopeful(batch, runs[run], which, where)
+        hopeful = self.safety.hopeful(batch, runs[run], which, where, self.columns.last)
         run, which, where, away = run[hopeful], which[hopeful], where[hopeful], away[hopeful]
         of = self.owner(runs[run])
         at = np.searchsorted(nodes, of)
@@ -174,11 +248,11 @@ class Choice:
             waiting = waiting[~allowed]
             waiting = waiting[begin[waiting] + turn < begin[waiting + 1]]
 
-    def _ranking(self, batch: Nodes, low: Codes, high: Codes, tops: Codes) -> Ints:
+    def _ranking(self, batch: Nodes, spread: Spread) -> Ints:
         """Per node, the columns in the order in which they are tried."""
-        widths = self._widths(low, high, tops)
+        widths = self._widths(spread)
         if callable(self._order):
-            people = self._people(batch, len(low))
+            people = self._people(batch, len(spread.low))
             priority = np.asarray(self._order(widths, people), dtype=np.float64)
             if priority.shape != widths.shape:
                 raise PolicyError(
@@ -186,13 +260,14 @@ class Choice:
                     f"{widths.shape}"
                 )
         elif self._order == "gain":
-            priority = self._gains(batch, low, high)
+            priority = self._gains(batch, spread)
         else:
             priority = widths
         return np.argsort(-priority, axis=1, kind="stable")
 
-    def _widths(self, low: Codes, high: Codes, tops: Codes) -> Floats:
+    def _widths(self, spread: Spread) -> Floats:
         """The share of each column's domain a node's people are spread over."""
+        low, high = spread.low, spread.high
         widths = np.zeros(low.shape)
         for column, one in enumerate(self.columns.levels):
             size = len(one.domain)
@@ -219,18 +294,24 @@ class Choice:
                     above = np.append(bounded.last, missing)
                 extent = (above[high[:, column]] - below[low[:, column]]) / span
                 parted = high[:, column] > low[:, column]
-                # A node with NULL among its numbers is as wide as can be.
-                extent = np.where(np.isnan(extent), 1.0, extent)
                 widths[:, column] = np.where(parted, extent, 0.0)
-        return widths
+        # A column that as many lack as a group needs is as wide as can be: they are parted first.
+        return np.where(self._partable(spread), 1.0, widths)
 
-    def _gains(self, batch: Nodes, low: Codes, high: Codes) -> Floats:
-        gains = np.full(low.shape, -1.0)
-        nodes = np.arange(len(low))
+    def _partable(self, spread: Spread) -> Bools:
+        """Where people without a value are enough for a group of their own."""
+        return (spread.missing > 0) & (spread.missing >= self.safety.least)
+
+    def _gains(self, batch: Nodes, spread: Spread) -> Floats:
+        gains = np.full(spread.low.shape, -1.0)
+        nodes = np.arange(len(gains))
         rows = batch.rows
         for column in range(len(self.columns)):
             which = np.full(len(nodes), column, dtype=np.int32)
-            where = self._cuts(batch, nodes, which, low, high)
+            where = self._cuts(batch, nodes, which, spread, Beside.PARTED)
+            few = (spread.missing[:, column] > 0) & ~self._partable(spread)[:, column]
+            if few.any():
+                where[few] = self._cuts(batch, nodes[few], which[few], spread, Beside.ABOVE)
             split = self._candidate(batch, nodes, which, where)
             gains[:, column] = cuts.entropy_gain(
                 split.part,

@@ -45,6 +45,7 @@ def all_cuts(
     stops: Ints,
     nested: Codes,
     least: int,
+    warranted: int,
     tried: Codes,
     last: Codes,
     own: Bools,
@@ -53,7 +54,8 @@ def all_cuts(
     """Every other cut of ordered columns that leaves `least` people on both sides.
 
     Returns node, column, cut and how far from half it is, cuts of a column ascending;
-    `tried[node, column]` is left out. Beside NULL there is no other (see `splits.medians`).
+    `tried[node, column]` is left out. Where a node has NULL beside values, NULL goes right or left,
+    and `warranted` people with a value are on both sides.
     """
     node_of = [np.int64(0) for _ in range(0)]
     column_of = [np.int32(0) for _ in range(0)]
@@ -68,22 +70,29 @@ def all_cuts(
             if nested[column] != 0:
                 continue
             order, present, begins = by_code(codes[start:stop, column])
-            if present[0] <= last[column] < present[-1]:
-                continue
-            left = 0
-            for one in range(len(present) - 1):
-                for place in range(begins[one], begins[one + 1]):
-                    left += n[start + order[place]]
-                below, above = present[one], present[one + 1]
-                code = np.int32(splits.told_best(own, own_at[column], below, above))
-                away = abs(2 * left - everybody)
-                if own[own_at[column] + code]:
-                    away += 2 * everybody
-                if code != tried[node, column] and left >= least and everybody - left >= least:
-                    node_of.append(np.int64(node))
-                    column_of.append(code * 0 + np.int32(column))
-                    cut_of.append(code)
-                    away_of.append(away)
+            beside = present[0] <= last[column] < present[-1]
+            kinds = len(present) - 1 if beside else len(present)
+            having, needed = everybody, least
+            if beside:
+                needed = warranted
+                for place in range(begins[kinds], begins[kinds + 1]):
+                    having -= n[start + order[place]]
+            for side in range(2 if beside else 1):
+                left = 0
+                for one in range(kinds - 1):
+                    for place in range(begins[one], begins[one + 1]):
+                        left += n[start + order[place]]
+                    below, above = present[one], present[one + 1]
+                    code = np.int32(splits.told_best(own, own_at[column], below, above))
+                    away = abs(2 * left - having)
+                    if own[own_at[column] + code]:
+                        away += 2 * having
+                    if code != tried[node, column] and left >= needed and having - left >= needed:
+                        node_of.append(np.int64(node))
+                        column_of.append(code * 0 + np.int32(column))
+                        bound = code if side == 0 else splits.with_null(int(code), last[column])
+                        cut_of.append(np.int32(bound))
+                        away_of.append(away)
     return (
         np.array(node_of, np.int64),
         np.array(column_of, np.int32),
@@ -105,12 +114,14 @@ def sides(
     offsets: Ints,
     members: Codes,
     width: int,
+    ends: Codes,
 ) -> tuple[Ints, Codes, Ints, Ints]:
     """The sensitive counts of both sides of every cut, sparse, and the people of each side.
 
     Cut i of node `node[i]` goes between codes up to `cut[i]` and those above; the cuts of a node
     and column stand together, ascending. Left sides are 0, 2, 4, ..., right ones 1, 3, 5, ... One
-    sweep over the node's rows serves all cuts of a column. `offsets`, `members`: see splits.cells.
+    sweep over the node's rows serves all cuts of a column. `offsets`, `members`: see splits.cells;
+    `ends`: the last code of a value, by column.
     """
     single = len(offsets) == 0
     total = len(node)
@@ -130,7 +141,14 @@ def sides(
     first = 0
     while first < total:
         last = first
-        while last < total and node[last] == node[first] and column[last] == column[first]:
+        end = ends[column[first]]
+        null_left = splits.takes_null(cut[first], end)
+        while (
+            last < total
+            and node[last] == node[first]
+            and column[last] == column[first]
+            and splits.takes_null(cut[last], end) == null_left
+        ):
             last += 1
         start, stop = starts[node[first]], stops[node[first]]
         for row in range(start, stop):
@@ -143,10 +161,12 @@ def sides(
         everybody = n[start:stop].sum()
         order, present, begins = by_code(codes[start:stop, column[first]])
         on_left = 0
-        one = 0
+        one = -1 if null_left else 0  # NULL is the last code that is present
         for at in range(first, last):
-            while one < len(present) and present[one] <= cut[at]:
-                for place in range(begins[one], begins[one + 1]):
+            bound = splits.up_to(cut[at], end)
+            while one < len(present) and (one < 0 or present[one] <= bound):
+                kind = one if one >= 0 else len(present) - 1
+                for place in range(begins[kind], begins[kind + 1]):
                     row = start + order[place]
                     on_left += n[row]
                     if single:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymizers.mondrian.choose_split import Choice
+from sfumato.anonymizers.mondrian.choose_split import Choice, Spread
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows
 from sfumato.anonymizers.mondrian.published_regions import Columns
 from sfumato.counts.counts import Counts
@@ -32,15 +32,16 @@ class HistogramChoice(Choice):
     def owner(self, runs: Ints) -> Ints:
         return runs // len(self.columns)
 
-    def extents(self, batch: Nodes) -> tuple[Codes, Codes, Codes]:
-        low, high, tops = super().extents(batch)
+    def spread(self, batch: Nodes) -> Spread:
+        found = super().spread(batch)
         width = len(self.columns)
         shape = (len(batch) // width, width, width)
         own = np.arange(width)
-        return (
-            low.reshape(shape)[:, own, own],
-            high.reshape(shape)[:, own, own],
-            tops.reshape(shape)[:, own, own],
+        return Spread(
+            found.low.reshape(shape)[:, own, own],
+            found.high.reshape(shape)[:, own, own],
+            found.tops.reshape(shape)[:, own, own],
+            found.missing.reshape(shape)[:, own, own],
         )
 
 

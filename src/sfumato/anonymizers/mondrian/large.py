@@ -92,9 +92,18 @@ class Beyond:
                 made = [Node(low[p], high[p], int(held[p])) for p in range(first, last)]
                 inside = slice(starts[place], stops[place])
                 which = int(column[place])
-                nested = self._columns.nested[which] > 0
-                bound = None if nested else self._columns.last_value(which, int(cut[place]))
-                node.grow(which, bound, part[inside], batch.rows.codes[inside, which], made)
+                if self._columns.nested[which]:
+                    codes = batch.rows.codes[inside, which]
+                    node.fall_apart(which, part[inside], codes, made)
+                    continue
+                bound, end = int(cut[place]), int(self._columns.last[which])
+                null = len(self._held.quasi[which]) - 1
+                node.cut(
+                    which,
+                    self._columns.last_value(which, splits.up_to(bound, end)),
+                    null if splits.takes_null(bound, end) else None,
+                    (made[0], made[1]),
+                )
             level = [one for node in level for one in node.branches if one.tuples > self._most]
 
     def finish(self, harvest: Harvest, describe: Finished) -> None:

@@ -36,7 +36,7 @@ class Columns:
     nested: Codes  # the domain size of a nested column, 0 for an ordered one
     labels: Codes  # labels of nested columns, level by level
     at: Ints  # where each column's labels begin
-    last: Codes  # the last code before NULL, where NULL is cut off first; else -1
+    last: Codes  # the last code before NULL, where NULL is no neighbour of values; else -1
     own: Bools  # whether a cut after this code is told by the value of one person
     own_at: Ints  # where each column's begin
 
@@ -122,11 +122,14 @@ def describe(
 
 
 def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
-    """`low`, `high`: code bounds of an ordered column's cell; level and label of a nested one's."""
+    """`low`, `high`: code bounds of an ordered column's cell; level and label of a nested one's.
+
+    How a bound takes in NULL is said in `splits.py`.
+    """
     parts: list[tuple[Region, ...]] = []
     codes = np.empty((len(columns), len(low)), dtype=np.int32)
     for column, one in enumerate(columns.levels):
-        size = max(len(one.domain), one.height) + 1
+        size = 2 * max(len(one.domain), one.height) + 2
         bounded = columns.boundaries[column]
         pairs = low[:, column].astype(np.int64) * size + high[:, column]
         distinct, codes[column] = np.unique(pairs, return_inverse=True)

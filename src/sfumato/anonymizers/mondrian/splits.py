@@ -5,6 +5,10 @@ They hold no lock of the interpreter, so that batches of nodes can be worked on 
 A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
 the first level that separates the node's people.
+
+In a column of numbers or dates NULL is no neighbour of the largest value: it is the code after
+`last[column]`, the last of a value (-1: a column without NULL). A cut at code c puts NULL on the
+right; the bound `with_null(c)` puts it on the left, beside the codes up to c.
 """
 
 from __future__ import annotations
@@ -18,15 +22,43 @@ NONE = -1
 
 
 @nb.njit(cache=True, nogil=True)
+def with_null(code: int, last: int) -> int:
+    """The bound that takes in NULL beside the codes up to this one."""
+    return code + last + 2
+
+
+@nb.njit(cache=True, nogil=True)
+def takes_null(bound: int, last: int) -> bool:
+    """Whether a bound takes in NULL beside some codes of values."""
+    return last >= 0 and bound > last + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def up_to(bound: int, last: int) -> int:
+    """The last code of a value that a bound takes in."""
+    return bound - last - 2 if takes_null(bound, last) else bound
+
+
+@nb.njit(cache=True, nogil=True)
 def extents(
-    codes: Codes, starts: Ints, stops: Ints, nested: Codes, labels: Codes, at: Ints, tops: Codes
-) -> tuple[Codes, Codes]:
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    nested: Codes,
+    labels: Codes,
+    at: Ints,
+    tops: Codes,
+    last: Codes,
+) -> tuple[Codes, Codes, Ints]:
     """Per node and column: least and greatest code, or for a nested column the level at which its
-    people first part (-1: nowhere) and the label they still share above it.
+    people first part (-1: nowhere) and the label they still share above it; and how many people
+    have NULL where others have a value. Those do not count for the codes.
 
     `labels[at[c] + level * size + code]` is the label of a code of nested column c.
     """
     total, columns = len(starts), codes.shape[1]
+    missing = np.zeros((total, columns), np.int64)
     low = np.empty((total, columns), np.int32)
     high = np.empty((total, columns), np.int32)
     for node in range(total):
@@ -34,10 +66,22 @@ def extents(
         for column in range(columns):
             if nested[column] == 0:
                 least = greatest = codes[start, column]
-                for row in range(start + 1, stop):
-                    code = codes[row, column]
-                    least = min(least, code)
-                    greatest = max(greatest, code)
+                if last[column] < 0:
+                    for row in range(start + 1, stop):
+                        code = codes[row, column]
+                        least = min(least, code)
+                        greatest = max(greatest, code)
+                else:
+                    null = last[column] + 1
+                    for row in range(start, stop):
+                        code = codes[row, column]
+                        if code == null:
+                            missing[node, column] += n[row]
+                            continue
+                        least = min(least, code)
+                        greatest = code if greatest == null else max(greatest, code)
+                    if least == null:  # of everybody
+                        missing[node, column] = 0
                 low[node, column], high[node, column] = least, greatest
                 continue
             size = nested[column]
@@ -55,7 +99,7 @@ def extents(
                     level -= 1
             low[node, column] = level - 1 if parted else NONE
             high[node, column] = labels[at[column] + level * size + first]
-    return low, high
+    return low, high, missing
 
 
 @nb.njit(cache=True, nogil=True)
@@ -67,29 +111,28 @@ def medians(
     column: Codes,
     low: Codes,
     high: Codes,
-    last: Codes,
     own: Bools,
     own_at: Ints,
-) -> Codes:
+) -> tuple[Codes, Ints]:
     """The cut nearest to half of the people: codes up to it go left. Equal values stay together.
 
-    Where a node has NULL beside values, NULL is cut off: codes up to `last[column]` go left. Cuts
-    that are told by the value of one person (`own`) come after all others.
+    Only people with a code up to `high` count, those with a value. Cuts that are told by the value
+    of one person (`own`) come after all others. Also returned: how many of those people the smaller
+    side of each cut has.
     """
     total = len(starts)
     cuts = np.full(total, NONE, np.int32)
+    smaller = np.zeros(total, np.int64)
     for node in range(total):
         start, stop, which = starts[node], stops[node], column[node]
         if low[node] >= high[node]:
-            continue
-        if low[node] <= last[which] < high[node]:
-            cuts[node] = last[which]
             continue
         reach = high[node] - low[node] + 1
         if reach <= 8 * (stop - start) + 64:
             people = np.zeros(reach, np.int64)
             for row in range(start, stop):
-                people[codes[row, which] - low[node]] += n[row]
+                if codes[row, which] <= high[node]:
+                    people[codes[row, which] - low[node]] += n[row]
             everybody = people.sum()
             left = 0
             best = np.int64(-1)
@@ -101,12 +144,17 @@ def medians(
                 if best < 0 or away < best:
                     best = away
                     cuts[node] = low[node] + place
+                    smaller[node] = min(left, everybody - left)
         else:
             order = np.argsort(codes[start:stop, which])
-            everybody = n[start:stop].sum()
+            everybody = counted = 0
+            for row in range(start, stop):
+                if codes[row, which] <= high[node]:
+                    everybody += n[row]
+                    counted += 1
             left = 0
             best = np.int64(-1)
-            for place in range(len(order) - 1):
+            for place in range(counted - 1):
                 row = start + order[place]
                 left += n[row]
                 above = codes[start + order[place + 1], which]
@@ -119,7 +167,8 @@ def medians(
                 if best < 0 or away < best:
                     best = away
                     cuts[node] = cut
-    return cuts
+                    smaller[node] = min(left, everybody - left)
+    return cuts, smaller
 
 
 @nb.njit(cache=True, nogil=True)
@@ -132,16 +181,24 @@ def told_best(own: Bools, at: int, below: int, above: int) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def halves(codes: Codes, starts: Ints, stops: Ints, column: Codes) -> Codes:
+def halves(
+    codes: Codes, starts: Ints, stops: Ints, column: Codes, cut: Codes, last: Codes
+) -> Codes:
     """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
 
-    Rows hold one person each. Part of a row that lies in no given node: 0.
+    Rows hold one person each. People with NULL go where the cut says; the others are halved. Part
+    of a row that lies in no given node: 0.
     """
     part = np.zeros(codes.shape[0], np.int32)
     for node in range(len(starts)):
         start, stop = starts[node], stops[node]
         order = np.argsort(codes[start:stop, column[node]], kind="mergesort")
-        for place in range((stop - start) // 2, stop - start):
+        end = last[column[node]]
+        valued = stop - start
+        while end >= 0 and codes[start + order[valued - 1], column[node]] > end:
+            valued -= 1
+            part[start + order[valued]] = 0 if takes_null(cut[node], end) else 1
+        for place in range(valued // 2, valued):
             part[start + order[place]] = 1
     return part
 
@@ -156,6 +213,7 @@ def assign(
     nested: Codes,
     labels: Codes,
     at: Ints,
+    last: Codes,
 ) -> tuple[Codes, Codes]:
     """The part each row would fall into, and how many parts each node would have.
 
@@ -169,8 +227,14 @@ def assign(
             parts[node] = 1
             continue
         if nested[which] == 0:
+            end = last[which]
+            bound = up_to(cut[node], end)
             for row in range(start, stop):
-                part[row] = 1 if codes[row, which] > cut[node] else 0
+                part[row] = 1 if codes[row, which] > bound else 0
+            if takes_null(cut[node], end):
+                for row in range(start, stop):
+                    if codes[row, which] == end + 1:
+                        part[row] = 0
             parts[node] = 2
             continue
         size = nested[which]

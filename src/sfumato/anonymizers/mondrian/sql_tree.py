@@ -28,16 +28,22 @@ class Node:
     branches: list[Node] = field(default_factory=list)
     done: bool = False
 
-    def grow(
-        self, column: int, cut: int | None, part: Codes, code: Codes, made: list[Node]
-    ) -> None:
+    def cut(self, column: int, bound: int, null: int | None, made: tuple[Node, Node]) -> None:
+        """Split between two codes; `null`: the code of NULL, where it goes left all the same."""
+        below, above = f"q{column} <= {bound}", f"q{column} > {bound}"
+        if null is not None:
+            below = f"({below} OR q{column} = {null})"
+            above = f"({above} AND q{column} <> {null})"
+        self._grow([below, above], list(made))
+
+    def fall_apart(self, column: int, part: Codes, code: Codes, made: list[Node]) -> None:
         """Split: rows with these codes of a column fell into those parts."""
+        codes = [np.unique(code[part == number]).tolist() for number in range(len(made))]
+        self._grow([_among(f"q{column}", some) for some in codes], made)
+
+    def _grow(self, texts: list[str], made: list[Node]) -> None:
         self.branches = made
-        for number, branch in enumerate(made):
-            if cut is not None:
-                text = f"q{column} {'<=' if number == 0 else '>'} {cut}"
-            else:
-                text = _among(f"q{column}", np.unique(code[part == number]).tolist())
+        for text, branch in zip(texts, made, strict=True):
             branch.condition = (*self.condition, text)
 
     def leaves(self) -> Iterator[Node]:

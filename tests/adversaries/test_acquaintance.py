@@ -18,17 +18,17 @@ def test_she_is_measured_by_what_she_can_become_sure_of() -> None:
     # Of all 14, once the 7 with a cold are ruled out, 2 of 7; of the first group's, 1 of 2.
     assert (threat.belief.value, threat.belief.before) == ("HIV", pytest.approx(2 / 7))
     assert threat.belief.after == pytest.approx(1 / 2)
-    assert threat.people == 0
+    assert threat.people.number == 0
     (threat,) = Acquaintance(GROUPS, (1, 1, 0), [0, 1]).threats()
     assert (threat.belief.before, threat.belief.after) == (pytest.approx(2 / 6), 1)
-    assert threat.people == 14
+    assert threat.people.number == 14
 
 
 def test_facts_that_settle_it_by_themselves_are_not_the_doing_of_the_release() -> None:
     """Whoever has no cold has the flu: she needs no release for that."""
     groups = sf.Groups([[3, 1], [2, 2]], ["flu", "cold"])
     (threat,) = Acquaintance(groups, (1, 0, 0), [0, 1]).threats()
-    assert (threat.belief.before, threat.belief.after, threat.people) == (1, 1, 0)
+    assert (threat.belief.before, threat.belief.after, threat.people.number) == (1, 1, 0)
 
 
 def test_what_she_knows_is_told() -> None:

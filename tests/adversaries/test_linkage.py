@@ -400,10 +400,11 @@ def test_the_threats_are_named_as_the_criteria_name_their_adversaries() -> None:
     one, all_, journalist = linkage(release([1, 1, 4, 6], [1, 3, 9, 9])).threats()
     assert (one.adversary, all_.adversary) == (sf.KAnonymity.adversary, "marketer")
     assert journalist.adversary == sf.KMap.adversary
-    assert (one.belief, one.people) == (BeliefChange(1 / 12, 1), 6)  # six of twelve: twice, no more
+    # Six of twelve: twice, no more.
+    assert (one.belief, one.people.number) == (BeliefChange(1 / 12, 1), 6)
     assert "above 0.2 for 6 people, for sure for 2" in one.learns
-    assert (all_.belief, all_.people) == (BeliefChange(1 / 12, 4 / 12), 6)
-    assert (journalist.belief, journalist.people) == (BeliefChange(1 / 22, 1), 12)
+    assert (all_.belief, all_.people.number) == (BeliefChange(1 / 12, 4 / 12), 6)
+    assert (journalist.belief, journalist.people.number) == (BeliefChange(1 / 22, 1), 12)
     assert {threat.about for threat in (one, all_, journalist)} == {None}
     assert {threat.status for threat in (one, all_, journalist)} == {"measured"}
 
@@ -473,6 +474,7 @@ def test_json_has_figures_and_nobody_s_own_risk(report: sf.Report) -> None:
         "above": [1],
         "at_highest": 0.5,
         "unique": 0.5,
+        "at_most": False,
     }
     assert found["journalist"]["highest"] == 1
     assert found["journalist"]["mean"] == pytest.approx((2 / 6 + 1 / 2.5 + 1) / 4)

@@ -27,7 +27,7 @@ def test_a_homogeneous_group_makes_her_sure() -> None:
     assert RandomWorlds(groups).belief(0) == {"flu": 1.0}
     (threat,) = RandomWorlds(groups).threats()
     assert threat.belief == BeliefChange(0.7, 1.0, "flu")
-    assert (threat.about, threat.people, threat.status) == ("disease", 4, "measured")
+    assert (threat.about, threat.people.number, threat.status) == ("disease", 4, "measured")
     assert threat.learns == (
         "disease: moved more than 2 times for 4 people (more likely than not of 4, for sure of 4); "
         "most for 'flu', 70% → 100%"
@@ -36,11 +36,11 @@ def test_a_homogeneous_group_makes_her_sure() -> None:
 
 def test_what_is_as_common_in_the_group_as_everywhere_is_no_news() -> None:
     (threat,) = RandomWorlds(Groups([[5, 5], [6, 5], [1, 2]])).threats()
-    assert threat.people == 0
+    assert threat.people.number == 0
     assert (threat.belief.before, threat.belief.after) == pytest.approx((1 / 2, 2 / 3))
     assert "for sure of 0" in threat.learns
     (threat,) = RandomWorlds(Groups([[99, 1], [97, 3], [4, 0]])).threats()
-    assert threat.people == 0  # nearly everybody has it, and everybody knows
+    assert threat.people.number == 0  # nearly everybody has it, and everybody knows
     assert threat.belief == BeliefChange(4 / 204, 3 / 100, "1")
 
 
@@ -63,7 +63,7 @@ def test_with_several_values_per_person_beliefs_are_shares_of_people() -> None:
     assert worlds.strongest().tolist() == [0.75, 1.0]
     (threat,) = worlds.threats()
     assert threat.belief == BeliefChange(5 / 6, 1.0, "0")
-    assert threat.people == 2
+    assert threat.people.number == 2
     assert "for sure of 2" in threat.learns
 
 
@@ -97,7 +97,7 @@ def test_beliefs_equal_counting_rows(small: Small) -> None:
         moves = [(factor(p, q), q, -p) for p, q in zip(everybody, shares, strict=True) if q]
         best = max(best, *moves)
         people += len(group) if max(moves)[0] > 2 else 0
-    assert threat.people == people
+    assert threat.people.number == people
     assert threat.belief is not None
     assert (threat.belief.factor, threat.belief.after, -threat.belief.before) == pytest.approx(
         tuple(float(one) for one in best)

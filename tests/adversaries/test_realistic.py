@@ -405,7 +405,7 @@ def test_where_the_papers_table_stops_being_private() -> None:
 def test_her_row_of_the_threat_matrix() -> None:
     (threat,) = Beliefs(sf.RealisticAdversary({"flu": 0.4, "cancer": 0.6}, 3e4), TABLE3).threats()
     assert threat.adversary == "realistic I"
-    assert (threat.people, threat.status) == (20_000, "measured")
+    assert (threat.people.number, threat.status) == (20_000, "measured")
     assert (threat.belief.value, threat.about) == ("flu", "disease")
     assert (threat.belief.before, threat.belief.after) == pytest.approx((0.6, 0.9), abs=1e-4)
     # Nothing but noise holds against class IV: that is no finding about a release.

@@ -19,6 +19,7 @@ from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.groups import Groups
 from sfumato.release.membership import Inside, with_inside
+from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
 from tests.adversaries.test_exposure import fewest_left, shown_of, table_of
@@ -140,7 +141,8 @@ def test_a_table_as_it_stands_is_judged_exactly() -> None:
     assert report.verdicts[0].status == "holds"
     assert report.verdicts[0].measured == 0.25
     (threat,) = [threat for threat in report.threats if threat.adversary == "composition"]
-    assert (threat.people, threat.covered, threat.status) == (2, ("composition",), "measured")
+    assert threat.people == Headcount(2)
+    assert (threat.covered, threat.status) == (("composition",), "measured")
     assert threat.knows.endswith(", and 1 earlier release")
 
 

@@ -408,7 +408,7 @@ def test_an_audit_tells_of_the_observer() -> None:
     report = sf.audit(table(), [sf.DistributionLeakage(0.1), sf.EntropyLeakage(0.1)])
     (threat,) = [threat for threat in report.threats if threat.adversary == "observer"]
     assert threat.covered == ("distribution-leakage", "entropy-leakage")
-    assert threat.people == 4  # of whom flu, had by three of eight, is known for sure
+    assert threat.people.number == 4  # of whom flu, had by three of eight, is known for sure
     assert "some value ruled out for 8 people" in threat.learns
     assert "is had by 1 where 0.38 was expected" in report.verdicts[0].note
     other = sf.audit(table(), [sf.DistributionLeakage(1, prior={"given": ["age"]})])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import Counter
+from collections.abc import Callable
+from itertools import cycle
 
 import pyarrow as pa
 import pytest
@@ -200,3 +202,70 @@ def test_a_table_too_small_for_k_says_so() -> None:
     assert "They run as they are" not in draft.text
     with pytest.raises(sf.NoSafeRelease):
         made(pa.table({"age": [30, 31, 32], "disease": ["flu", "cold", "gout"]}), draft)
+
+
+# -- households ----------------------------------------------------------------------------------
+
+
+SPELLINGS: dict[str, Callable[[int], int | str]] = {
+    "number": lambda one: 10_000 + one,
+    "text": lambda one: f"H-{one:05d}",
+    "small": lambda one: one,
+    "long": lambda one: 2_023_000_000_000 + 17 * one,
+}
+
+
+def survey(key: str, spell: str = "number", households: int = 150) -> pa.Table:
+    """Everybody of some households, one row a person."""
+    rng = random.Random(5)
+    spelt = SPELLINGS[spell]
+    lives = [one for one in range(households) for _ in range(rng.choice((1, 2, 2, 3, 4, 5)))]
+    origin = [rng.choice(["here", "north", "south", "abroad"]) for _ in range(households)]
+    return pa.table(
+        {
+            key: [spelt(one) for one in lives],
+            "birth_date": [
+                dt.date(1930 + rng.randrange(85), 1 + rng.randrange(12), 3) for _ in lives
+            ],
+            "sex": [rng.choice("MF") for _ in lives],
+            "origin": [origin[one] for one in lives],  # a household's alike
+            "diagnosis": [rng.choice(ICD) for _ in lives],
+        }
+    )
+
+
+HOUSEHOLDS = [
+    *("household", "household_id", "householdId", "HH_ID", "hhid", "hh_nr", "family_id", "famid"),
+    *("household_number", "Haushalt", "Haushaltsnr", "haushalt_id", "Familien-Nr", "id_menage"),
+    *("idhogar", "family"),
+]
+
+
+@pytest.mark.parametrize(("name", "spell"), list(zip(HOUSEHOLDS, cycle(SPELLINGS), strict=False)))
+def test_a_household_s_number_is_asked_about_and_not_published(name: str, spell: str) -> None:
+    draft = sf.draft_policy(survey(name, spell))
+    schema = draft.policy.schema
+    assert schema is not None
+    assert name in schema.identifiers
+    assert name not in schema.quasi
+    assert schema.person is None
+    assert "does it name a household" in flat(draft)
+
+
+@pytest.mark.parametrize("name", ["household_size", "household", "family", "persons_in_household"])
+def test_how_many_live_together_is_still_told(name: str) -> None:
+    table = survey("id_of_home")
+    sizes = Counter(table.column("id_of_home").to_pylist())
+    many = [sizes[one] for one in table.column("id_of_home").to_pylist()]
+    told = table.drop_columns(["id_of_home"]).append_column(name, pa.array(many))
+    draft = sf.draft_policy(told)
+    assert draft.policy.schema is not None
+    assert name not in draft.policy.schema.identifiers
+    assert "does it name a household" not in flat(draft)
+
+
+def test_a_family_number_whose_rows_are_one_body_s_is_taken_for_the_person() -> None:
+    """Whoever is born on one day and has one sex is no family."""
+    draft = sf.draft_policy(discharges("family_id"))
+    assert draft.policy.schema is not None
+    assert draft.policy.schema.person == "family_id"

@@ -60,7 +60,7 @@ class RandomWorlds:
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""
-        groups, everybody = self.groups, np.float64(max(self.groups.people(), 1))
+        groups, everybody = self.groups, np.float64(max(self.groups.places, 1))
         found = Moves(groups)
         having = groups.having.astype(np.float64)
         # Groups that share people do not add up to everyone.

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
+from sfumato.release.several_groups import Headcount
 
 FACTOR = 2.0  # a belief that moved by more than this is a finding
 NEARLY_SURE = 0.05  # less doubt than this is not told apart
@@ -57,16 +58,17 @@ class Threat:
 
     `about` is the column she learns; None where she finds out whose row it is. `belief` is that
     about the person for whom it moves most (of equals the surest), None when not measured; for
-    `people` it moved by more than `FACTOR`. `covered` names the criteria of the policy that bound
-    her in this column; `status` says whether this was measured at all, and if not, why not is in
-    `learns`.
+    `people` it moved by more than `FACTOR`, each counted once, in however many groups she is: at
+    most so many, where it is not known who is in several. `covered` names the criteria of the
+    policy that bound her in this column; `status` says whether this was measured at all, and if
+    not, why not is in `learns`.
     """
 
     adversary: str
     knows: str
     learns: str
     about: str | None = None
-    people: int | None = None
+    people: Headcount | None = None
     belief: BeliefChange | None = None
     covered: tuple[str, ...] = ()
     status: Status = "measured"
@@ -123,16 +125,16 @@ class Moves:
         self.moved |= chosen
 
     @property
-    def people(self) -> int:
-        return self.groups.people(self.moved)
+    def people(self) -> Headcount:
+        return self.groups.headcount(self.moved)
 
     @property
     def told(self) -> str:
         """In words, for a table."""
         groups = self.groups
         words = (
-            f"moved more than {FACTOR:g} times for {self.people:,} people (more likely than not of "
-            f"{groups.people(self.likely):,}, for sure of {groups.people(self.certain):,})"
+            f"moved more than {FACTOR:g} times for {self.people} people (more likely than not of "
+            f"{groups.headcount(self.likely)}, for sure of {groups.headcount(self.certain)})"
         )
         if self.worst is None or self.surest is None:
             return words

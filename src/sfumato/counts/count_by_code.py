@@ -12,7 +12,7 @@ import pyarrow as pa
 from sfumato.counts.columns import Column, encode_distinct, gather, key_of, keys, measures
 from sfumato.counts.counts import Attribute
 from sfumato.counts.people import weight_of
-from sfumato.counts.stored import SMALL, Held, fresh
+from sfumato.counts.stored import SMALL, Held, bytes_for, fresh
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.schema.roles import Schema
@@ -22,11 +22,16 @@ def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held
     """Count the people of a source and leave the counts with the engine."""
     brought: list[str] = []  # tables that are not needed once people are counted
     columns, joins, where = join_codes(engine, source, schema, brought, large=large)
-    spanning = 0
+    spanning, people = 0, ""
     summed = measures(source, schema)
     if schema.person is not None and not source.one_each:
-        joins, where, spanning = _by_person(
+        joins, where, people = _by_person(
             engine, source, schema, joins, columns, where, brought, large=large
+        )
+        spanning = int(
+            engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS s FROM {people}")
+            .column(0)[0]
+            .as_py()
         )
         summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
         summed += [named("SUM(w)", "w")] if schema.weight is not None else []
@@ -43,6 +48,14 @@ def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held
     name = fresh("tuples")
     # A pre-aggregated row of 0 people describes nobody.
     engine.materialize(name, f"SELECT * FROM ({tuples}) AS counted WHERE n > 0", large=large)
+    shared = None
+    if spanning and bytes_for(2 * spanning, len(listed)) <= engine.memory:
+        # Nobody's name leaves the engine: people are told apart by a number.
+        place = named(f"DENSE_RANK() OVER (ORDER BY {people}.person)", "person")
+        several = select(["person"], people, group=["person"]) + " HAVING COUNT(*) > 1"
+        shared = engine.fetch(
+            f"{select([place, *listed], joins)} WHERE {people}.person IN ({several})"
+        )
     for table in brought:
         engine.drop(table)
     repeated = schema.several == "multiset"
@@ -57,6 +70,7 @@ def hold(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Held
         labels=columns[schema.protect].domain if schema.protect else None,
         weighted=schema.weight is not None,
         spanning=spanning,
+        shared=shared,
     )
 
 
@@ -119,10 +133,11 @@ def _by_person(
     brought: list[str],
     *,
     large: bool,
-) -> tuple[str, dict[str, str], int]:
+) -> tuple[str, dict[str, str], str]:
     """Gather each person's rows with equal QIs first: one person, a set of values.
 
-    The columns of sensitive attributes become those of the sets that were found.
+    The columns of sensitive attributes become those of the sets that were found. Last comes the
+    name of the table of people.
     """
     person = source.column(str(schema.person))
     plain = {name: code for name, code in where.items() if name not in schema.sensitive}
@@ -137,7 +152,6 @@ def _by_person(
     brought.append(people)
     grouped = select(inner, joins, group=[person, *plain.values()])
     engine.materialize(people, grouped, large=large)
-    total = engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS spanning FROM {people}")
     found = {name: f"{people}.{called[name]}" for name in plain}
     gathered = people
     for place, name in enumerate(schema.sensitive):
@@ -146,4 +160,4 @@ def _by_person(
         lists = raw.combine_chunks()
         columns[name] = gather(columns[name], lists, repeated=repeated)
         gathered, found[name] = _joined(engine, gathered, key, raw, columns[name], brought)
-    return gathered, found, int(total.column(0)[0].as_py())
+    return gathered, found, people

@@ -62,12 +62,33 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class SeveralTuples:
+    """People who are in several tuples: `person[i]` is in `tuples[i]`, persons in order."""
+
+    person: Ints
+    tuples: Ints
+
+    @property
+    def extra(self) -> int:
+        """How many more places than people."""
+        return len(self.person) - len(np.unique(self.person))
+
+    def take(self, kept: Ints, total: int) -> SeveralTuples:
+        """Only the tuples at these positions, of so many."""
+        place = np.full(total, -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        here = place[self.tuples]
+        return SeveralTuples(self.person[here >= 0], here[here >= 0])
+
+
+@dataclass(frozen=True)
 class Counts:
     """Compact distinct tuples of a table.
 
     `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
     attributes. `weights` are summed survey weights. `spanning` is how many more (person, QIs)
     pairs there are than people: a person whose rows differ in their QIs is in several groups.
+    `several` tells whose places those are, None where nobody knows.
     """
 
     quasi: tuple[Domain, ...]
@@ -78,6 +99,7 @@ class Counts:
     weights: npt.NDArray[np.float64] | None = None
     protect: tuple[Domain, Codes] | None = None
     spanning: int = 0
+    several: SeveralTuples | None = None
 
     @property
     def people(self) -> int:
@@ -88,6 +110,7 @@ class Counts:
 
     def take(self, kept: Ints) -> Counts:
         """Only the tuples at these positions."""
+        several = None if self.several is None else self.several.take(kept, len(self))
         return replace(
             self,
             codes=self.codes[:, kept],
@@ -95,6 +118,8 @@ class Counts:
             n=self.n[kept],
             weights=None if self.weights is None else self.weights[kept],
             protect=None if self.protect is None else (self.protect[0], self.protect[1][kept]),
+            spanning=self.spanning if several is None else several.extra,
+            several=several,
         )
 
     def compact(self) -> Counts:
@@ -110,7 +135,25 @@ class Counts:
         weights = self.weights
         if weights is not None:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
-        return replace(self.take(first), n=summed, weights=weights)
+        several = self.several and SeveralTuples(self.several.person, number[self.several.tuples])
+        spanning = self.spanning
+        return replace(
+            self.take(first), n=summed, weights=weights, spanning=spanning, several=several
+        )
+
+    def with_several(self, person: Ints, codes: Codes) -> Counts:
+        """The same counts with who is in several tuples, a column for each place of theirs.
+
+        `codes`: of quasi-identifiers, of sensitive attributes and of protection, each a row.
+        """
+        extra = [] if self.protect is None else [self.protect[1][None, :]]
+        both = np.hstack([np.vstack([self.codes, self.values, *extra]), codes])
+        number, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+        tuples = np.zeros(len(first), dtype=np.int64)
+        tuples[number[: len(self)]] = np.arange(len(self))
+        order = np.argsort(person, kind="stable")
+        there = tuples[number[len(self) :]]
+        return replace(self, several=SeveralTuples(person[order], there[order]))
 
     @property
     def places(self) -> int:

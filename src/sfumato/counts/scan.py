@@ -41,7 +41,7 @@ def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
         held = hold(engine, source, schema, large=large)
         counts: Counts = held
         if fits(held):
-            counts = held.within().compact()
+            counts = held.whole()
             engine.drop(held.name)
     else:
         counts = _raw(engine, source, schema)

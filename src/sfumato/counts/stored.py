@@ -39,7 +39,8 @@ class Held(Counts):
     """Distinct tuples in an engine's table: columns q0, q1, ... s0, ... p, n and w.
 
     q are the codes of the QIs, s those of the sensitive attributes, p the protect column's, n
-    people and w their summed weights.
+    people and w their summed weights. `shared` lists the places of people who have several, by a
+    number for each of them and the codes there; None where there are none, or too many.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Held(Counts):
         labels: Domain | None = None,
         weighted: bool = False,
         spanning: int = 0,
+        shared: pa.Table | None = None,
     ) -> None:
         for field, given in {
             "engine": engine,
@@ -61,6 +63,7 @@ class Held(Counts):
             "labels": labels,
             "weighted": weighted,
             "spanning": spanning,
+            "shared": shared,
         }.items():
             object.__setattr__(self, field, given)
 
@@ -68,6 +71,7 @@ class Held(Counts):
     name: str
     labels: Domain | None
     weighted: bool
+    shared: pa.Table | None
 
     # -- what does not fit ------------------------------------------------------------------------
 
@@ -157,6 +161,16 @@ class Held(Counts):
         described = self.sensitive[attribute]
         size = len(described.domain if described.sets is None else described.sets)
         return self.having(f"s{attribute}", size)
+
+    def whole(self) -> Counts:
+        """All tuples, in memory, and who is in several of them."""
+        counts, shared = self.within().compact(), self.shared
+        if shared is None:
+            return counts
+        codes = np.vstack([shared.column(name).to_numpy() for name in self.columns])
+        return counts.with_several(
+            shared.column("person").to_numpy().astype(np.int64), codes.astype(np.int32)
+        )
 
     def within(self, where: str = "") -> Counts:
         """The tuples that a condition selects, in memory."""

@@ -251,8 +251,8 @@ class GroupCriterion(Criterion):
         if reason:
             return self.unjudged("not_applicable", reason, groups)
         measure, holds = self.judge(groups)
-        bad, people = groups.number(~holds), groups.people(~holds)
-        note = f"{bad:,} of {groups.number():,} groups, {people:,} people" if bad else ""
+        bad, people = groups.number(~holds), groups.headcount(~holds)
+        note = f"{bad:,} of {groups.number():,} groups, {people} people" if bad else ""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in measure.parts.items())
         # A criterion of several conditions may fail where this figure looks well.
         worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst

@@ -50,6 +50,7 @@ from sfumato.ledger.earlier import Earlier, Source
 from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
 from sfumato.schema.exact import shortest
 
@@ -301,7 +302,7 @@ class CompositionBound(ReleaseCriterion):
         people, belief = self._moves(groups)
         return [Threat(NAME, knows, learns, groups.attribute, people, belief)]
 
-    def _moves(self, groups: Groups) -> tuple[int | None, BeliefChange | None]:
+    def _moves(self, groups: Groups) -> tuple[Headcount | None, BeliefChange | None]:
         """From any value alike to those left: how many move far, and the fewest anybody has left.
 
         Whoever has no more than so many values left is counted for more of them, too.
@@ -314,11 +315,18 @@ class CompositionBound(ReleaseCriterion):
             return int(self._exposed(groups, most).possible.sum())
 
         try:
-            people = exposed(far) if far else 0
+            people = self._people(groups, far) if far else Headcount(0)
             fewest = bisect_right(range(1, width), 0, key=exposed)
         except (InputError, ResourceError):
             return None, None  # judged by what this release gives away alone
         return people, beliefs[fewest]
+
+    def _people(self, groups: Groups, most: int) -> Headcount:
+        """Who has at most so many values left; at most so many people, where that is not known."""
+        found = self._exposed(groups, most)
+        possible = int(found.possible.sum())
+        several = groups.several is not None and possible > 1
+        return Headcount(min(possible, groups.people()), at_most=several or not found.exact)
 
     # -- searches -----------------------------------------------------------------------------
 

@@ -357,8 +357,8 @@ class SkylinePrivacy(ReleaseCriterion):
             return self.unjudged("not_applicable", reason, groups)
         measure, asked, scaled, good = self._judge(groups)
         bad = measure.per_group >= self.strictest
-        people, number = groups.people(bad), groups.number(bad)
-        told = [f"{number:,} of {groups.number():,} groups, {people:,} people"] if people else []
+        people, number = groups.headcount(bad), groups.number(bad)
+        told = [f"{number:,} of {groups.number():,} groups, {people} people"] if number else []
         if len(scaled):
             worst = int(np.argmax(scaled))
             point = check_point(asked.points[worst].tolist())

@@ -20,6 +20,7 @@ from sfumato.adversaries.composition.exposure import Counting
 from sfumato.adversaries.randomised.accounting import compose
 from sfumato.adversaries.threat import Threat
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
+from sfumato.release.several_groups import Headcount
 
 # What randomised releases about one population add up to.
 #
@@ -175,7 +176,7 @@ class Check:
                 f"{_range(one.together)} of {one.people:,} people ({one.alone:,} by the new "
                 "release alone)",
                 one.attribute,
-                one.together[1],
+                Headcount(one.together[1], at_most=one.together[0] < one.together[1]),
             )
             for one in self.findings
             if not one.reason

@@ -26,6 +26,7 @@ from sfumato.release.lists import Lists
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+from sfumato.release.several_groups import SeveralGroups
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
@@ -99,6 +100,8 @@ def pack(release: Release) -> bytes:
         "disjoint": release.disjoint,
         "guarantee": None if release.guarantee is None else release.guarantee.public(),
     }
+    if release.several is not None:  # who is in several groups is not published
+        head["people"] = release.people
     regions = release.regions
     if isinstance(regions, Members):
         arrays |= {"members": regions.indptr, "people": regions.n}
@@ -175,6 +178,7 @@ def unpack(content: bytes, label: str) -> Release:
         disjoint=head["disjoint"],
         guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
         label=label,
+        several=None if head.get("people") is None else SeveralGroups(head["people"]),
     )
 
 

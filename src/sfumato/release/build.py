@@ -12,7 +12,8 @@ from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
 from sfumato.release.regions import Regions
-from sfumato.release.release import Release, Scheme, standing_notes
+from sfumato.release.release import Release, Scheme, several_groups, standing_notes
+from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, spread
 
 
@@ -81,5 +82,14 @@ def build_release(
         label=f"release of {table.source.label}",
         notes=standing_notes(table),
         origin=origin,
-        spanning=table.counts.spanning,
+        several=_several(origin),
     )
+
+
+def _several(origin: Origin) -> SeveralGroups | None:
+    """Who is in several groups, where a tuple is whole in one."""
+    if not origin.counts.spanning:
+        return None
+    group = np.full(len(origin.counts), -1, dtype=np.int64)
+    group[origin.tuples] = origin.groups
+    return several_groups(origin.counts, group)

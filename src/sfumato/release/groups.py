@@ -28,6 +28,7 @@ from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.release.lists import Lists
+from sfumato.release.several_groups import Headcount, SeveralGroups
 from sfumato.release.sparse import SparseCounts, summed
 from sfumato.release.stated import check_groups, numbers, whole_numbers
 from sfumato.schema.domain import Domain
@@ -56,6 +57,7 @@ class Groups(SparseCounts):
     protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
     lists: Lists | None = None  # several values, each person's published together
     inside: Inside | None = None  # who is in them, private
+    several: SeveralGroups | None = None  # people who are in several of them
     times: Ints | None = None  # how many groups each stands for, where equal ones are told once
 
     def __init__(
@@ -227,6 +229,7 @@ class Groups(SparseCounts):
         population: Floats | None = None,
         guarantee: Guarantee | None = None,
         published: Ints | None = None,
+        several: SeveralGroups | None = None,
     ) -> Groups:
         """The same groups with what they publish and whom of the population they stand for."""
         given = (regions, population, published)
@@ -235,6 +238,7 @@ class Groups(SparseCounts):
         groups = copy.copy(self)
         groups.regions, groups.population = regions, population
         groups.guarantee, groups.published = guarantee, published
+        groups.several = several
         return groups
 
     def sharing(self, everyone: Groups) -> Groups:
@@ -275,6 +279,7 @@ class Groups(SparseCounts):
         groups.everyone = self.everyone
         groups.inside = None if self.inside is None else self.inside.take(kept)
         groups.times = None if self.times is None else self.times[kept]
+        groups.several = None if self.several is None else self.several.take(kept, len(self))
         if self.protected is not None:
             groups.protected = self.protected[0], self.protected[1][kept]
         return groups
@@ -305,6 +310,7 @@ class Groups(SparseCounts):
             groups.published = own.astype(np.int64)
         groups.everyone = self.everyone
         groups.inside = None if self.inside is None else self.inside.merge(number, total)
+        groups.several = None if self.several is None else self.several.merge(number)
         if self.protected is not None:
             labels, present = self.protected
             together = np.zeros((total, present.shape[1]), dtype=bool)
@@ -351,6 +357,7 @@ class Groups(SparseCounts):
         groups.regions, groups.population = self.regions, self.population
         groups.protected, groups.inside = self.protected, self.inside
         groups.times, groups.published = self.times, self.published
+        groups.several = self.several
         if self.everyone is not None:
             groups.everyone = self.everyone.relabel(codes, values, domain, reference)
         return groups
@@ -362,9 +369,24 @@ class Groups(SparseCounts):
         return int((self.times if chosen is None else self.times[chosen]).sum())
 
     def people(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
-        """How many people are in the groups, or in those that are chosen; nobody counts twice."""
+        """How many people are in the groups, or in those that are chosen; nobody counts twice.
+
+        The most there may be, where it is not known who is in several of them: `headcount` says so.
+        """
+        return self.headcount(chosen).number
+
+    def headcount(self, chosen: npt.NDArray[np.bool_] | None = None) -> Headcount:
+        """The same, and whether that is known."""
         people = self.own_people if self.times is None else self.own_people * self.times
-        return int((people if chosen is None else people[chosen]).sum())
+        if self.several is not None:
+            return self.several.count(people, chosen)
+        return Headcount(int((people if chosen is None else people[chosen]).sum()))
+
+    @property
+    def places(self) -> int:
+        """People, one who is in several groups counted in each."""
+        people = self.own_people if self.times is None else self.own_people * self.times
+        return int(people.sum())
 
     @property
     def own_people(self) -> Ints:

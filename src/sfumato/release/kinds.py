@@ -8,6 +8,7 @@ from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Examples, Regions, Singletons
 from sfumato.release.release import Release, standing_notes
+from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts
 from sfumato.table.load import Table
 
@@ -46,5 +47,5 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         Examples(regions),
         label=table.source.label,
         notes=(*standing_notes(table), *notes),
-        spanning=held.spanning,
+        several=SeveralGroups(held.people) if held.spanning else None,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from sfumato.counts.counts import Counts, Ints
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
@@ -20,6 +21,7 @@ from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.read.wildcard import WildcardMatching
 from sfumato.release.regions import Regions, Singletons
+from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp
@@ -42,8 +44,8 @@ class Release:
     private: what the release was made from, if we made it; `counted` the published tuples behind
     the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
     that groups share people; None: only equal descriptions are alike. `stray`: what a file that was
-    read publishes besides. `spanning` is how many more places in groups there are than people,
-    where rows of one person are in several groups.
+    read publishes besides. `several`: who is in several groups, where rows of
+    one person are.
     A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
     `file`: the folder of ours it was read from. `inside` is private, too: who is in which group of
     a release that was read, where its owner kept that or gave the table.
@@ -63,7 +65,7 @@ class Release:
     counted: Origin | None = field(default=None, repr=False)
     matched: WildcardMatching | None = field(default=None, repr=False)
     stray: StrayColumns = field(default_factory=StrayColumns)
-    spanning: int = 0
+    several: SeveralGroups | None = field(default=None, repr=False)
     noisy: NoisyTable | None = field(default=None, repr=False)
     file: FileStamp | None = field(default=None, repr=False)
     inside: Inside | None = field(default=None, repr=False)
@@ -79,6 +81,7 @@ class Release:
             self.population,
             self.guarantee,
             None if self.matched is None else self.matched.published,
+            self.several,
         )
 
     @property
@@ -106,7 +109,7 @@ class Release:
     @property
     def people(self) -> int:
         """Published people, each once, also where rows of hers are in several groups."""
-        return self.groups.people() - self.spanning
+        return self.groups.people()
 
     def refuse_wildcards(self) -> None:
         """For whoever must find each person in one group."""
@@ -209,8 +212,18 @@ def as_it_stands(table: Table) -> Release:
         label=table.source.label,
         notes=standing_notes(table),
         counted=whole_tuples(table, group),
-        spanning=counts.spanning,
+        several=several_groups(counts, group),
     )
+
+
+def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
+    """Who is in several groups, of which each tuple is in one."""
+    if not counts.spanning:
+        return None
+    known = counts.several
+    if known is None:
+        return SeveralGroups(counts.people)
+    return SeveralGroups(counts.people, known.person, group[known.tuples])
 
 
 def standing_notes(table: Table) -> tuple[str, ...]:
@@ -222,8 +235,8 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     if counts.spanning:
         notes.append(
             f"people whose rows differ in their quasi-identifiers are in several groups "
-            f"({counts.spanning:,} more places than people), and count in each where people of "
-            "groups are told"
+            f"({counts.spanning:,} more places than people): each group counts them, people are "
+            + ("counted once" if counts.several is not None else "told as at most so many")
         )
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")

@@ -107,6 +107,7 @@ def _risk(risk: Risk | None) -> dict[str, Any] | None:
         return None
     return {
         "highest": risk.highest,
+        "at_most": risk.at_most,
         "mean": risk.mean,
         "above": risk.above,
         "at_highest": risk.at_highest,

@@ -140,7 +140,10 @@ BEYOND = (
 
 @dataclass(frozen=True)
 class ThreatRow:
-    """One row of the matrix. `people` is a text where a public report may not tell the number."""
+    """One row of the matrix. `people` is a text where a public report may not tell the number.
+
+    `people_at_most`: so many or fewer.
+    """
 
     adversary: str
     knows: str
@@ -150,6 +153,15 @@ class ThreatRow:
     belief: BeliefChange | None
     covered: tuple[str, ...]
     status: str
+    people_at_most: bool = False
+
+    @property
+    def people_told(self) -> int | str | None:
+        """The people as a reader is told of them."""
+        if not self.people_at_most:
+            return self.people
+        told = self.people if isinstance(self.people, str) else f"{self.people:,}"
+        return f"at most {told}"
 
     def to_dict(self) -> dict[str, Any]:
         belief = self.belief
@@ -199,7 +211,7 @@ def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
     if report.audience == "public" and any(sign.isdigit() for sign in learns):
         # The adversary's own words hold counts.
         learns = rung.learns if rung is not None else "told to the owner of the data only"
-    people = None if threat.people is None else few(report, threat.people)
+    people = None if threat.people is None else few(report, threat.people.number)
     return ThreatRow(
         threat.adversary,
         threat.knows,
@@ -209,6 +221,7 @@ def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
         threat.belief,
         threat.covered,
         threat.status,
+        threat.people is not None and threat.people.at_most,
     )
 
 

@@ -175,11 +175,11 @@ def linkage_parts(linkage: Linkage) -> list[RenderableType]:
     table.add_row("prosecutor", *_risk(linkage.prosecutor, many))
     table.add_row("journalist" + _from(linkage.source), *_risk(linkage.journalist, many))
     blank = [""] * (many + 2)
-    table.add_row("marketer", "", number(linkage.marketer), *blank)
+    at_most = linkage.prosecutor is not None and linkage.prosecutor.at_most
+    table.add_row("marketer", "", number(linkage.marketer, at_most=at_most), *blank)
     if linkage.journalist is not None:
-        table.add_row(
-            "marketer" + _from(linkage.source), "", number(linkage.marketer_in_population), *blank
-        )
+        found = number(linkage.marketer_in_population, at_most=linkage.journalist.at_most)
+        table.add_row("marketer" + _from(linkage.source), "", found, *blank)
     told = [*linkage.notes]
     if linkage.reason:
         told.append(f"linkage not measured: {linkage.reason}")
@@ -196,8 +196,9 @@ def linkage_parts(linkage: Linkage) -> list[RenderableType]:
 def _risk(risk: Risk | None, thresholds: int) -> list[str]:
     if risk is None:
         return ["–"] * (thresholds + 4)
-    figures = (risk.highest, risk.mean, *risk.above, risk.at_highest, risk.unique)
-    return [number(figure) for figure in figures]
+    shares = (risk.mean, *risk.above, risk.at_highest, risk.unique)
+    bounded = (number(share, at_most=risk.at_most and share > 0) for share in shares)
+    return [number(risk.highest), *bounded]
 
 
 def _from(source: str | None) -> str:
@@ -226,7 +227,7 @@ def _threats(report: Report) -> list[RenderableType]:
             threat.adversary,
             escape(about_of(threat) or "–"),
             "–" if threat.belief is None else str(threat.belief),
-            "–" if threat.people is None else f"{threat.people:,}",
+            "–" if threat.people is None else str(threat.people),
             ", ".join(threat.covered) or "no criterion",
         )
     others: dict[str, list[str]] = {}

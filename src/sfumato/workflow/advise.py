@@ -304,6 +304,7 @@ def _without(release: Release, bad: Bools) -> Release:
         origin=moved(release.origin),
         counted=moved(release.counted),
         inside=None if release.inside is None else release.inside.take(kept),
+        several=None if release.several is None else release.several.take(kept, len(bad)),
     )
 
 

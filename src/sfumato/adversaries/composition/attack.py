@@ -48,6 +48,7 @@ from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats
 from sfumato.release.release import Release
+from sfumato.release.several_groups import Headcount
 
 # The private table of an intersection attack: what is learnt about each target, row by row.
 
@@ -153,7 +154,7 @@ class IntersectionAttack:
                 knows,
                 learns,
                 self.attribute,
-                int(people[far].sum()),
+                Headcount(int(people[far].sum())),
                 farthest(before, after, codes, self.labels),
             )
         ]

@@ -164,7 +164,7 @@ class Observer:
         learns = (
             f"{name}: distribution off by up to "
             f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
-            f"value ruled out for {groups.people(found.ruled_out > 0):,} people; {moves.told}"
+            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.told}"
         )
         return [Threat(self.name, knows, learns, name, moves.people, moves.worst)]
 

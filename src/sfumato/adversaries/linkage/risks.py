@@ -37,6 +37,7 @@ from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.release.several_groups import Headcount
 from sfumato.table.load import Table
 
 PROSECUTOR = "prosecutor"
@@ -53,8 +54,10 @@ class Risk:
 
     `above` is the share of people at a risk strictly above each threshold, `at_highest` the share
     at the highest risk, `unique` the share found for sure. `blind` is the chance of who does not
-    look at quasi-identifiers, from which it moved far for `moved` people. `per_group` is private:
-    the risk of everybody in each group.
+    look at quasi-identifiers, from which it moved far for `moved` people. Whoever is in several
+    groups is at the highest of their risks, and counted once; `at_most`: who that is is not known,
+    and every figure but the highest is an upper bound. `per_group` is private: the risk of
+    everybody in each group.
     """
 
     highest: float
@@ -63,7 +66,8 @@ class Risk:
     at_highest: float
     unique: float
     blind: float
-    moved: int
+    moved: Headcount
+    at_most: bool
     per_group: Floats = field(repr=False, compare=False)
 
 
@@ -118,15 +122,17 @@ class Linkage:
                 Threat(name, knows, why, status="not_applicable")
                 for name, knows in ((PROSECUTOR, one), (MARKETER, all_), (JOURNALIST, register))
             ]
-        found = round(self.prosecutor.mean * self.people)
+        found = self._told(self.prosecutor, self.prosecutor.mean)
         rows = [
             self._threat(PROSECUTOR, one, "which row is the target's", self.prosecutor),
             Threat(
                 MARKETER,
                 all_,
-                f"whose rows they are: right for {found:,} of {self.people:,} people on average",
+                f"whose rows they are: right for {found} of {self.people:,} people on average",
                 people=self.prosecutor.moved,
-                belief=BeliefChange(self.prosecutor.blind, self.prosecutor.mean),
+                belief=BeliefChange(
+                    self.prosecutor.blind, self.prosecutor.mean, at_most=self.prosecutor.at_most
+                ),
             ),
         ]
         if self.journalist is None:
@@ -136,11 +142,14 @@ class Linkage:
             rows.append(self._threat(JOURNALIST, register, "whose row it is", self.journalist))
         return rows
 
+    def _told(self, risk: Risk, share: float) -> Headcount:
+        people = round(share * self.people)
+        return Headcount(people, at_most=risk.at_most and people > 0)
+
     def _threat(self, name: str, knows: str, what: str, risk: Risk) -> Threat:
-        many = round(risk.above[0] * self.people)
-        sure = round(risk.unique * self.people)
+        many, sure = self._told(risk, risk.above[0]), self._told(risk, risk.unique)
         limit = self.thresholds[0]
-        learns = f"{what}: at a risk above {limit:g} for {many:,} people, for sure for {sure:,}"
+        learns = f"{what}: at a risk above {limit:g} for {many} people, for sure for {sure}"
         return Threat(
             name,
             knows,
@@ -191,14 +200,18 @@ def linkage(
             "value of its own there"
         )
     estimates: tuple[Uniqueness, ...] = ()
+    if sampling_fraction is not None and indistinguishable.several is not None:
+        notes.append(
+            "population uniqueness is estimated by places: people in several groups count in each"
+        )
     if sampling_fraction is not None:
         estimates = population_uniqueness(Sizes.of(own, times), sampling_fraction)
     return Linkage(
         people,
         groups,
         limits,
-        _risk(own, sizes, limits, times, people),
-        None if candidates is None else _risk(own, candidates.people, limits, times),
+        _risk(indistinguishable, sizes, limits, people),
+        None if candidates is None else _risk(indistinguishable, candidates.people, limits),
         source,
         sampling_fraction,
         estimates,
@@ -223,37 +236,41 @@ def _candidates(
 
 
 def _risk(
-    own: Ints,
+    groups: Groups,
     candidates: Ints | Floats,
     thresholds: Sequence[float],
-    times: Ints | None,
     everybody: float | None = None,
 ) -> Risk:
-    """The risk 1 / candidates of each group's own people; `times`: of so many equal groups.
+    """The risk 1 / candidates of each group's own people.
 
     `everybody`: among how many people is looked for anyone, by default all groups' candidates.
     """
-    exactly = candidates is own
-    own, number = (own, len(own)) if times is None else (own * times, int(times.sum()))
-    people = int(own.sum())
-    fewest = candidates.min()
+    own, times, several = groups.own_people, groups.times, groups.several
+    people, fewest, per_group = groups.people(), candidates.min(), 1 / candidates
+    highest = float(1 / fewest)
 
     def share(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-        return int(own[chosen].sum()) / people
+        return groups.people(chosen) / people
 
-    per_group = 1 / candidates
-    mean = number if exactly else float(own @ per_group)
+    number = groups.number()
+    summed = own if times is None else own * times
+    found = number if candidates is own else float(summed @ per_group)
+    if several is not None:
+        found = (
+            found - several.lesser(per_group) if several.listed else min(found, highest * people)
+        )
     if everybody is None:
         everybody = float((candidates if times is None else candidates * times).sum())
     blind = min(1 / everybody, 1.0)
     return Risk(
-        highest=float(1 / fewest),
-        mean=mean / people,
+        highest=highest,
+        mean=found / people,
         above=tuple(share(candidates < _fewest(threshold)) for threshold in thresholds),
         at_highest=share(candidates <= fewest * (1 + _SLACK)),
         unique=share(candidates <= 1 + _SLACK),
         blind=blind,
-        moved=int(own[moved(np.full(len(own), blind), per_group)].sum()),
+        moved=groups.headcount(moved(np.full(len(own), blind), per_group)),
+        at_most=several is not None and not several.listed,
         per_group=per_group,
     )
 

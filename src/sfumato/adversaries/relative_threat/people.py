@@ -21,6 +21,7 @@ from sfumato.numbers import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
+from sfumato.release.several_groups import Headcount
 from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 
@@ -32,6 +33,7 @@ class People:
     Case i: `n[i]` people of group `group[i]` (-1: of one of several) with tuple `tuples[i]` and
     sensitive value `s[i]`, sorted by tuple. `where` are the groups a tuple fits. `everybody` holds
     tuples, s and n of the whole table, suppressed people included: what the ideal learner sees.
+    `persons` is how many people there are where some are in several cases, else None.
     """
 
     codes: Ints
@@ -42,10 +44,18 @@ class People:
     group: Ints
     everybody: tuple[Ints, Ints, Ints]
     left_out: int = 0
+    persons: int | None = None
 
     @property
     def total(self) -> int:
         return int(self.n.sum())
+
+    def headcount(self, chosen: npt.NDArray[np.bool_]) -> Headcount:
+        """The people of some cases; at most so many where some are in several."""
+        places = int(self.n[chosen].sum())
+        if self.persons is None:
+            return Headcount(places)
+        return Headcount(min(places, self.persons), at_most=places > 1)
 
 
 def people_of(
@@ -98,6 +108,7 @@ def people_of(
         group_of - 1,
         (number, s, counts.n),
         int(n[~published].sum()),
+        counts.people if counts.spanning else None,
     )
 
 
@@ -157,4 +168,5 @@ def _of_release(release: Release, groups: Groups, domains: Sequence[Domain]) -> 
     codes = np.array(rows, dtype=np.int64).reshape(len(domains), len(groups))
     where = Located(np.arange(len(groups) + 1), np.arange(len(groups)))
     tuples, s, n = groups.row, groups.indices.astype(np.int64), groups.data
-    return People(codes, where, tuples, s, n, tuples, (tuples, s, n))
+    persons = None if groups.several is None else groups.people()
+    return People(codes, where, tuples, s, n, tuples, (tuples, s, n), persons=persons)

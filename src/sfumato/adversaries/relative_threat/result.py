@@ -172,10 +172,15 @@ class RelativeThreat:
                 for name, known in knows.items()
             ]
         rows, found = self.judged, self.measures
-        learner = f"{self.attribute}: guessed right for {_count(found.gt_learner, found)} people"
+        each = "" if self.people.persons is None else " (who is in several groups, in each)"
+        right = {
+            name: f"{self.attribute}: guessed right for {_count(share, found)} people{each}"
+            for name, share in ((LEARNER, found.gt_learner), (ATTACKER, found.gt_attacker))
+        }
+        learner = right[LEARNER]
         attacker = (
-            f"{self.attribute}: guessed right for {_count(found.gt_attacker, found)} people; knows "
-            f"somebody up to {found.attacker.highest:.3g} times better than the population tells"
+            f"{right[ATTACKER]}; knows somebody up to {found.attacker.highest:.3g} times better "
+            "than the population tells"
         )
         return [
             Threat(
@@ -183,7 +188,7 @@ class RelativeThreat:
                 knows[name],
                 learns,
                 self.attribute,
-                int(rows.people.n[moved(before, after)].sum()),
+                rows.people.headcount(moved(before, after)),
                 farthest(before, after, rows.people.s, self.values.labels),
             )
             # What the attacker has beyond the learner is what the release says of its own people.

@@ -172,6 +172,7 @@ UNIQUE = 0.95  # distinct values per row from which a column names its row
 NEARLY_ALL = 0.999  # from which it names nothing but its row
 SEVERAL_ROWS = 10  # below, every column looks unique
 FREE_TEXT = 60  # characters
+_SHARED_BY = 0.05  # values per row from which a number is a household's: twenty people at most
 MANY = 60  # more categories than these cannot be listed, nor told apart by a reader
 _CODED_TOPICS = {"sex", "place", "origin", "marital status", "education", "work", "institution"}
 
@@ -255,6 +256,8 @@ def _numbers_people(found: Profile) -> Guess | None:
         return None
     if found.says in ("person", "id"):
         return _id(found)
+    if found.says == "household":
+        return _household(found)
     numeric = found.what == "numeric" and found.distinct > 2 and float(found.values[0]) >= 0
     if found.says == "weight" and numeric:
         return Guess(
@@ -287,6 +290,30 @@ def _id(found: Profile) -> Guess | None:
         return Guess(found, "identifiers", f"an id that repeats: {rows_each(found)}", asked)
     why = f"names the person: {rows_each(found)}, so rows are not people"
     return Guess(found, "person", why, asked_person(found))
+
+
+def _household(found: Profile) -> Guess | None:
+    """A number that the people of a household share; None where it tells of them, as a size does.
+
+    Sizes and kinds of families are few, and each is had by many rows.
+    """
+    few = found.distinct <= SEVERAL_ROWS and (counts_something(found.name) or _bare(found))
+    if found.share < _SHARED_BY or few or found.distinct < 2:
+        return None
+    if found.share >= NEARLY_ALL:
+        return Guess(found, "identifiers", "an id: nearly every row has its own")
+    return Guess(
+        found,
+        "identifiers",
+        f"names the household: {rows_each(found)}",
+        f"does it name a household, whose people share it ({rows_each(found)})? Whoever finds one "
+        "of them finds the others, so it is not published, and k counts people. If it names the "
+        "person, say person = ...; if it tells something about people, list it in quasi.",
+    )
+
+
+def _bare(found: Profile) -> bool:
+    return found.topic is not None and found.topic.bare
 
 
 _REPEATS = (
@@ -378,7 +405,7 @@ def _known(found: Profile) -> Guess | None:
             "a date",
             "dates that are not written 2024-05-31 can only be suppressed whole; rewrite them",
         )
-    if found.says == "quasi" and found.topic:
+    if found.says in ("quasi", "household") and found.topic:
         return Guess(found, "known", found.topic.name)
     return None
 

@@ -46,6 +46,7 @@ def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
             agreed_person(found.profile, agreeing)
             for found in shown
             if (agreeing := _agreeing(sample, found.profile, guesses))
+            and (found.profile.says != "household" or _one_body(guesses, agreeing))
         ]
         lasting = _lasting(guesses)
         if not said and lasting:  # a number that could be a measure: all that lasts must agree
@@ -65,6 +66,12 @@ def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
     for found in said[1:]:
         asked = f"does it name the person, rather than {toml_value(said[0].name)}?"
         guesses[found.name] = replace(found, role="identifiers", question=asked)
+
+
+def _one_body(guesses: dict[str, Guess], agreeing: list[str]) -> bool:
+    """Whether rows agree in what people of one household, of one name and origin, do not."""
+    topics = [guesses[name].profile.topic for name in agreeing]
+    return any(topic is not None and topic.name in ("birth", "sex") for topic in topics)
 
 
 def _may_be_key(found: Guess, *roles: str) -> bool:

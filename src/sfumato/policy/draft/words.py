@@ -14,7 +14,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Says = Literal["weight", "count", "person", "identifier", "id", "sensitive", "quasi"]
+Says = Literal["weight", "count", "person", "household", "identifier", "id", "sensitive", "quasi"]
 
 # role that follows if the values agree | topic | words
 _DICTIONARY = """
@@ -102,6 +102,14 @@ _GLUED = re.compile(
     r"|mitglieds?|kunden|klienten|probanden|teilnehmer|versicherten|schueler|schuler|matrikel"
     r"|konto)(id|nr|no|num|number|nummer|key|code|kennung|ident)"
 )
+_HOUSEHOLDS = _words(
+    "household households hh hhold family fam familie familien haushalt haushalts hogar familia "
+    "foyer menage famille famiglia nucleo"
+)
+_GLUED_HOUSEHOLD = re.compile(
+    r"(household|hhold|hh|family|fam|haushalts?|familien?|hogar|menage|foyer|famille|famiglia)"
+    r"(id|nr|no|num|number|nummer|key|code|kennung|ident)|(id|nr|num)(hogar|menage|foyer|hh)"
+)
 _ALSO_IDS = _words("code codigo codice hash token ref reference referenz numero num number no")
 OFFICIAL = "official number"
 _NAMED = _words("first last full middle given maiden contact mother father doctor")
@@ -162,6 +170,11 @@ def topic_of(name: str) -> Topic | None:
         return Topic("person", "person")
     if words and words <= _PEOPLE:
         return Topic("person", "person", bare=True)
+    # "hh_id" and "Haushaltsnr" name those who live together; "haushalt" may be how many they are.
+    if _GLUED_HOUSEHOLD.fullmatch(joined) or (words & _HOUSEHOLDS and words & (_IDS | _ALSO_IDS)):
+        return Topic("household", "household")
+    if words and words <= _HOUSEHOLDS:
+        return Topic("household", "household", bare=True)
     if "name" in words and (tokens == ["name"] or words & (_NAMED | _PEOPLE)):
         return Topic("name", "identifier")
     for topic in TOPICS:

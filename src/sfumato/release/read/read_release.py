@@ -43,7 +43,7 @@ from sfumato.release.read.large import large_release
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.read.wildcard import WildcardMatching, compatible, spread
 from sfumato.release.regions import Regions
-from sfumato.release.release import Release
+from sfumato.release.release import Release, several_groups
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 from sfumato.table.noisy_part import refuse_noisy_part
@@ -254,7 +254,10 @@ def _in_memory(
         release = build_release(origin, regions, disjoint=False)
         everyone = groups_of(whole_tuples(table, np.zeros_like(group)), np.zeros_like(group), 1)
         shared = {name: one.sharing(everyone[name]) for name, one in release.by_attribute.items()}
-        release = replace(release, by_attribute=shared, matched=WildcardMatching(own))
+        several = several_groups(counts, group)  # by the groups of their own descriptions
+        release = replace(
+            release, by_attribute=shared, matched=WildcardMatching(own), several=several
+        )
         return release, (
             "wildcard matching: a suppressed or missing cell is compatible with everything, so "
             "groups share people",

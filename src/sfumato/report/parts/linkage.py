@@ -40,7 +40,9 @@ def _risks(report: Report, linked: Linkage) -> Sheet:
         name = "journalist: has a register of the population" + _SOURCES[linked.source]
         rows.append((name, *_risk(report, linked, linked.journalist)))
     blank = (None,) * len(limits)
-    rows.append(("marketer: links everybody", None, linked.marketer, *blank, None, None))
+    at_most = linked.prosecutor is not None and linked.prosecutor.at_most
+    marketer = _bounded(linked.marketer, at_most=at_most)
+    rows.append(("marketer: links everybody", None, marketer, *blank, None, None))
     notes = list(linked.notes) if report.audience == "private" else []
     chosen = linked.population_uniqueness
     if chosen is not None and report.audience == "private":
@@ -61,8 +63,15 @@ def _risk(report: Report, linked: Linkage, risk: Risk | None) -> tuple[float | s
     if risk is None:
         return (None,) * (len(linked.thresholds) + 4)
     shares = (*risk.above, risk.at_highest, risk.unique)
-    told = (few_of(report, share, linked.people) for share in shares)
-    return risk.highest, risk.mean, *told
+    told = [risk.mean, *(few_of(report, share, linked.people) for share in shares)]
+    return risk.highest, *(_bounded(one, at_most=risk.at_most) for one in told)
+
+
+def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None:
+    """A figure, or the text that says that it is a bound."""
+    if not at_most or not figure:
+        return figure
+    return f"at most {figure if isinstance(figure, str) else number(figure)}"
 
 
 def _columns(report: Report) -> Sheet:

@@ -32,7 +32,7 @@ def section(report: Report) -> Section:
                 row.knows,
                 about_of(row),
                 None if row.belief is None else str(row.belief),
-                row.people,
+                row.people_told,
                 row.learns,
                 ", ".join(row.covered) or "no criterion",
                 row.status.replace("_", " "),

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Counts, Ints
+from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members

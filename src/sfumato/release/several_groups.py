@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.counts.counts import Ints
-
-Bools = npt.NDArray[np.bool_]
+from sfumato.numbers import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class SeveralGroups:
             return Headcount(self.everybody)
         return Headcount(min(places, self.everybody), at_most=places > 1)
 
-    def lesser(self, per_group: npt.NDArray[np.float64]) -> float:
+    def lesser(self, per_group: Floats) -> float:
         """The sum over people of all but the largest of their groups' figures."""
         assert self.person is not None
         assert self.group is not None

@@ -17,7 +17,7 @@ from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Ints
+from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
@@ -50,7 +50,7 @@ class People:
     def total(self) -> int:
         return int(self.n.sum())
 
-    def headcount(self, chosen: npt.NDArray[np.bool_]) -> Headcount:
+    def headcount(self, chosen: Bools) -> Headcount:
         """The people of some cases; at most so many where some are in several."""
         places = int(self.n[chosen].sum())
         if self.persons is None:

@@ -75,3 +75,10 @@ def test_half_a_sign_in_pandas_is_one_line() -> None:
     with pytest.raises(sf.InputError, match="column 'q'") as refused:
         sf.read(frame, SCHEMA)
     assert "\n" not in str(refused.value)
+
+
+def test_an_empty_list_is_published_as_one(tmp_path: Path) -> None:
+    schema = sf.Schema(quasi=["q"], sensitive="s", lists={"s": ";"})
+    data = pa.table({"q": ["a"] * 3, "s": ["u;v", "", "u"]})
+    sf.generalize(sf.read(data, schema), [0]).save(tmp_path / "out")
+    assert sf.read_release(tmp_path / "out").people == 3

@@ -37,16 +37,18 @@ class Data(Protocol):
 @contextlib.contextmanager
 def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Iterator[Data]:
     """The data of a release; refuses what cannot be published before anything is written."""
+    # An empty text of a list lists nothing, in a CSV file too.
+    may_be_empty = (*release.schema.keep, *release.schema.lists)
     if is_for_engine(release):
         with engine_rows(release, lists) as rows:
-            yield _ByEngine(rows, release.schema.keep)
+            yield _ByEngine(rows, may_be_empty)
     else:
-        yield _InMemory(tables_of(release, seed, lists), release.schema.keep)
+        yield _InMemory(tables_of(release, seed, lists), may_be_empty)
 
 
 class _InMemory:
-    def __init__(self, tables: Mapping[str, pa.Table], kept: Collection[str]) -> None:
-        self._tables, self._kept = tables, kept
+    def __init__(self, tables: Mapping[str, pa.Table], may_be_empty: Collection[str]) -> None:
+        self._tables, self._may_be_empty = tables, may_be_empty
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -55,13 +57,13 @@ class _InMemory:
     def write(self, public: Path, form: str) -> None:
         for name, table in self._tables.items():
             if form == "csv":
-                _check_text(table, self._kept)
+                _check_text(table, self._may_be_empty)
             write_table(table, public / f"{name}.{form}")
 
 
 class _ByEngine:
-    def __init__(self, rows: EngineRows, kept: Collection[str]) -> None:
-        self._rows, self._kept = rows, kept
+    def __init__(self, rows: EngineRows, may_be_empty: Collection[str]) -> None:
+        self._rows, self._may_be_empty = rows, may_be_empty
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -119,7 +121,7 @@ class _ByEngine:
                 with pq.ParquetFile(part) as file:
                     for batch in file.iter_batches(_ROWS):
                         rows = self._rows.typed(pa.Table.from_batches([batch]))
-                        _check_text(rows, self._kept)
+                        _check_text(rows, self._may_be_empty)
                         writer.write_table(rows)
 
 
@@ -131,18 +133,18 @@ def write_table(table: pa.Table, path: Path) -> None:
     pa_csv.write_csv(table, path, _CSV)
 
 
-def _check_text(table: pa.Table, kept: Collection[str]) -> None:
+def _check_text(table: pa.Table, may_be_empty: Collection[str]) -> None:
     """Refuse what would not be read again from a text file as what was judged.
 
     A file with NUL is taken for no text file. An empty text is read as a missing value: what was
-    judged as two values would be published as one. Of `kept` columns nothing is judged.
+    judged as two values would be published as one, but for columns that `may_be_empty`.
     """
     for name, column in zip(table.schema.names, table.columns, strict=True):
         problem = "has NUL (U+0000) in its name" if "\0" in name else None
         if problem is None and pa.types.is_string(column.type):
             if pc.any(pc.match_substring(column, "\0")).as_py():
                 problem = "holds texts with NUL (U+0000)"
-            elif name not in kept and pc.any(pc.equal(column, "")).as_py():
+            elif name not in may_be_empty and pc.any(pc.equal(column, "")).as_py():
                 problem = "holds texts of no character, which are not missing"
         if problem is not None:
             raise InputError(

@@ -293,3 +293,25 @@ def test_one_person_in_two_ways_is_not_two(other: str) -> None:
     with pytest.raises(sf.InputError, match="'who': 1 of its values differ from others only in"):
         sf.read(visits("P1", other, "P2"), schema)
     assert sf.read(visits("P0", other, "P2"), schema).counts.people == 3
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.decimal128(20, 0)])
+@pytest.mark.parametrize(("other", "many"), [(pa.float64(), 2**53), (pa.float32(), 2**24)])
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_facts_are_of_one_person(
+    kind: pa.DataType, other: pa.DataType, many: int, exchanged: bool
+) -> None:
+    """Compared as floats, the fact about one would be told of both."""
+    schema = sf.Schema(quasi=["q"], sensitive="s", person="who")
+
+    def read(first: int) -> sf.Table:
+        two, one = pa.array([first, first + 1]).cast(kind), pa.array([first]).cast(other)
+        who, about = (one, two) if exchanged else (two, one)
+        people = pa.table({"who": who, "q": ["u"] * len(who)})
+        facts = pa.table({"who": about, "s": ["a", "b"][: len(about)]})
+        return sf.read(people, schema, facts=facts)
+
+    with pytest.raises(sf.InputError, match=r"'who' has the type .* give both one type"):
+        read(many)
+    if not exchanged:
+        assert read(5).people == 2

@@ -34,6 +34,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     told = _told(people, second, schema)
     mine, theirs = _keys(people, second, schema.person)
     _check_rows(engine, people, second, schema.person)
+    _check_compared(engine, people, second, schema.person)
     repeated = schema.several == "multiset"
     gathered = [
         named(engine.set_of_rows(second.column(name), repeated=repeated), f"s{place}")
@@ -98,6 +99,26 @@ def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
     if one == other or (is_numeric(one) and is_numeric(other)):
         return mine, theirs
     return f"CAST({mine} AS STRING)", f"CAST({theirs} AS STRING)"
+
+
+def _check_compared(engine: Engine, people: Source, second: Source, person: str) -> None:
+    """Refuse long numbers beside floats: compared as floats, two people would be one."""
+    kinds = people.types[person], second.types[person]
+    if kinds[0] == kinds[1] or not all(map(is_numeric, kinds)):
+        return
+    widths = [kind.bit_width for kind in kinds if pa.types.is_floating(kind)]
+    if not widths:
+        return
+    most = 2**53 if min(widths) == 64 else 2**24
+    for source in (people, second):
+        key = source.column(person)
+        beyond = f"SUM(CASE WHEN {key} BETWEEN {1 - most} AND {most - 1} THEN 0 ELSE 1 END) AS x"
+        if engine.fetch(select([beyond], source.name)).column(0)[0].as_py():
+            raise InputError(
+                f"person column {person!r} has the type {kinds[0]} in {people.label} and "
+                f"{kinds[1]} in {second.label}, and numbers that these do not tell apart; give "
+                "both one type"
+            )
 
 
 def _check_rows(engine: Engine, people: Source, second: Source, person: str) -> None:

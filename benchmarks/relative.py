@@ -35,7 +35,7 @@ from sfumato.adversaries.relative_threat.bucketized import buckets_of
 from sfumato.adversaries.relative_threat.chains import judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains
-from sfumato.adversaries.relative_threat.laminar import DirichletTree, tree_shape
+from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
 from sfumato.adversaries.relative_threat.model import Prior, model_of
 from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
 from sfumato.adversaries.relative_threat.people import people_of

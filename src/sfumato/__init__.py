@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.lattice.lattice import Lattice
     from sfumato.anonymizers.microaggregation import Microaggregation
     from sfumato.anonymizers.mondrian.mondrian import Mondrian
-    from sfumato.anonymizers.noise.noise import Noise
+    from sfumato.anonymizers.noise import Noise
     from sfumato.criteria.base import Measure, Verdict
     from sfumato.criteria.closeness import TCloseness
     from sfumato.criteria.composition import CompositionBound
@@ -72,7 +72,7 @@ _HOMES = {
         "generalize",
     ),
     "sfumato.anonymizers.mondrian.mondrian": ("Mondrian",),
-    "sfumato.anonymizers.noise.noise": ("Noise",),
+    "sfumato.anonymizers.noise": ("Noise",),
     "sfumato.anonymizers.microaggregation": ("Microaggregation",),
     "sfumato.anonymizers.lattice.lattice": ("Lattice",),
     "sfumato.anonymizers.anatomy": ("Anatomy",),

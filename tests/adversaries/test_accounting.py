@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.randomised.accounting import DELTA, Composed, compose
-from sfumato.anonymizers.noise.mechanism import calibrated
+from sfumato.anonymizers.noise import calibrated
 from sfumato.release.guarantee import Loss
 
 

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.composition import combinations as tried
-from sfumato.adversaries.composition.combinations import examples
-from sfumato.adversaries.composition.exposure import Watched, expose, exposed_by_regions
+from sfumato.adversaries.composition import exposure as tried
+from sfumato.adversaries.composition.exposure import Watched, examples, expose, exposed_by_regions
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise.noise import Noise
+from sfumato.anonymizers.noise import Noise
 from sfumato.release.release import Release
 
 CITIES, DISEASES = ("ulm", "bonn", "kiel"), ("flu", "cold", "gout", "hiv")

@@ -16,8 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise.mechanism import Drawing
-from sfumato.anonymizers.noise.noise import Cells, Noise, count_cells
+from sfumato.anonymizers.noise import Cells, Drawing, Noise, count_cells
 from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.release.origin import Origin

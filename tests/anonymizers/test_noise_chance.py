@@ -18,8 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise.mechanism import Drawing, calibrated
-from sfumato.anonymizers.noise.noise import Cells, Noise, count_cells, fit
+from sfumato.anonymizers.noise import Cells, Drawing, Noise, calibrated, count_cells, fit
 from tests.anonymizers.noisy import release
 
 ALARM = 1e-7

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.anonymizers.noise.noise import fit
+from sfumato.anonymizers.noise import fit
 
 noisy = st.lists(st.integers(-6, 9), min_size=1, max_size=4).map(np.array)
 

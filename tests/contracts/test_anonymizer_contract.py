@@ -19,7 +19,7 @@ from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.noise.noise import Noise
+from sfumato.anonymizers.noise import Noise
 from sfumato.criteria.base import Criterion
 from sfumato.release.release import Release
 from sfumato.workflow.anonymize import anonymize

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.anonymizers.noise.mechanism import Drawing
+from sfumato.anonymizers.noise import Drawing
 from sfumato.release.guarantee import Guarantee, Loss
 from sfumato.release.release import Release
 from tests.anonymizers.noisy import noise, people, read, release, schema

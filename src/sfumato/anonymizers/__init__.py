@@ -7,7 +7,7 @@ from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.noise.noise import Noise
+from sfumato.anonymizers.noise import Noise
 
 ANONYMIZERS: dict[str, type[Anonymizer]] = {
     anonymizer.name: anonymizer

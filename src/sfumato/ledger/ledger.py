@@ -188,7 +188,7 @@ class Ledger:
         `counting`: "all" who are known so well, or those the new release "added" to whom the
         earlier ones expose by themselves.
         """
-        from sfumato.ledger.judging import check_release
+        from sfumato.ledger.check import check_release
 
         new.refuse_wildcards()
         found = check_release(

@@ -15,7 +15,7 @@ from sfumato.adversaries.randomised.semantic import semantic_privacy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.noise.noise import Noise
+from sfumato.anonymizers.noise import Noise
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness

@@ -14,13 +14,15 @@ u in V with T(u) containing T(v). No choice needs to be tried.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.composition.combinations import combinations
 from sfumato.adversaries.composition.intersection import stack
 from sfumato.adversaries.composition.shared_values import (
     SharedValues,
@@ -28,12 +30,190 @@ from sfumato.adversaries.composition.shared_values import (
     match_values,
 )
 from sfumato.adversaries.locating.locate import Located, Scale, locate
+from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.locating.targets import Targets, targets_of
-from sfumato.counts.counts import Counts
-from sfumato.errors import InputError
+from sfumato.adversaries.locating.value_classes import alike
+from sfumato.counts.counts import Counts, rank_rows
+from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Ints, Words
 from sfumato.release.groups import Groups
+from sfumato.release.members import Members
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release
+from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, place_of
+
+# All combinations of values that the people of a release may have, as far as releases differ.
+#
+# Whoever has no table of the people can still go through everything a group's regions allow.
+# Values that no release tells apart need be tried once: of numbers and dates the ends of all
+# ranges and one value between each two of them, of words those that some release names and one
+# that none does.
+
+# Examples of everything that regions of one column tell apart.
+#
+# A domain such that any value whatever lies in the same regions as one of its values: the ends of
+# ranges, something between and beyond them, every word that is named, a text for every mask and for
+# every two masks that meet, a word that is none of these, and NULL where some region contains it.
+
+_OTHER = "\uffff"  # a sign that stands in no value
+_MOST_MASKS = 2_000
+
+
+def examples(name: str, regions: Sequence[Region]) -> Domain:
+    """Values of which one lies wherever any value may lie."""
+    named = {value for one in regions if isinstance(one, ValueSet) for value in one.values}
+    spans = [one for one in regions if isinstance(one, Span)]
+    masks = {one.pattern for one in regions if isinstance(one, Mask)}
+    ends: list[End] = [end for one in spans for end in (one.low, one.high)]
+    ends += [value for value in named if _on_axis(value)]  # type: ignore[misc]
+    finite = [end for end in ends if math.isfinite(place_of(end))]
+    if masks and spans:
+        raise InputError(
+            f"column {name!r} is masked in one release and a range in another, so what they have "
+            "in common cannot be gone through; give the people, or a population"
+        )
+    numbers = _between([end for end in finite if not isinstance(end, dt.date)])
+    dates = _between_dates([end for end in finite if isinstance(end, dt.date)])
+    words: list[Value] = [value for value in named if value is not None and not _on_axis(value)]
+    if not (numbers or dates) or words or masks:
+        words += [pattern.replace("*", _OTHER) for pattern in sorted(_meets(name, masks))]
+        words.append(_OTHER)
+    values: list[Value] = [*numbers, *dates, *dict.fromkeys(words)]
+    kind: Kind = "categorical"
+    if not words and not (numbers and dates):
+        kind = "numeric" if numbers else "date"
+    missing = [None] if any(one.contains(None) for one in regions) else []
+    return Domain(name, kind, (*values, *missing))
+
+
+def _on_axis(value: Value) -> bool:
+    return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
+
+
+def _between(ends: Iterable[End]) -> list[float]:
+    """The places of the ends, one between each two, and one beyond either.
+
+    Whether all values are whole is not known, so there is always something between.
+    """
+    shown = sorted({place_of(end) for end in ends})
+    if not shown:
+        return []
+    middles = [(low + high) / 2 for low, high in pairwise(shown)]
+    return sorted([shown[0] - 1, *shown, *middles, shown[-1] + 1])
+
+
+def _between_dates(ends: Sequence[dt.date]) -> list[Value]:
+    """The same for dates; what lies between them may have a time of day."""
+    start = dt.datetime(1, 1, 1)
+    days: dict[float, dt.date] = {
+        place: start + dt.timedelta(days=place - 1) for place in _between(ends)
+    }
+    days |= {place_of(end): end for end in ends}
+    return [days[place] for place in sorted(days)]
+
+
+def _meets(name: str, masks: set[str]) -> set[str]:
+    """The masks, and what any of them have in common."""
+    found, new = set(masks), set(masks)
+    while new:
+        met = {both for one in new for other in found if (both := _meet(one, other)) is not None}
+        new = met - found
+        found |= new
+        if len(found) > _MOST_MASKS:
+            raise ResourceError(
+                f"column {name!r}: its masks meet in more than {_MOST_MASKS:,} ways; give the "
+                "people, or a population"
+            )
+    return found
+
+
+def _meet(one: str, other: str) -> str | None:
+    if len(one) != len(other):
+        return None
+    signs = []
+    for a, b in zip(one, other, strict=True):
+        if a != b and "*" not in (a, b):
+            return None
+        signs.append(b if a == "*" else a)
+    return "".join(signs)
+
+
+MOST = 2_000_000  # combinations that are tried
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The cases that may be in each group: group g may hold `cases[begins[g]:begins[g + 1]]`."""
+
+    targets: Targets
+    begins: Ints
+    cases: Ints
+
+
+def combinations(regions: Regions, earlier: Sequence[Release]) -> Combinations:
+    """Everything the groups allow; columns only earlier releases have may take any value."""
+    for release in earlier:
+        if release.scheme == "microaggregated":
+            raise InputError(
+                f"{release.label} publishes centroids, which any combination of values may be near "
+                "to; give the people, or a population"
+            )
+    columns = list(regions.columns)
+    for release in earlier:
+        columns += [name for name in release.regions.columns if name not in columns]
+    domains = [_domain(name, regions, earlier) for name in columns]
+    choices = [
+        _choices(regions, name, domain) for name, domain in zip(columns, domains, strict=True)
+    ]
+    many = np.prod([[len(one) for one in column] for column in choices], axis=0, dtype=np.float64)
+    if many.sum() > MOST:
+        raise ResourceError(
+            f"the groups allow {many.sum():.3g} combinations of quasi-identifiers that the "
+            f"releases tell apart, of which at most {MOST:,} are tried; give the people, or a "
+            "population"
+        )
+    blocks = [
+        np.stack(np.meshgrid(*group, indexing="ij")).reshape(len(columns), -1)
+        for group in zip(*choices, strict=True)
+    ]
+    codes = np.concatenate([np.zeros((len(columns), 0), np.int64), *blocks], axis=1)
+    number, first = rank_rows(codes.astype(np.int32), [len(domain) for domain in domains])
+    none = np.zeros(0, dtype=np.int64)
+    targets = Targets(tuple(domains), codes[:, first].astype(np.int32), none, none)
+    return Combinations(targets, np.concatenate([[0], np.cumsum(many)]).astype(np.int64), number)
+
+
+def _choices(regions: Regions, name: str, domain: Domain) -> list[Ints]:
+    """The values each group allows in a column."""
+    if name not in regions.columns:
+        return [np.arange(len(domain))] * len(regions)
+    place = regions.columns.index(name)
+    codes = regions.codes[place]
+    fits = dict(inside_by_part(regions.parts[place], np.unique(codes), domain))
+    return [np.asarray(fits[code], dtype=np.int64) for code in codes.tolist()]
+
+
+def _parts(described: Regions | Members, name: str) -> Sequence[Region]:
+    """What a release says in a column: its regions, or every value it lists."""
+    if name not in described.columns:
+        return ()
+    place = described.columns.index(name)
+    if isinstance(described, Members):
+        return [ValueSet(frozenset({value})) for value in described.domains[place].values]
+    return described.parts[place]
+
+
+def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
+    """The values of a column to be tried: one of each class that no release tells apart."""
+    said = [_parts(one, name) for one in (regions, *(release.regions for release in earlier))]
+    said = [parts for parts in said if parts]
+    domain = examples(name, [part for parts in said for part in parts])
+    classes = np.array(
+        [alike(domain, parts, np.arange(len(parts), dtype=np.int32)).class_of for parts in said]
+    ).astype(np.int32)
+    _, first = rank_rows(classes + 1, [int(row.max()) + 2 for row in classes])
+    return Domain(name, domain.kind, tuple(domain.values[place] for place in sorted(first)))
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,14 @@ from sfumato.adversaries.relative_threat.chains import (
 )
 from sfumato.adversaries.relative_threat.columns import Column, domains_of
 from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains, made_up_cases
+from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
 from sfumato.adversaries.relative_threat.generalized import Generalized
-from sfumato.adversaries.relative_threat.laminar import DirichletTree, tree_shape
 from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
 from sfumato.adversaries.relative_threat.model import Model, model_of, prior_of
 from sfumato.adversaries.relative_threat.observation import Observer
 from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.posterior import Posterior
 from sfumato.adversaries.relative_threat.result import Outcome, RelativeThreat
-from sfumato.adversaries.relative_threat.small_exact import expanded
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
@@ -206,8 +205,8 @@ def _learn_buckets(
     buckets: Buckets, method: Method, goal: Goal, seed: int
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
+    from sfumato.adversaries.relative_threat.exact_posterior import every_world
     from sfumato.adversaries.relative_threat.paper_samplers import Permutations, Swaps
-    from sfumato.adversaries.relative_threat.small_exact import every_world
 
     if method in ("auto", "exact"):
         exact = every_world(buckets)

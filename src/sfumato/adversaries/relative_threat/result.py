@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
+from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
 from sfumato.adversaries.relative_threat.generalized import Generalized, Known
-from sfumato.adversaries.relative_threat.laminar import DirichletTree
 from sfumato.adversaries.relative_threat.learnt import Conditional, Ideal, Reading, Rows, judge_rows
 from sfumato.adversaries.relative_threat.measures import (
     Faithfulness,

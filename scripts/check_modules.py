@@ -1,0 +1,69 @@
+"""Check that a module is one idea: at most 500 lines, and not a shard of its only reader.
+
+A module that exactly one other imports belongs into it, unless its docstring says why it stands
+apart, in a line that begins with "Stands apart:". Whatever a registry, the public names or the
+console find by name (`__init__.py`, `sfumato.cli`) has more readers than imports show.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+LIMIT = 500
+REASON = "Stands apart:"
+SOURCE = Path(__file__).parent.parent / "src"
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def readers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Who imports each module, lazily or not."""
+    found: dict[str, set[str]] = {name: set() for name in trees}
+    for reader, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    found.get(whole if whole in trees else node.module, set()).add(reader)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    found.get(alias.name, set()).add(reader)
+    return found
+
+
+def found_by_name(name: str, path: Path, public: str) -> bool:
+    """Whether others than its importers find it: packages, commands, homes of public names."""
+    return path.name == "__init__.py" or name.startswith("sfumato.cli.") or f'"{name}"' in public
+
+
+def problems() -> list[str]:
+    paths = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
+    public = paths["sfumato"].read_text(encoding="utf-8")
+    imported_by = readers(trees)
+    told = []
+    for name, path in paths.items():
+        where = path.relative_to(SOURCE.parent)
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LIMIT:
+            told.append(f"{where}: {lines} lines, more than {LIMIT}; split it by idea")
+        if found_by_name(name, path, public):
+            continue
+        by = imported_by[name]
+        if len(by) == 1 and REASON not in (ast.get_docstring(trees[name]) or ""):
+            told.append(
+                f"{where}: only {next(iter(by))} imports it; merge them, or say in its docstring "
+                f'why it stands apart ("{REASON} ...")'
+            )
+    return told
+
+
+if __name__ == "__main__":
+    found = problems()
+    print("\n".join(found) or "modules: each is one idea")
+    sys.exit(bool(found))

@@ -1,1 +1,0 @@
-"""Randomised releases: noisy counts with a differential-privacy guarantee."""

@@ -253,5 +253,5 @@ def test_memory_is_known(made: Callable[..., Engine]) -> None:
     assert 0 < made(memory="200MB").memory <= 200_000_000
     with pytest.raises(InputError, match="is not a size"):
         made(memory="much")
-    with made(memory="200MB").aside():
+    with made(memory="200MB").yield_memory():
         pass

@@ -15,7 +15,7 @@ import pytest
 import sfumato as sf
 from sfumato.engines.choose import open_engine
 from sfumato.engines.spark import Spark, session
-from sfumato.engines.spark.java import check_java
+from sfumato.engines.spark.session import check_java
 from sfumato.errors import InputError, MissingExtra, ResourceError, SfumatoError
 
 TABLE = pa.table({"q": ["x", "x", "y"], "s": ["a", "b", None]})

@@ -122,7 +122,7 @@ class Engine(Protocol):
         """Run a query and bring its (compact) result."""
         ...
 
-    def aside(self) -> AbstractContextManager[None]:
+    def yield_memory(self) -> AbstractContextManager[None]:
         """Within, the engine holds back, so that we may take `memory` bytes ourselves."""
         ...
 

@@ -60,7 +60,7 @@ class HeldJudge(Judge):
                 yield rolled
             return
         kinds = self._kinds(table)
-        with self.engine.aside():
+        with self.engine.yield_memory():
             yield kinds
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ class HeldJudge(Judge):
     @contextmanager
     def brought(self, table: NodeTable) -> Iterator[Rolled]:
         """All groups of a node that fits, in memory; others can be rolled up from it."""
-        with self.engine.aside():
+        with self.engine.yield_memory():
             (counts,) = self.tables.parts(table)
             yield self.rolled(counts, table.levels)
 
@@ -110,7 +110,7 @@ class HeldJudge(Judge):
             if self.task.by_release:
                 raise
             return None
-        with self.engine.aside():
+        with self.engine.yield_memory():
             return self.outcome(kinds)[0]
 
     def _by_parts(self, table: NodeTable) -> Node:
@@ -118,7 +118,7 @@ class HeldJudge(Judge):
         checks, kept = self.checks, _Kept()
         # People and groups that go by each check and those before it; the last: by no check.
         people, groups = np.zeros((2, len(checks) + 1), dtype=np.int64)
-        with self.engine.aside():
+        with self.engine.yield_memory():
             for part in self.parts(table):
                 bad = np.zeros(len(part), dtype=bool)
                 for place, (criterion, attribute) in enumerate(checks):
@@ -197,7 +197,7 @@ def held_release(judge: HeldJudge, levels: Levels, search: dict[str, Any]) -> Re
     tables = judge.tables
     table, harvest = tables.at(levels), Harvest(judge.task, tables.finest.held)
     labels, groups, cells, suppressed = fresh("groups"), 0, 0, 0
-    with judge.engine.aside():
+    with judge.engine.yield_memory():
         for node in judge.parts(table):
             bad, _, _ = judge.bad_groups(node, thoroughly=True)
             suppressed += node.people(bad)

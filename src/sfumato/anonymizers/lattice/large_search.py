@@ -171,7 +171,7 @@ class Descent:
                 return judge.judge_levels(levels)
             with judge.brought(table) as base:
                 self._base = base
-        with judge.engine.aside():
+        with judge.engine.yield_memory():
             return judge.judge(roll_to(base, levels))
 
     def _lowest(self, levels: Levels) -> Levels:

@@ -113,7 +113,7 @@ class Beyond:
         if len(batches) > _SORTED:
             batch_of_node = {id(node): at for at, nodes in enumerate(batches) for node in nodes}
             ordered = self._held.in_order(self.root.expression(batch_of_node))
-        with Ticker("splitting groups", len(self._held)) as ticker, engine.aside():
+        with Ticker("splitting groups", len(self._held)) as ticker, engine.yield_memory():
             for at, nodes in enumerate(batches):
                 if nodes[0].done:
                     self._take_whole(nodes[0], harvest, describe)

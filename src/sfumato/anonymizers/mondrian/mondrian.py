@@ -176,7 +176,7 @@ class Mondrian(Anonymizer):
         search.split_large()
         harvest = Harvest(task, held)
         search.finish(harvest, partial(describe, self.regions, columns))
-        with held.engine.aside():
+        with held.engine.yield_memory():
             return check_release(harvest.release({"anonymizer": self.name}), task)
 
     def _refuse_beyond(self, task: Task) -> None:

@@ -20,12 +20,9 @@ from sfumato.engines.base import Source
 from sfumato.engines.files import shown_name
 from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.parts import Parts
-from sfumato.engines.spark.arrow import to_spark
-from sfumato.engines.spark.dialect import translate
+from sfumato.engines.spark.dialect import to_spark, translate, write_parts
 from sfumato.engines.spark.failures import Unsplit, translated
-from sfumato.engines.spark.sources import Opened, open_source
-from sfumato.engines.spark.textfile import read_by_duckdb
-from sfumato.engines.spark.writing import write_parts
+from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,7 +125,7 @@ class Spark:
         with self._spoken(select):
             return self._frame(select).toArrow()
 
-    def aside(self) -> contextlib.nullcontext[None]:
+    def yield_memory(self) -> contextlib.nullcontext[None]:
         return contextlib.nullcontext()  # Spark's memory is never ours
 
     def write(self, select: str, folder: Path) -> None:

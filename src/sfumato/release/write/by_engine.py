@@ -55,7 +55,7 @@ class EngineRows:
     def beside(self) -> contextlib.AbstractContextManager[None]:
         """Within, the engine leaves room for the release, if enough remains to write with."""
         if self.engine.memory // 3 >= _LEAST:
-            return self.engine.aside()
+            return self.engine.yield_memory()
         return contextlib.nullcontext()
 
     def fetch(self) -> pa.Table:

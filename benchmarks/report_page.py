@@ -17,7 +17,7 @@ from pathlib import Path
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
-from sfumato.report.html.charts import plotly_script
+from sfumato.report.html.page import plotly_script
 
 # Charts in space wait until they are seen.
 WAITING = """[...document.querySelectorAll('.chart:not([data-drawn])')].filter(place =>

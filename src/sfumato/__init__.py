@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from sfumato.release.read.read_release import read_release
     from sfumato.release.release import Release
     from sfumato.report.characterization import Characterization
-    from sfumato.report.model import Report
+    from sfumato.report.comparison import Comparison
+    from sfumato.report.report import Report
     from sfumato.schema.recipes import dates, intervals, mask, suppression
     from sfumato.schema.roles import Schema
     from sfumato.schema.taxonomy import taxonomy
@@ -117,7 +118,8 @@ _HOMES = {
     "sfumato.release.read.read_release": ("read_release",),
     "sfumato.release.release": ("Release",),
     "sfumato.report.characterization": ("Characterization",),
-    "sfumato.report.model": ("Report",),
+    "sfumato.report.comparison": ("Comparison",),
+    "sfumato.report.report": ("Report",),
     "sfumato.schema.recipes": ("dates", "intervals", "mask", "suppression"),
     "sfumato.schema.roles": ("Schema",),
     "sfumato.schema.taxonomy": ("taxonomy",),
@@ -134,6 +136,7 @@ __all__ = [
     "Anatomy",
     "BetaLikeness",
     "Characterization",
+    "Comparison",
     "CompositionBound",
     "Containment",
     "DeltaDisclosure",

@@ -17,8 +17,7 @@ from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.threat import BeliefChange, Threat, chance, factors, moved
 from sfumato.report.ladder import matrix
-from sfumato.report.parts.next_steps import section as next_steps
-from sfumato.report.text import to_text
+from sfumato.report.sections.next_steps import next_steps_section as next_steps
 from tests.report.zoo import SMALL, people
 
 
@@ -156,7 +155,7 @@ def test_whoever_nothing_but_noise_stops_is_a_note() -> None:
     )
     report = sf.audit(table, [sf.KAnonymity(2)])
     assert not {"realistic IV", "any prior"} & {row.adversary for row in matrix(report)}
-    told = to_text(report)
+    told = repr(report)
     assert "only noise does" in " ".join(told.split())
     # One group says no more than its column: nobody is moved.
     assert {row.people for row in matrix(report) if row.about == "s"} == {0}
@@ -169,6 +168,8 @@ def test_the_terminal_tells_before_and_after_of_the_acquaintance_too(
     report = sf.audit(release, policy)
     (row,) = [row for row in matrix(report) if row.adversary == "acquaintance"]
     assert row.belief is not None
-    (line,) = [one for one in to_text(report, 80).splitlines() if one.startswith(" acquaintance")]
+    (line,) = [
+        one for one in report.brief().text(80).splitlines() if one.startswith("acquaintance")
+    ]
     assert str(row.belief) in line
     assert f"{row.people:,}" in line

@@ -8,10 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.html.exhibit import exhibit_page
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from tests.report.conftest import made
 from tests.report.zoo import people
 
@@ -79,7 +76,7 @@ def test_tables_sort_by_keyboard(visit) -> None:
         (("b", 10), ("a", 9), ("d", float("inf")), ("c", None), ("e", 1_000), ("f", "<10")),
         "People",
     )
-    page = exhibit_page(Exhibit("x", "X", "", (Section("S", sheets=(sheet,)),)))
+    page = Document("x", "X", "", (Section("S", tables=(sheet,)),)).to_html()
     found = visit(page)
 
     def column(at: int) -> list[str]:
@@ -172,7 +169,7 @@ def test_hostile_labels_in_charts(visit) -> None:
     names = list(HOSTILE.values())
     shares = [0.1] * len(names)
     figures = (
-        Figure(
+        Chart(
             HOSTILE["markup"],
             "points",
             HOSTILE["script"],
@@ -180,7 +177,7 @@ def test_hostile_labels_in_charts(visit) -> None:
             (Series("s", shares, names),),
             alt=HOSTILE["markup"],
         ),
-        Figure(
+        Chart(
             "b",
             "bars",
             HOSTILE["link"],
@@ -188,7 +185,7 @@ def test_hostile_labels_in_charts(visit) -> None:
             (Series(HOSTILE["markup"], names, shares),),
             alt="bars of all",
         ),
-        Figure(
+        Chart(
             "l",
             "lines",
             "x",
@@ -196,7 +193,7 @@ def test_hostile_labels_in_charts(visit) -> None:
             tuple(Series(n, [1, 2], [1, 2], text=[n, n]) for n in names),
             alt="lines",
         ),
-        Figure(
+        Chart(
             "t",
             "points",
             "x",
@@ -204,7 +201,7 @@ def test_hostile_labels_in_charts(visit) -> None:
             (Series("p", list(range(len(names))), shares, text=names),),
             alt="points",
         ),
-        Figure(
+        Chart(
             "c",
             "cloud",
             "l",
@@ -214,7 +211,7 @@ def test_hostile_labels_in_charts(visit) -> None:
             alt="one",
         ),
     )
-    found = visit(exhibit_page(Exhibit("x", "X", "", (Section("S", figures=figures),))))
+    found = visit(Document("x", "X", "", (Section("S", charts=figures),)).to_html())
     assert len(found.drawn()) == len(figures)
     clean(found)
     assert found.page.title() == "X"
@@ -245,7 +242,7 @@ def test_texts_are_readable_in_light_and_dark(visit, dark: bool) -> None:
     assert (paper < 0.1) is dark
     inks = found.ask(
         """[...document.querySelectorAll(`p, td, th, h1, h2, dt, dd, figcaption, summary, a,
-                                          .status-holds, .status-unsure`)]
+                                          .mood-good, .mood-unsure`)]
            .map(one => getComputedStyle(one).color)"""
     )
     inks += found.ask(
@@ -275,10 +272,10 @@ def test_it_prints_with_every_chart_on_the_paper(visit, tmp_path) -> None:
 
 
 def test_a_chart_in_space_waits_until_it_is_seen(visit) -> None:
-    cloud = Figure("Room", "cloud", "l", "k", (Series("a", [1], [2], [3]),), z="m", alt="A point.")
+    cloud = Chart("Room", "cloud", "l", "k", (Series("a", [1], [2], [3]),), z="m", alt="A point.")
     words = "\n\n".join(["So it goes on and on."] * 200)
     found = visit(
-        exhibit_page(Exhibit("x", "X", "", (Section("S", words), Section("T", figures=(cloud,)))))
+        Document("x", "X", "", (Section("S", words), Section("T", charts=(cloud,)))).to_html()
     )
     found.page.wait_for_timeout(300)
     assert found.ask("document.querySelector('.chart').dataset.drawn") is None
@@ -296,5 +293,5 @@ def test_the_map_of_a_comparison_is_drawn_in_the_dark_too(visit) -> None:
     map_ = sf.compare(people(300), sf.Policy([sf.KAnonymity(3)]), {"k": [3, 8]})
     for dark in (False, True):
         found = visit(map_.to_html(), dark=dark)
-        assert found.drawn() == ["map"]
+        assert found.drawn() == ["chart-0-0"]
         clean(found)

@@ -29,7 +29,7 @@ from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import Earlier, SomeOfLedger
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.members import Members
-from sfumato.report.intersection import check_exhibit
+from sfumato.report.sections.composition import check_document
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, release
 from tests.adversaries.test_locate import generalized
@@ -490,7 +490,7 @@ def test_a_check_of_what_the_new_release_adds(ledger: sf.Ledger) -> None:
     told = check.to_dict()
     assert told["required"]["counting"] == "added"
     assert told["findings"][0]["added"] == {"at_least": 3, "at_most": 3}
-    words = check_exhibit(check)
+    words = check_document(check)
     assert "beyond those whom earlier releases expose by themselves" in words.about
     with pytest.raises(InputError, match="counting = 'new' is not allowed; use 'all', or 'added'"):
         ledger.check(NEW, people, counting="new")

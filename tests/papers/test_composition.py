@@ -27,12 +27,11 @@ from sfumato.papers.composition_attacks import (
     survey,
     try_noise,
 )
-from sfumato.report.exhibit import Exhibit
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Document, Sheet
 
 
 @cache
-def on_the_census() -> Exhibit:
+def on_the_census() -> Document:
     return reproduce("composition", None, quick=True)
 
 
@@ -49,7 +48,7 @@ def test_on_the_census_where_there_is_no_data() -> None:
         "the same attack on randomised releases",
         "what the paper says of the figures",
     ]
-    assert all(section.figures for section in found.sections[:-1])
+    assert all(section.charts for section in found.sections[:-1])
     assert not any(section.private for section in found.sections)
     assert "P0" not in found.to_json()  # an identifier of the census
     told = found.facts["Census"]["claims"]  # type: ignore[index]
@@ -70,7 +69,7 @@ def test_tables_charts_and_facts_tell_the_same() -> None:
     found = on_the_census()
     trials = found.facts["Census"]["trials"]  # type: ignore[index]
     breach, surely, left, *_ = found.sections
-    for sheet, line in zip(breach.sheets, breach.figures[0].series, strict=True):
+    for sheet, line in zip(breach.tables, breach.charts[0].series, strict=True):
         told = [
             one["perfect breach"]
             for one in trials
@@ -78,10 +77,10 @@ def test_tables_charts_and_facts_tell_the_same() -> None:
         ]
         assert [row[1] for row in sheet.rows] == told == list(line.y)
         assert line.name == sheet.title
-    for sheet in surely.sheets:
+    for sheet in surely.tables:
         for _, *shares in numbers(sheet):
             assert shares == sorted(shares)  # more people where less is asked
-    for sheet in left.sheets:
+    for sheet in left.tables:
         for _, *_, first, second, both, drop in numbers(sheet):
             assert both <= min(first, second)
             assert drop <= min(first, second) - both + 1e-9
@@ -103,7 +102,7 @@ def test_without_opendp_the_section_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     (section,) = (one for one in found.sections if "randomised" in one.title)
     assert section.title.endswith(": not run")
     assert "pip install 'sfumato[dp]'" in section.words
-    assert not section.sheets
+    assert not section.tables
     assert found.facts["Census"]["randomised"] == section.words  # type: ignore[index]
     # Everything else is the same: the seed decides.
     assert found.sections[:5] == on_the_census().sections[:5]

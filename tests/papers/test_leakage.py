@@ -24,7 +24,7 @@ WRONG = {
 
 
 def test_what_is_printed_wrong_is_told_with_the_right_value() -> None:
-    (sheet,) = examples().sheets
+    (sheet,) = examples().tables
     told = {row[:3]: row[3:] for row in sheet.rows}
     assert {key for key, (_, _, agrees) in told.items() if agrees is False} == set(WRONG)
     for key, right in WRONG.items():
@@ -47,7 +47,7 @@ def test_on_adult(data_folder: Path) -> None:
     found = reproduce("leakage", data_folder, quick=True)
     assert "30,162 people" in found.about
     *_, pairs = found.sections
-    (sheet,) = pairs.sheets
+    (sheet,) = pairs.tables
     rows = {row[0]: row[1:] for row in sheet.rows}
     assert rows["age, workclass (1, 2) as it stands"][:2] == (406, 1)
     classes, k, largest, mean, *_ = rows["age, workclass (1, 2) released"]
@@ -56,4 +56,4 @@ def test_on_adult(data_folder: Path) -> None:
     assert 0 < mean <= largest < rows["age, workclass (1, 2) as it stands"][2]
     strict = found.sections[4]
     assert "0.1-close, 13-diverse" in strict.title
-    assert strict.sheets[0].rows[0][3] <= 0.1 * math.sqrt(2)
+    assert strict.tables[0].rows[0][3] <= 0.1 * math.sqrt(2)

@@ -78,10 +78,10 @@ def test_rank_correlation_is_spearman_s() -> None:
 
 def test_sheets_and_figures_hold_all_measures() -> None:
     found = compare_metrics(A, X, draws=50)
-    sensitivity, correlation = found.sheets()
+    sensitivity, correlation = found.tables()
     assert [row[0] for row in sensitivity.rows] == list(DISTANCES)
     assert correlation.columns == ("measure", *DISTANCES)
-    walk, permuted = found.figures()
+    walk, permuted = found.charts()
     assert [series.name for series in walk.series] == list(DISTANCES)
     assert [series.name for series in permuted.series] == ["Euclidean", "earth mover", "entropy"]
 
@@ -89,7 +89,7 @@ def test_sheets_and_figures_hold_all_measures() -> None:
 def test_a_measure_that_ends_at_nothing_has_no_sensitivity() -> None:
     found = compare_metrics(A, A[::-1], draws=20)
     assert math.isnan(found.sensitivity("entropy", 0.5))
-    assert "entropy" not in [series.name for series in found.figures()[0].series]
+    assert "entropy" not in [series.name for series in found.charts()[0].series]
 
 
 @pytest.mark.parametrize(

@@ -18,34 +18,34 @@ from sfumato.datasets.census_model import MARITAL, census
 from sfumato.papers import reproduce
 from sfumato.papers.realistic import closeness_epsilon
 from sfumato.papers.realistic_lattice import SIX, written
-from sfumato.report.exhibit import Exhibit
+from sfumato.report.document import Document
 from tests.program import sfumato
 
 CENSUS, ADULT, ACS = "Census", "Adult", "ACS"
 
 
 @pytest.fixture(scope="module")
-def on_census() -> Exhibit:
+def on_census() -> Document:
     return reproduce("realistic")
 
 
 @pytest.fixture(scope="module")
-def on_data(data_folder: Path) -> Exhibit:
+def on_data(data_folder: Path) -> Document:
     return reproduce("realistic", data_folder)
 
 
-def facts(exhibit: Exhibit, name: str) -> dict[str, Any]:
+def facts(exhibit: Document, name: str) -> dict[str, Any]:
     found = exhibit.facts[name]
     assert isinstance(found, dict)
     return found
 
 
-def node(exhibit: Exhibit, name: str, levels: str) -> dict[str, Any]:
+def node(exhibit: Document, name: str, levels: str) -> dict[str, Any]:
     (found,) = [one for one in facts(exhibit, name)["nodes"] if one["node"] == levels]
     return found
 
 
-def check_shapes(exhibit: Exhibit, name: str) -> None:
+def check_shapes(exhibit: Document, name: str) -> None:
     """What must be so on any table, by theorem, and what the paper says of its figures."""
     found = facts(exhibit, name)
     assert found["heights"] == [6, 3, 2, 2]
@@ -55,7 +55,7 @@ def check_shapes(exhibit: Exhibit, name: str) -> None:
     assert all("[5,2,1,1]" in nodes[letter] for letter in ("C", "I", "II", "III"))
     assert nodes["I"] >= nodes["II"]  # class I never needs more than class II
     assert nodes["I"] >= nodes["III"]  # and less than the endless one of the same shape
-    equivalence = section(exhibit, f"{name}: (c,2)-diversity").sheets[0]
+    equivalence = section(exhibit, f"{name}: (c,2)-diversity").tables[0]
     assert [row[-1] for row in equivalence.rows] == [0] * 7
     assert [row[2] for row in equivalence.rows] == sorted(row[2] for row in equivalence.rows)
     diverse = {row[0]: row[2] for row in equivalence.rows}
@@ -66,7 +66,7 @@ def check_shapes(exhibit: Exhibit, name: str) -> None:
         assert told["A_d 1e6"] <= told["A_d inf"] * (1 + 1e-12)
 
 
-def section(exhibit: Exhibit, start: str) -> Any:
+def section(exhibit: Document, start: str) -> Any:
     (found,) = [one for one in exhibit.sections if one.title.startswith(start)]
     return found
 
@@ -96,7 +96,7 @@ def smallest(groups: list[Counter[str]], table: Counter[str], who: str) -> float
 
 
 def check_node(
-    exhibit: Exhibit,
+    exhibit: Document,
     name: str,
     levels: str,
     rows: list[tuple[Any, ...]],
@@ -120,7 +120,7 @@ def check_node(
 # -- the census -----------------------------------------------------------------------------------
 
 
-def test_shapes_on_the_census(on_census: Exhibit) -> None:
+def test_shapes_on_the_census(on_census: Document) -> None:
     check_shapes(on_census, CENSUS)
     assert "synthetic people stand in" in on_census.about
     assert "10,000 people" in on_census.about
@@ -136,14 +136,14 @@ def test_shapes_on_the_census(on_census: Exhibit) -> None:
         ("[5,2,1,1]", lambda *quasi: ()),
     ],
 )
-def test_nodes_by_hand(on_census: Exhibit, levels: str, label) -> None:
+def test_nodes_by_hand(on_census: Document, levels: str, label) -> None:
     columns = [census()[name].to_pylist() for name in ("age", "marital", "education", "sex")]
     classes = [str(income >= 25_000) for income in census()["income"].to_pylist()]
     check_node(on_census, CENSUS, levels, list(zip(*columns, classes, strict=True)), label)
 
 
-def test_the_picture_has_every_node_and_is_told_in_words(on_census: Exhibit) -> None:
-    (picture,) = section(on_census, "Census: five definitions").figures
+def test_the_picture_has_every_node_and_is_told_in_words(on_census: Document) -> None:
+    (picture,) = section(on_census, "Census: five definitions").charts
     places = [spot for one in picture.series for spot in zip(one.x, one.y, strict=True)]
     assert len(places) == len(set(places)) == 72
     texts = [text for one in picture.series for text in one.text]
@@ -156,8 +156,8 @@ def test_the_picture_has_every_node_and_is_told_in_words(on_census: Exhibit) -> 
     assert "[5,2,1,1] D C I II III" in picture.alt
 
 
-def test_costs_never_fall_with_stubbornness(on_census: Exhibit) -> None:
-    for sheet in section(on_census, "Census: utility").sheets:
+def test_costs_never_fall_with_stubbornness(on_census: Document) -> None:
+    for sheet in section(on_census, "Census: utility").tables:
         assert [row[0] for row in sheet.rows] == ["1e2", "1e3", "1e4", "1e5", "1e6", "inf"]
         for column in (1, 3, 5):
             costs = [math.inf if row[column] is None else row[column] for row in sheet.rows]
@@ -165,15 +165,15 @@ def test_costs_never_fall_with_stubbornness(on_census: Exhibit) -> None:
         assert sheet.rows[-1][5] is None  # endless and of any shape: no node holds
 
 
-def test_quick_tries_fewer_and_another_seed_draws_other_people(on_census: Exhibit) -> None:
+def test_quick_tries_fewer_and_another_seed_draws_other_people(on_census: Document) -> None:
     quick = reproduce("realistic", quick=True, seed=1)
-    assert len(section(quick, "Census: node [5,1,1,0]").sheets[0].rows) == 4
+    assert len(section(quick, "Census: node [5,1,1,0]").tables[0].rows) == 4
     check_shapes(quick, CENSUS)
     assert facts(quick, CENSUS)["shares"] != facts(on_census, CENSUS)["shares"]
 
 
-def test_containment_is_told_for_every_two_definitions(on_census: Exhibit) -> None:
-    (sheet,) = section(on_census, "Census: which definition").sheets
+def test_containment_is_told_for_every_two_definitions(on_census: Document) -> None:
+    (sheet,) = section(on_census, "Census: which definition").tables
     nodes = {k: set(v) for k, v in facts(on_census, CENSUS)["definitions"].items()}
     assert len(sheet.rows) == 10
     for first, relation, second, both, only_first, only_second in sheet.rows:
@@ -197,13 +197,13 @@ def test_words() -> None:
 
 
 @pytest.mark.parametrize("name", [ADULT, ACS])
-def test_shapes_on_public_data(on_data: Exhibit, name: str) -> None:
+def test_shapes_on_public_data(on_data: Document, name: str) -> None:
     check_shapes(on_data, name)
     assert "synthetic" not in on_data.about
     assert facts(on_data, name)["people"] == {ADULT: 30_162, ACS: 23_006}[name]
 
 
-def test_nodes_of_adult_by_hand(on_data: Exhibit, data_folder: Path) -> None:
+def test_nodes_of_adult_by_hand(on_data: Document, data_folder: Path) -> None:
     rows = pa_csv.read_csv(
         data_folder / "adult" / "adult.csv", parse_options=pa_csv.ParseOptions(delimiter=";")
     )
@@ -215,7 +215,7 @@ def test_nodes_of_adult_by_hand(on_data: Exhibit, data_folder: Path) -> None:
     check_node(on_data, ADULT, "[0,0,0,0]", people, lambda *quasi: quasi)
 
 
-def test_a_node_of_acs_by_hand(on_data: Exhibit, data_folder: Path) -> None:
+def test_a_node_of_acs_by_hand(on_data: Document, data_folder: Path) -> None:
     rows = pa_csv.read_csv(data_folder / "acs2019" / "national.csv")
     rows = rows.filter(pc.not_equal(rows["PINCP"].cast("string"), "N"))
     columns = [rows[name].to_pylist() for name in ("AGEP", "MSP", "RAC1P", "SEX")]

@@ -25,13 +25,13 @@ def test_both_tables_with_every_measure(exhibit) -> None:
     four, five = exhibit.sections[0], exhibit.sections[1]
     assert (four.title, five.title) == ("Table IV: generalized releases", "Table V: Anatomy")
     for section in (four, five):
-        measures, ti = section.sheets
+        measures, ti = section.tables
         named = [str(row[0]) for row in measures.rows]
         for name in ("GT_A", "GT_L", "GT_RW", "ideal", "baseline", "RGT", "RF", "ABS_A", "ABS_RW"):
             assert name in named
         told = [str(row[1]) for row in ti.rows]
         assert {who for who in told if "±" not in who} == {"attacker", "learner"}
-    names = [*four.sheets[0].columns[1:], *five.sheets[0].columns[1:]]
+    names = [*four.tables[0].columns[1:], *five.tables[0].columns[1:]]
     assert names[:2] == ["lattice, k = l = 4", "Mondrian, k = l = 4"]
     assert names[2].startswith("Anatomy, l = 3")
 
@@ -51,8 +51,8 @@ def test_figures_are_those_of_the_releases(exhibit) -> None:
 
 def test_a_scatter_and_a_histogram_for_each_release_and_belief(exhibit) -> None:
     for section in exhibit.sections[3:]:
-        assert [figure.kind for figure in section.figures] == ["points", "bars"] * 2
-        histogram = section.figures[1]
+        assert [figure.kind for figure in section.charts] == ["points", "bars"] * 2
+        histogram = section.charts[1]
         assert "skewness" in histogram.alt
         people = exhibit.facts[section.title]["measures"]["attacker"]["any_mode"]
         assert sum(histogram.series[0].y) == people

@@ -10,13 +10,13 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.datasets.census import census, census_schema
 from sfumato.files import MARK
 from sfumato.papers import reproduce
-from sfumato.report.exhibit import Exhibit
+from sfumato.report.document import Document
 
 CONFIDENCE = 0.95
 
 
 @pytest.fixture(scope="module")
-def exhibit() -> Exhibit:
+def exhibit() -> Document:
     return reproduce("skyline", None, quick=True)
 
 
@@ -34,7 +34,7 @@ def test_without_data_synthetic_people_stand_in_and_it_says_so(exhibit) -> None:
 
 def test_records_are_in_the_private_folder_and_nowhere_else(exhibit, tmp_path) -> None:
     (private,) = [section for section in exhibit.sections if section.private]
-    records = {str(row[3]) for row in private.sheets[0].rows}
+    records = {str(row[3]) for row in private.tables[0].rows}
     assert len(records) > 10
     folder = exhibit.save(tmp_path / "out")
     files = {path for path in folder.rglob("*") if path.is_file()}
@@ -77,6 +77,6 @@ def test_every_step_beyond_is_told(exhibit, release) -> None:
 
 
 def test_the_check_agrees_with_the_baseline(exhibit) -> None:
-    rows = [row for section in exhibit.sections[:4] for row in section.sheets[0].rows]
+    rows = [row for section in exhibit.sections[:4] for row in section.tables[0].rows]
     assert len(rows) == 20
     assert all(row[5] is True for row in rows)

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from sfumato.report.model import Report
+from sfumato.report.report import Report
 from tests.report.zoo import ZOO
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.report.parts import knowledge
+from sfumato.report.sections import skyline
 
 
 def wide(rows: int = 2_000) -> sf.Report:
@@ -31,13 +31,13 @@ def test_skylines_stop_at_their_budget_and_say_how_to_get_the_rest(monkeypatch) 
         asked.append(sf.knowledge_skyline(*args, **named))  # type: ignore[arg-type]
         return asked[-1]
 
-    monkeypatch.setattr(knowledge, "knowledge_skyline", counted)
+    monkeypatch.setattr(skyline, "knowledge_skyline", counted)
     report = wide()
-    section = knowledge.section(report)
+    section = skyline.skyline_section(report)
     assert section is not None
-    assert sum(one.checks for one in asked) <= knowledge._CHECKS + max(one.checks for one in asked)
+    assert sum(one.checks for one in asked) <= skyline._CHECKS + max(one.checks for one in asked)
     assert {one.attribute for one in asked} == {"cost", "disease"}
-    (sheet,) = section.sheets
+    (sheet,) = section.tables
     left = 2_000 + 9 - len(sheet.rows)
     assert f"{left:,} rarer values are not shown" in section.words
     assert "Each was followed up to 50 only" in section.words
@@ -46,16 +46,16 @@ def test_skylines_stop_at_their_budget_and_say_how_to_get_the_rest(monkeypatch) 
 
 
 def test_the_budget_is_the_same_on_every_run() -> None:
-    first, again = knowledge.section(wide()), knowledge.section(wide())
+    first, again = skyline.skyline_section(wide()), skyline.skyline_section(wide())
     assert first is not None
     assert again is not None
-    assert first.to_dict() == again.to_dict()
+    assert first == again
 
 
 def test_a_small_column_is_told_whole() -> None:
     table = pa.table({"age": [1, 2] * 10, "disease": ["a", "b", "c", "d"] * 5})
     schema = sf.Schema(quasi=["age"], sensitive=["disease"])
-    section = knowledge.section(sf.audit(sf.read(table, schema), [sf.KAnonymity(2)]))
+    section = skyline.skyline_section(sf.audit(sf.read(table, schema), [sf.KAnonymity(2)]))
     assert section is not None
     assert "sfumato skyline" not in section.words
-    assert len(section.sheets[0].rows) == 4
+    assert len(section.tables[0].rows) == 4

@@ -11,8 +11,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError
-from sfumato.report.model import Report
-from sfumato.report.public import FLOOR, floor_of
+from sfumato.report.report import FLOOR, Report, floor_of
 from tests.report.zoo import ZOO
 
 COUNTS = {"people", "groups", "suppressed"}

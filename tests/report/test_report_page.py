@@ -11,13 +11,12 @@ import pytest
 import sfumato as sf
 from sfumato.criteria import CRITERIA
 from sfumato.errors import InputError
-from sfumato.report.figure import Figure, Series
+from sfumato.report.document import Chart, Series
 from sfumato.report.html.draw import spec
 from sfumato.report.ladder import LADDER, OF_NOISE, matrix
-from sfumato.report.model import Report
-from sfumato.report.parts import PARTS
-from sfumato.report.parts.attacks import EXHIBITS
-from sfumato.report.parts.sizes import bins
+from sfumato.report.report import Report
+from sfumato.report.sections.linkage import bins
+from sfumato.report.sections.report import ATTACKS, SECTIONS
 from tests.report.conftest import made
 from tests.report.pages import Page
 
@@ -39,7 +38,7 @@ def test_only_the_private_page_is_marked_private(variant: Report) -> None:
 
 def test_every_chart_has_its_text(variant: Report) -> None:
     page = Page(variant.to_html())
-    figures = [figure for section in variant.sections for figure in section.figures]
+    figures = [figure for section in variant.sections for figure in section.charts]
     assert len(page.charts) == len(page.labels) <= len(figures)
     for label in page.labels:
         assert len(label) > 20
@@ -122,12 +121,12 @@ def test_what_was_attacked_is_told_with_its_charts() -> None:
         sf.audit(report.evidence.release, [sf.KAnonymity(2)], attacks=["none"])
 
 
-def test_every_result_of_an_attack_has_an_exhibit() -> None:
+def test_every_result_of_an_attack_has_an_document() -> None:
     from sfumato.adversaries.composition.attack import NAME
     from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER
 
     assert {LEARNER, ATTACKER, NAME} <= {rung.adversary for rung in LADDER}
-    assert {type(one).__name__ for one in made("attacked").evidence.attacks} == set(EXHIBITS)
+    assert {type(one).__name__ for one in made("attacked").evidence.attacks} == set(ATTACKS)
 
 
 def test_sizes_are_gathered_and_none_is_lost(variant: Report) -> None:
@@ -136,7 +135,7 @@ def test_sizes_are_gathered_and_none_is_lost(variant: Report) -> None:
     if "Group sizes" not in sections:
         return
     sizes = variant.evidence.release.indistinguishable.sizes  # of buckets: of exact tuples
-    rows = sections["Group sizes"].sheets[0].rows
+    rows = sections["Group sizes"].tables[0].rows
     assert len(rows) <= 30
     if variant.audience == "private":
         assert sum(row[1] for row in rows) == len(sizes)
@@ -167,16 +166,16 @@ def test_ten_thousand_groups_make_a_small_page() -> None:
 
 @pytest.mark.parametrize("value", [1, 15, 16, 24_000, 10**9])
 def test_an_axis_has_few_marks_however_large_its_only_value(value: int) -> None:
-    figure = Figure("t", "bars", "x", "y", (Series("s", ["a"], [value]),), alt="one bar")
+    figure = Chart("t", "bars", "x", "y", (Series("s", ["a"], [value]),), alt="one bar")
     axis = spec(figure)["layout"]["yaxis"]
     assert ("dtick" in axis) is (value <= 15)
 
 
 def test_every_part_says_something_somewhere() -> None:
-    said = {part.__module__: 0 for part in PARTS}
+    said = {make.__name__: 0 for make in SECTIONS}
     for name in ("raw", "lattice", "realistic"):
-        for part in PARTS:
-            said[part.__module__] += part(made(name)) is not None
+        for make in SECTIONS:
+            said[make.__name__] += make(made(name)) is not None
     assert all(said.values()), said
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sfumato as sf
 from sfumato.adversaries.skyline.knowledge import MOST, KnowledgeSkyline
-from sfumato.report.skyline import skyline_figure, skyline_sheet, summary_sheet
+from sfumato.report.sections.skyline import skyline_chart, skyline_sheet, summary_sheet
 
 SINGLE = sf.Groups([[1, 1, 2]], ["HIV", "flu", "cold"], attribute="disease")
 SETS = sf.Groups([[1, 2, 2]], ["HIV", "flu", "cold"], [9], case="set", attribute="disease")
@@ -21,7 +21,7 @@ def test_a_table_has_a_row_for_each_point() -> None:
 def test_an_axis_without_a_bound_reads_any() -> None:
     found = sf.knowledge_skyline(SETS, "HIV", 0.9)
     assert {row[0] for row in skyline_sheet(found).rows} == {"any"}
-    assert "HIV: l any, k" in skyline_figure([found]).series[0].text[0]
+    assert "HIV: l any, k" in skyline_chart([found]).series[0].text[0]
 
 
 def test_a_point_where_the_walk_stopped_reads_or_more() -> None:
@@ -50,7 +50,7 @@ def test_the_summary_tells_the_three_kinds_apart() -> None:
 
 
 def test_the_chart_is_in_space_and_told_in_words() -> None:
-    figure = skyline_figure([sf.knowledge_skyline(SINGLE, "HIV", 0.5)])
+    figure = skyline_chart([sf.knowledge_skyline(SINGLE, "HIV", 0.5)])
     assert figure.kind == "cloud"
     (series,) = figure.series
     assert (list(series.x), list(series.y), list(series.z)) == ([0, 0], [0, 1], [1, 0])
@@ -63,4 +63,4 @@ def test_of_many_values_those_with_the_least_room_are_drawn() -> None:
         KnowledgeSkyline(value, None, 0.9, "single", ((0, n, 0),), (0, 9, 9))
         for n, value in enumerate(values)
     ]
-    assert [one.name for one in skyline_figure(found[::-1]).series] == values[:6]
+    assert [one.name for one in skyline_chart(found[::-1]).series] == values[:6]

@@ -6,7 +6,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
-from sfumato.report.text import to_text
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def criteria_of(text: str) -> list[str]:
 def test_a_sentence_stands_under_the_table_in_few_lines(table: sf.Table) -> None:
     her = sf.EpsilonPrivacy(2.5, sf.RealisticAdversary("table", 1e6))
     report = sf.audit(table, [sf.KAnonymity(5), her])
-    lines = criteria_of(to_text(report, 80))
+    lines = criteria_of(report.brief().text(80))
     assert max(map(len, lines)) <= 80
     (size, epsilon) = report.verdicts
     first = next(place for place, line in enumerate(lines) if line.startswith("(1)"))
@@ -39,7 +38,7 @@ def test_a_sentence_stands_under_the_table_in_few_lines(table: sf.Table) -> None
 
 def test_short_notes_stay_beside_their_criterion(table: sf.Table) -> None:
     report = sf.audit(table, [sf.KAnonymity(5), sf.DistinctDiversity(2)])
-    lines = criteria_of(to_text(report, 120))
+    lines = criteria_of(report.brief().text(120))
     row = next(line for line in lines if "k-anonymity" in line)
     assert report.verdicts[0].note in row
     assert not any(line.startswith("(1)") for line in lines)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.criteria.base import Verdict
-from sfumato.report.headline import headline
-from sfumato.report.model import Finding, Report, Summary
-from sfumato.report.parts.criteria import section
-from sfumato.report.text import measured, to_text
+from sfumato.report.document import number
+from sfumato.report.report import CriterionFinding, ReleaseSummary, Report
+from sfumato.report.sections.criteria import criteria_section
+from sfumato.report.sections.report import headline
 from sfumato.schema.exact import shortest, told_beside
 
 positive = st.floats(1e-12, 1e12, allow_subnormal=False)
@@ -67,12 +67,12 @@ def test_what_is_measured_does_not_look_like_the_bound() -> None:
     rows = pa.table({"x": [1, 1], "s": ["a", "b"]})
     report = sf.audit(sf.read(rows, sf.Schema(["x"], "s")), [sf.KAnonymity(2)])
     verdict = Verdict("relative-threat", "violated", 1.0002, "Ti ≤ 1.0001")
-    assert measured(verdict) == "1.0002"
-    found = Report(report.summary, (Finding(verdict, ()),), (), ())
-    assert isinstance(found.summary, Summary)
+    assert number(verdict.measured, beside=verdict.required) == "1.0002"
+    found = Report(report.summary, (CriterionFinding(verdict, ()),), (), ())
+    assert isinstance(found.summary, ReleaseSummary)
     assert "is 1.0002, required Ti ≤ 1.0001" in headline(found)
-    assert "1.0002" in to_text(found)
-    (sheet,) = section(found).sheets
+    assert "1.0002" in repr(found)
+    (sheet,) = criteria_section(found).tables
     assert "1.0002" in sheet.texts()[0]
     close = Verdict("relative-threat", "violated", 1.0000001, "Ti ≤ 1")
-    assert measured(close) == "1.0000001"
+    assert number(close.measured, beside=close.required) == "1.0000001"

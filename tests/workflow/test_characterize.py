@@ -344,7 +344,7 @@ def test_a_person_in_several_classes_is_one_person_in_the_title() -> None:
     subject = sf.read(rows, sf.Schema(quasi=["a"], sensitive="s", person="who"), threads=1)
     for found in (sf.characterize(subject), sf.characterize(as_it_stands(subject))):
         assert found.people == 3
-        assert ", 3 people" in found.exhibit().title
+        assert ", 3 people" in found.document().title
         assert any("1 more places than people" in note for note in found.notes)
 
 
@@ -425,7 +425,7 @@ def test_coarser_and_dropped_columns_are_listed_apart() -> None:
     advice = found.advice()
     assert advice.index("Coarsen ") < advice.index("Others one level coarser would leave: ")
     assert "Others dropped would leave: sex 0." in advice
-    titles = [sheet.title for sheet in found.exhibit().sections[0].sheets]
+    titles = [sheet.title for sheet in found.document().sections[0].tables]
     assert titles[-2:] == [
         "age, sex, zip with one column a level coarser",
         "age, sex, zip with one column dropped",

@@ -16,9 +16,9 @@ import sfumato as sf
 from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, PolicyError
-from sfumato.report.compare_text import to_text
 from sfumato.report.comparison import Comparison, Figures, Outcome, pareto_front
 from sfumato.report.html import labels as label_module
+from sfumato.report.sections.comparison import shared_label
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
@@ -373,7 +373,7 @@ def test_without_a_sensitive_column_there_is_no_belief(table: sf.Table) -> None:
     assert found.outcomes[0].figures.risks["belief"] is None
     assert not found.pareto
     assert "n/a" in repr(found)
-    assert "nothing\nto draw" in found.to_html()
+    assert "nothing to draw" in found.to_html()
 
 
 def test_the_same_seed_gives_the_same_figures(table: sf.Table) -> None:
@@ -422,7 +422,7 @@ def test_infinity_is_written_as_inf_and_is_not_drawn() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 100, 200])
 def test_no_figure_is_cut_off_however_narrow_the_terminal(wide: Comparison, width: int) -> None:
-    text = to_text(wide, width)
+    text = wide.brief().text(width)
     assert "…" not in text
     for outcome in wide.outcomes:
         if outcome.figures is not None:
@@ -464,7 +464,7 @@ def test_the_page_is_whole_in_itself(wide: Comparison) -> None:
     assert "@import" not in page.split("<script>")[0]
     assert '"showSendToCloud": false' in page
     assert "Plotly.newPlot" in page
-    assert page.count("★") == len(wide.pareto) + 1
+    assert page.count("★") == len(wide.pareto) + 2  # the heading, and what it means
     for text in ("no safe release: ", "n/a", "mean prosecutor risk", "Cost: loss", "diamond"):
         assert text.lower() in page.lower()
 
@@ -499,12 +499,13 @@ def test_what_the_user_named_cannot_become_script() -> None:
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.floats(0, 400), st.floats(0, 300)), min_size=1, max_size=25))
 def test_labels_cover_neither_each_other_nor_a_point(spots) -> None:
-    outcomes = [outcome(f"choice-{i}", 0, 0, pareto=i % 2 == 0) for i in range(len(spots))]
-    placed = label_module.place_labels(outcomes, spots, ["order"], (400, 300))
+    texts = [f"choice-{i}" for i in range(len(spots))]
+    first = [i % 2 == 0 for i in range(len(spots))]
+    placed = label_module.place_labels(texts, first, spots, (400, 300))
     boxes = [
         label_module._box(spot, text, label_module._PLACES[where])
-        for spot, (text, where) in zip(spots, placed, strict=True)
-        if text
+        for spot, text, where in zip(spots, texts, placed, strict=True)
+        if where
     ]
     for place, box in enumerate(boxes):
         assert not any(label_module._meet(box, other) for other in boxes[:place])
@@ -516,7 +517,7 @@ def test_points_at_one_place_share_a_label() -> None:
         return Outcome(given, given.get("anonymizer", "mondrian"), K5, None)
 
     def label(*points: Outcome) -> str:
-        return label_module.shared_label(points, ["anonymizer", "k", "t-closeness.t"])
+        return shared_label(points, ["anonymizer", "k", "t-closeness.t"])
 
     assert label(point(k=2)) == "k=2"
     assert label(point(k=2), point(k=5)) == "k=2/5"

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.report.text import to_text
 
 TAKEN = "one row is taken for one person"
 
@@ -44,8 +43,8 @@ def test_an_audited_table_has_as_many_people_as_there_are(moving: bool) -> None:
     assert report.linkage is not None
     assert report.linkage.people == 40
     assert json.loads(report.to_json())["release"]["people"] == 40
-    assert "40 people in" in to_text(report)
-    assert "80 people in" not in to_text(report)
+    assert "40 people in" in repr(report)
+    assert "80 people in" not in repr(report)
     assert any("40 more places than people" in note for note in report.notes) is moving
 
 

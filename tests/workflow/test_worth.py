@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli.terminal import say_sentence
 from sfumato.datasets.census import census, census_policy
-from sfumato.report.model import Report
-from sfumato.report.worth import closing_words, cost_words, worth_of
+from sfumato.report.report import Report
+from sfumato.report.sections.usefulness import closing_words, cost_words, worth_of
 from sfumato.workflow.price import dearest
 from tests.program import sfumato
 from tests.report.zoo import people

@@ -54,7 +54,7 @@ def anonymize(
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
     from sfumato.release.write.folder import check_form
-    from sfumato.report.worth import closing_words, cost_words
+    from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
     from sfumato.workflow.price import tell_dearest

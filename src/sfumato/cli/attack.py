@@ -93,7 +93,7 @@ def bayes(
     from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
-    from sfumato.report.relative import relative_exhibit
+    from sfumato.report.sections.relative_threat import relative_document
 
     # Every mistake is told before a large file is read.
     check_written(html, [], public=False, json=json)
@@ -134,17 +134,17 @@ def bayes(
         for bound in bounds
         if bound.sensitive in (None, found.attribute)
     ]
-    exhibit = relative_exhibit(found, judged.label, victims, verdicts)
+    document = relative_document(found, judged.label, victims, verdicts)
     if html is not None:
-        exhibit.save_page(html, force=force)
+        document.save_page(html, force=force)
     if rows is not None:
         write_private(found.rows, rows, force=force)
     if json:
-        say(exhibit.to_json())
+        say(document.to_json())
     else:
-        from sfumato.report.exhibit_text import show
+        from sfumato.report.text import show
 
-        show(exhibit, open_console(highlight=False))
+        show(document, open_console(highlight=False))
     if rows is not None:
         say(f"Everybody's rows (private): {rows}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
@@ -234,7 +234,7 @@ def intersect(
     from sfumato.cli.written import check_private, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
-    from sfumato.report.intersection import attack_exhibit
+    from sfumato.report.sections.composition import attack_document
 
     if len(releases) < 2:
         raise InputError("one release given; the attack intersects two or more, give another")
@@ -258,17 +258,17 @@ def intersect(
         weight,  # type: ignore[arg-type]
         sensitive=sensitive,
     )
-    exhibit = attack_exhibit(attack)
+    document = attack_document(attack)
     if html is not None:
-        exhibit.save_page(html, force=force)
+        document.save_page(html, force=force)
     if private is not None:
         write_private(attack.targets, private, force=force)
     if json:
-        say(exhibit.to_json())
+        say(document.to_json())
         return
-    from sfumato.report.exhibit_text import show
+    from sfumato.report.text import show
 
-    show(exhibit, open_console())
+    show(document, open_console())
     if private is not None:
         say(f"Evidence (private): {private}", err=True)
 

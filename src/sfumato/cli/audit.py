@@ -95,7 +95,7 @@ def audit(
     """
     from sfumato.cli.inputs import load_rules, read_judged, read_population, read_table, stated
     from sfumato.cli.show import check_written, show_report
-    from sfumato.report.worth import closing_words
+    from sfumato.report.sections.usefulness import closing_words
     from sfumato.workflow.audit import audit as run_audit
 
     written = [target for target in (html, report) if target is not None]

@@ -78,7 +78,7 @@ def characterize(
     """
     from sfumato.cli.inputs import load_rules, read_table, stated
     from sfumato.release.read.read_release import read_release
-    from sfumato.report.characterize_files import check_files, save_private
+    from sfumato.report.characterization import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
 
     check_files(html, private, force=force)
@@ -107,9 +107,9 @@ def characterize(
     if json:
         say(found.to_json())
     else:
-        from sfumato.report.exhibit_text import show
+        from sfumato.report.text import show
 
-        show(found.exhibit(), open_console(highlight=False))
+        show(found.document(), open_console(highlight=False))
     for written in (html, private):
         if written is not None:
             say(f"Saved: {written}", err=True)

@@ -98,8 +98,8 @@ def compare(
     if json:
         say(found.to_json())
     else:
-        from sfumato.report.compare_text import show
+        from sfumato.report.text import show
 
-        show(found, open_console())
+        show(found.brief(), open_console())
     if html is not None:
         say(f"The map: {html}", err=True)

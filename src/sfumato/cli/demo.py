@@ -22,7 +22,8 @@ def demo(
 
     Example: sfumato demo --out demo
     """
-    from sfumato.report.text import number, render
+    from sfumato.report.document import number
+    from sfumato.report.text import show
     from sfumato.utility import UTILITIES
     from sfumato.workflow.demo import demo as run_demo
 
@@ -35,7 +36,7 @@ def demo(
         f"Anonymized: {released.groups:,} groups, the smallest of {released.smallest}. "
         "What anybody can read of the release:\n"
     )
-    console.print(render(journey.released))
+    show(journey.released.brief(), console)
     for name, cost in journey.costs.items():
         console.print(f"{name}: {number(cost)} ({UTILITIES[name].about})", soft_wrap=True)
     console.print(

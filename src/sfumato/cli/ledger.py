@@ -19,7 +19,7 @@ from sfumato.cli.options import (
 from sfumato.cli.terminal import open_console, say
 
 if TYPE_CHECKING:
-    from sfumato.report.exhibit import Exhibit
+    from sfumato.report.document import Document
 
 ledger = typer.Typer(
     name="ledger",
@@ -59,14 +59,14 @@ def add(
     from sfumato.cli.inputs import load_rules
     from sfumato.cli.several import read_one
     from sfumato.ledger.ledger import Ledger
-    from sfumato.report.intersection import list_exhibit
+    from sfumato.report.sections.composition import list_document
 
     rules, schema = load_rules(policy)
     made = read_one(release, rules, schema, group, scheme, delimiter=delimiter, decimal=decimal)
     kept = Ledger(file)
     entry = kept.add(made, made.label if name is None else name, population)
     if json:
-        say(list_exhibit(str(file), [entry]).to_json())
+        say(list_document(str(file), [entry]).to_json())
     else:
         say(f"{entry.name}: {entry.people:,} people in {entry.groups:,} groups, kept")
 
@@ -106,10 +106,10 @@ def show_list(
     Example: sfumato ledger list ledger.sqlite --json
     """
     from sfumato.ledger.ledger import Ledger
-    from sfumato.report.intersection import list_exhibit
+    from sfumato.report.sections.composition import list_document
 
     kept = Ledger(file)
-    _show(list_exhibit(str(file), kept.list(population), kept.spent(population)), json=json)
+    _show(list_document(str(file), kept.list(population), kept.spent(population)), json=json)
 
 
 @ledger.command()
@@ -161,7 +161,7 @@ def check(
     from sfumato.criteria.composition import CompositionBound
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger
-    from sfumato.report.intersection import check_exhibit
+    from sfumato.report.sections.composition import check_document
 
     if targets is not None and population is not None:
         raise InputError("--targets and --population: give one of them")
@@ -185,14 +185,14 @@ def check(
         sensitive=sensitive,
         counting=counting if counting is not None else (bound.counting if bound else "all"),
     )
-    _show(check_exhibit(found), json=json)
+    _show(check_document(found), json=json)
     raise typer.Exit(EXIT[found.status])
 
 
-def _show(exhibit: Exhibit, *, json: bool) -> None:
-    from sfumato.report.exhibit_text import show
+def _show(document: Document, *, json: bool) -> None:
+    from sfumato.report.text import show
 
     if json:
-        say(exhibit.to_json())
+        say(document.to_json())
     else:
-        show(exhibit, open_console())
+        show(document, open_console())

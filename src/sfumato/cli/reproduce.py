@@ -37,7 +37,7 @@ def reproduce(
     from sfumato.files import check_new_folder
     from sfumato.papers import check_paper
     from sfumato.papers import reproduce as run
-    from sfumato.report.exhibit import RESULTS
+    from sfumato.report.document import RESULTS
 
     check_paper(paper)
     if out is not None:
@@ -48,7 +48,7 @@ def reproduce(
     if json:
         say(found.to_json())
     else:
-        from sfumato.report.exhibit_text import show
+        from sfumato.report.text import show
 
         show(found, open_console(highlight=False))
     if out is not None:

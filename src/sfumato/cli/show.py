@@ -9,7 +9,7 @@ from sfumato.cli.terminal import open_console, say
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
-    from sfumato.report.model import Report
+    from sfumato.report.report import Report
 
 
 def show_report(report: Report, *, json: bool) -> None:
@@ -17,11 +17,11 @@ def show_report(report: Report, *, json: bool) -> None:
     if json:
         say(report.to_json())
         return
-    from sfumato.report.text import render
+    from sfumato.report.text import show
 
     console = open_console()
     # What is piped or logged may be read by others than the owner of the data.
-    console.print(render(report, private=console.is_terminal))
+    show(report.brief(private=console.is_terminal), console)
 
 
 def check_written(
@@ -29,7 +29,7 @@ def check_written(
 ) -> None:
     """Refuse what cannot be written, before any work is done."""
     from sfumato.files import check_new_file
-    from sfumato.report.model import check_kind
+    from sfumato.report.report import check_kind
 
     if html is not None and html.suffix != ".html":
         raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")

@@ -74,7 +74,7 @@ def skyline(
     from sfumato.cli.inputs import load_rules, read_judged, stated
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
-    from sfumato.report.skyline import skyline_exhibit
+    from sfumato.report.sections.skyline import skyline_document
     from sfumato.workflow.skyline import skylines
 
     # Every mistake is told before a large file is read.
@@ -99,15 +99,15 @@ def skyline(
         for one in found
         for known in points
     ]
-    exhibit = skyline_exhibit(judged, found, told)
+    document = skyline_document(judged, found, told)
     if html is not None:
-        exhibit.save_page(html, force=force)
+        document.save_page(html, force=force)
     if json:
-        say(exhibit.to_json())
+        say(document.to_json())
     else:
-        from sfumato.report.exhibit_text import show
+        from sfumato.report.text import show
 
-        show(exhibit, open_console(highlight=False))
+        show(document, open_console(highlight=False))
     if html is not None:
         say(f"The page: {html}", err=True)
     raise typer.Exit(GIVEN_AWAY if any(one.status == "none_safe" for one in found) else 0)

@@ -27,6 +27,6 @@ def check_private(path: Path, *, force: bool) -> None:
 
 def write_private(table: pa.Table, path: Path, *, force: bool) -> None:
     """The table as its owner's file."""
-    from sfumato.report.private_file import write_table
+    from sfumato.report.document import write_table
 
     write_table(table, path, force=force)

@@ -1,6 +1,6 @@
 """The experiments of the five papers, run on our own code: one file a paper.
 
-`run(data, seed=..., quick=...)` of each returns an exhibit. `data` is the folder of the public data
+`run(data, seed=..., quick=...)` of each returns a document. `data` is the folder of the public data
 files; None means there is none, and the embedded census stands in where that makes sense.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from sfumato.report.exhibit import Exhibit
+    from sfumato.report.document import Document
 
 PAPERS = {
     "skyline": "privacy with facts about the target, others and the family; speed, Adult",
@@ -32,10 +32,10 @@ def check_paper(paper: str) -> None:
 
 def reproduce(
     paper: str, data: Path | None = None, *, seed: int = 0, quick: bool = False
-) -> Exhibit:
+) -> Document:
     """Run one paper's experiments; `quick` on less data or fewer settings, as it says."""
     check_paper(paper)
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; give the one that holds adult/ and acs2019/")
-    found: Exhibit = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
+    found: Document = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
     return found

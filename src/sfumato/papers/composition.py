@@ -41,9 +41,7 @@ from sfumato.papers.composition_attacks import (
     survey,
     try_noise,
 )
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
 
 # What the trials of the composition experiment show: tables and charts, no single person.
 
@@ -99,7 +97,7 @@ def against_k(
     title: str,
     series: Sequence[tuple[str, list[Trial]]],
     share: Callable[[Trial], float],
-) -> Figure:
+) -> Chart:
     """Shares of people by k, a line each."""
     told = "; ".join(
         f"{label} {share(trials[0]):.1%} at k = {trials[0].k}, {share(trials[-1]):.1%} at "
@@ -111,7 +109,7 @@ def against_k(
         for label, trials in series
     )
     ticks = tuple(sorted({one.k for _, trials in series for one in trials}))
-    return Figure(
+    return Chart(
         title,
         "lines",
         "k",
@@ -136,7 +134,7 @@ def _curves(name: str, found: Survey) -> Section:
         drawn = [one for one in found.of(pair) if one.k in _CURVE_SIZES]
         sure = ", ".join(f"{one.breach:.1%} at k = {one.k}" for one in drawn)
         figures.append(
-            Figure(
+            Chart(
                 f"{name}, {pair}: people by how surely their value is known",
                 "steps",
                 "confidence of at least",
@@ -181,7 +179,7 @@ def _values_left(name: str, found: Survey) -> Section:
             Series(f"{pair}, both together", at, [one.oracle.after for one in trials]),
         ]
     first = found.of(BOTH_MONDRIAN)[0].oracle
-    figure = Figure(
+    figure = Chart(
         f"{name}: effective anonymity against k",
         "lines",
         "k",
@@ -274,7 +272,7 @@ def location_section(name: str, found: Survey) -> Section:
 
     trials = found.of(BOTH_MICRO)
     shares = [one.nearest.correctly_located[0] or 0.0 for one in trials if one.nearest]
-    figure = Figure(
+    figure = Chart(
         f"{name}: people whose nearest centroid is that of their own group",
         "lines",
         "k",
@@ -308,7 +306,7 @@ WELL_ABOVE = 1.5  # times k: what "well above" is taken to mean
 Claim = tuple[str, bool, str]
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
+def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """The whole experiment; `quick` on 4,000 people of each table and for fewer k."""
     sections: list[Section] = []
     facts: dict[str, Any] = {}
@@ -336,7 +334,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
         else ""
     )
     about = f"{stand_in}{'. '.join(told)}. The two parts are drawn by chance, seed {seed}."
-    return Exhibit("composition", TITLE, about, tuple(sections), facts)
+    return Document("composition", TITLE, about, tuple(sections), facts)
 
 
 def _told(study: Study, overlap: Overlap) -> str:
@@ -420,7 +418,7 @@ def _shapes(name: str, shapes: list[Claim]) -> Section:
     return Section(
         f"{name}: what the paper says of the figures",
         f"{held} of {len(shapes)} hold here.",
-        sheets=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
+        tables=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
     )
 
 

@@ -29,9 +29,7 @@ from sfumato.numbers import Ints
 from sfumato.progress import Ticker
 from sfumato.release.declared_values import WHOLE, Height
 from sfumato.release.release import Release
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import intervals
 from sfumato.schema.roles import Schema
@@ -373,7 +371,7 @@ def noise_section(name: str, found: Noisy) -> Section:
         "guess right",
     )
     return Section(
-        title, _words(found), (Sheet(columns, rows), _promises(found)), _figure(name, found)
+        title, _words(found), (Sheet(columns, rows), _promises(found)), _chart(name, found)
     )
 
 
@@ -419,11 +417,11 @@ def _promises(found: Noisy) -> Sheet:
     )
 
 
-def _figure(name: str, found: Noisy) -> tuple[Figure, ...]:
+def _chart(name: str, found: Noisy) -> tuple[Chart, ...]:
     right = {label: right_when_sure(one) for label, one in found.all.items()}
     told = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
     return (
-        Figure(
+        Chart(
             f"{name}: how often the one value left is the right one",
             "bars",
             "releases",

@@ -28,11 +28,9 @@ from sfumato.papers.metric_comparison import compare_metrics
 from sfumato.policy.model import Policy
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
-from sfumato.report.characterization import Finding
-from sfumato.report.characterize_exhibit import compared, per_class
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.characterization import CombinationFinding
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
+from sfumato.report.sections.characterization import compared, per_class
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table, read
 from sfumato.workflow.anonymize import anonymize, generalize
@@ -165,13 +163,13 @@ _MINIMAL = 5  # further minimal releases shown
 PAIRS = ((0, 1), (1, 2), (1, 3), (2, 3))
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
+def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """The paper's examples, its comparison of measures, and its figures on Adult."""
     people = _people(data, seed, quick)
     sections = [examples(), _measures(seed, quick)]
     sections += [_release_section(people, setting) for setting in SETTINGS]
     sections.append(_pairs_section(people, SETTINGS[0]))
-    return Exhibit(
+    return Document(
         "leakage",
         "Distribution and entropy leakage",
         f"Ren, Li: Privacy-Preserving Characterization and Data Publishing. {people.about}",
@@ -204,8 +202,8 @@ def _measures(seed: int, quick: bool) -> Section:
         "Seven measures of leakage (Figure 1)",
         "From the prior of Example 1 straight to its third class, and under permutations of the "
         f"prior; rank correlations over {draws:,} random distributions.",
-        found.sheets(),
-        found.figures(),
+        found.tables(),
+        found.charts(),
     )
 
 
@@ -215,7 +213,7 @@ def _released(people: _People, columns: Sequence[str], setting: _Setting) -> Rel
     return anonymize(table, Policy(setting.require(values), anonymizer=Lattice()), seed=0)
 
 
-def _all_columns(subject: Release, columns: Sequence[str]) -> Finding:
+def _all_columns(subject: Release, columns: Sequence[str]) -> CombinationFinding:
     return characterize(subject, len(columns)).finding(columns)
 
 
@@ -247,7 +245,7 @@ def _levels(levels: Iterable[int]) -> str:
 
 def _pairs_section(people: _People, setting: _Setting) -> Section:
     """Figure 4: leakage against pairs of columns, of releases and of the table as it stands."""
-    told: list[tuple[str, Finding]] = []
+    told: list[tuple[str, CombinationFinding]] = []
     for pair in PAIRS:
         columns = [people.numbered[at] for at in pair]
         number = f"({', '.join(str(at + 1) for at in pair)})"
@@ -262,7 +260,7 @@ def _pairs_section(people: _People, setting: _Setting) -> Section:
         f"{setting.diverse}-anonymous, and as it stands in the table.",
         (_figures_sheet(told),),
         (
-            Figure(
+            Chart(
                 "Leakage of releases by pairs of columns",
                 "bars",
                 "columns",
@@ -283,7 +281,7 @@ def _pairs_section(people: _People, setting: _Setting) -> Section:
     )
 
 
-def _figures_sheet(told: Sequence[tuple[str, Finding]]) -> Sheet:
+def _figures_sheet(told: Sequence[tuple[str, CombinationFinding]]) -> Sheet:
     return Sheet(
         ("columns", "classes", "k", "L_D max", "L_D mean", "L_E max", "L_E mean"),
         tuple(

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Series, Sheet
 
 # How far two distributions lie apart, by seven measures (the leakage paper's Figure 1).
 #
@@ -114,7 +113,7 @@ class MetricComparison:
             return float("nan")
         return float(np.interp(t, self.steps, curve)) / end
 
-    def sheets(self) -> tuple[Sheet, ...]:
+    def tables(self) -> tuple[Sheet, ...]:
         """Sensitivity and correlation as tables."""
         names = tuple(self.curves)
         rows = tuple(
@@ -141,7 +140,7 @@ class MetricComparison:
             Sheet(("measure", *names), matrix, "Rank correlation over random distributions"),
         )
 
-    def figures(self) -> tuple[Figure, ...]:
+    def charts(self) -> tuple[Chart, ...]:
         """The walk, each measure as a share of where it ends; and the permutations."""
         shares = {
             name: curve / curve[-1]
@@ -151,7 +150,7 @@ class MetricComparison:
         steps = self.steps.tolist()
         order = np.argsort(self.permuted["Euclidean"], kind="stable")
         return (
-            Figure(
+            Chart(
                 "Seven measures along (1 - t) a + t x",
                 "lines",
                 "t",
@@ -160,7 +159,7 @@ class MetricComparison:
                 alt="Distances grow in proportion to t; divergences start slowly, and entropy need "
                 "not be monotone.",
             ),
-            Figure(
+            Chart(
                 "Permutations of a: the entropy stays, the distribution does not",
                 "lines",
                 "permutation, by Euclidean distance",

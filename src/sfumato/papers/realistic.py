@@ -43,9 +43,7 @@ from sfumato.papers.realistic_lattice import (
     named,
     survey,
 )
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.schema.recipes import intervals, suppression
 from sfumato.schema.roles import Schema
 from sfumato.schema.taxonomy import taxonomy
@@ -81,7 +79,7 @@ def _picture(name: str, nodes: NodeMap) -> Section:
     return Section(
         f"{name}: five definitions on the lattice (Fig. 3)",
         f"{len(kept)} of {len(nodes.nodes)} nodes satisfy one of them. {letters}.",
-        sheets=(
+        tables=(
             Sheet(
                 ("node", *DEFINITIONS),
                 tuple(
@@ -90,11 +88,11 @@ def _picture(name: str, nodes: NodeMap) -> Section:
                 ),
             ),
         ),
-        figures=(_lattice(name, nodes, marked),),
+        charts=(_lattice(name, nodes, marked),),
     )
 
 
-def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Figure:
+def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Chart:
     """Every node at its height (the sum of its levels); its mark says how many it satisfies."""
     rows: dict[int, list[Levels]] = {}
     by_many: dict[int, list[Levels]] = {}
@@ -119,7 +117,7 @@ def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Figure:
         for many, chosen in sorted(by_many.items(), reverse=True)
     )
     told = "; ".join(f"{named(levels)} {mark}" for levels, mark in marked.items() if mark != NONE)
-    return Figure(
+    return Chart(
         f"{name}: the lattice, each node with the definitions it satisfies",
         "points",
         "place in its row",
@@ -145,7 +143,7 @@ def _containment(name: str, nodes: NodeMap) -> Section:
         f"{name}: which definition is more useful",
         "More useful: every node that satisfies the second definition satisfies the first, and "
         "further ones do; whatever utility is, the best node can only be better.",
-        sheets=(
+        tables=(
             Sheet(("first", "is", "second", "both", "only the first", "only the second"), rows),
         ),
     )
@@ -165,7 +163,7 @@ def _diversity(name: str, found: Survey) -> Section:
         "With two values, a node is (c,2)-diverse (most frequent share at most c / (c + 1)) if and "
         "only if it is private at epsilon = (c + 1) / 2. "
         f"{'It is so' if not differing else 'It is NOT so'} at every node and every c tried.",
-        sheets=(
+        tables=(
             Sheet(("c", "epsilon", "diverse nodes", "private nodes", "differing"), tuple(rows)),
         ),
     )
@@ -191,7 +189,7 @@ def _closeness(name: str, found: Survey, nodes: NodeMap) -> Section:
         f"{name}: {T}-closeness against epsilon-privacy",
         f"{words} Of {len(nodes.nodes)} nodes {T}-closeness allows {len(close)}, ({C},2)-diversity "
         f"{len(nodes.satisfying['D'])}.",
-        sheets=(
+        tables=(
             Sheet(
                 ("close node", "epsilon against III table"),
                 tuple((node.name, node.epsilon["table", inf]) for node in close),
@@ -280,7 +278,7 @@ def _census(seed: int) -> Study:
 TITLE = "Realistic adversaries: every node of a lattice against classes I, II and III"
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
+def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """The whole experiment; `quick` tries fewer degrees of stubbornness."""
     sections: list[Section] = []
     facts: dict[str, Any] = {}
@@ -295,7 +293,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
             _shapes(study.name, shapes),
         ]
         facts[study.name] = _facts(study, found, nodes, shapes)
-    return Exhibit("realistic", TITLE, _about(chosen, data), tuple(sections), facts)
+    return Document("realistic", TITLE, _about(chosen, data), tuple(sections), facts)
 
 
 def _about(chosen: tuple[Study, ...], data: Path | None) -> str:
@@ -319,7 +317,7 @@ def _shapes(name: str, shapes: list[tuple[str, bool, str]]) -> Section:
     return Section(
         f"{name}: what the paper says of the figures",
         f"{held} of {len(shapes)} hold here.",
-        sheets=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
+        tables=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
     )
 
 

@@ -24,10 +24,8 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.release.groups import Groups
-from sfumato.report.belief_figure import AXIS, belief_figure, epsilon_figure
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet, shown
+from sfumato.report.document import Chart, Section, Series, Sheet, shown
+from sfumato.report.sections.realistic import AXIS, belief_chart, epsilon_chart
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
 from sfumato.workflow.containment import every_node
@@ -200,7 +198,7 @@ def _table(name: str, found: Survey) -> Section:
         f"{len(small)} of {len(found.nodes)} nodes have an epsilon below {SHOWN} against some "
         "adversary. The larger it is, the farther that node moves her belief or doubt; infinite "
         "where a group has one salary class only.",
-        sheets=(Sheet(("node", "groups", "fewest", *SIX), rows, notes=_NAMES),),
+        tables=(Sheet(("node", "groups", "fewest", *SIX), rows, notes=_NAMES),),
     )
 
 
@@ -218,7 +216,7 @@ def _followed(name: str, found: Survey) -> Section:
         f"{name}: node {at} against stubbornness (Fig. 2a)",
         "An endless adversary of class II is class IV: no generalization holds. Below, what "
         "somebody with the table's shape as prior believes of this node's worst group.",
-        sheets=(
+        tables=(
             Sheet(
                 ("records", *(f"class {kind}" for kind in KINDS)),
                 tuple(
@@ -227,8 +225,8 @@ def _followed(name: str, found: Survey) -> Section:
                 ),
             ),
         ),
-        figures=(
-            Figure(
+        charts=(
+            Chart(
                 f"{name}: smallest epsilon of node {at}",
                 "lines",
                 AXIS,
@@ -239,10 +237,10 @@ def _followed(name: str, found: Survey) -> Section:
                 alt=f"Smallest epsilon from a stubbornness of {finite[0]:,.0f} to "
                 f"{finite[-1]:,.0f}: {told}.",
             ),
-            epsilon_figure(
+            epsilon_chart(
                 beliefs, EPSILON, title=f"{name}: how stubborn she may be at node {at} (I table)"
             ),
-            belief_figure(beliefs, title=f"{name}: beliefs about the worst group of node {at}"),
+            belief_chart(beliefs, title=f"{name}: beliefs about the worst group of node {at}"),
         ),
     )
 
@@ -275,7 +273,7 @@ def _utility(name: str, found: Survey) -> Section:
         )
         last = "; ".join(f"{one.name} {_span(one)}" for one in series)
         figures.append(
-            Figure(
+            Chart(
                 f"{name}: least {cost} of the {EPSILON:g}-private nodes",
                 "lines",
                 AXIS,

@@ -31,11 +31,8 @@ from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.datasets.adult import adult
 from sfumato.datasets.census import census, census_schema
 from sfumato.policy.model import Policy
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure
-from sfumato.report.relative import measures_sheet, ti_sheet
-from sfumato.report.relative_figures import histogram, scatter
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Document, Section, Sheet
+from sfumato.report.sections.relative_threat import histogram, measures_sheet, scatter, ti_sheet
 from sfumato.table.load import Table, read
 from sfumato.workflow.anonymize import anonymize
 
@@ -57,7 +54,7 @@ class Studied:
     threat: RelativeThreat
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
+def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """Both tables and the pictures; `quick` on 1,000 people, k and l of 4 alone, few sweeps."""
     table = _people(data, FEW if quick else ROWS, seed)
     sweeps = FEW_SWEEPS if quick else SWEEPS
@@ -70,7 +67,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
         _how(studied),
         *(_pictures(one) for one in studied),
     ]
-    return Exhibit("relative", TITLE, _about(table, data, seed), tuple(sections), _facts(studied))
+    return Document("relative", TITLE, _about(table, data, seed), tuple(sections), _facts(studied))
 
 
 def _people(data: Path | None, many: int, seed: int) -> Table:
@@ -131,7 +128,7 @@ def _table(title: str, studied: list[Studied]) -> Section:
     listed = [(one.name, one.threat.measures) for one in studied]
     return Section(
         title,
-        sheets=(
+        tables=(
             measures_sheet(listed),
             ti_sheet(listed, "Ti of people threatened under p_A, and under p_L"),
         ),
@@ -147,15 +144,15 @@ def _how(studied: list[Studied]) -> Section:
         size = one.people / one.groups
         rows.append((one.name, one.groups, size, ", ".join(ways), one.threat.status, *figures))
     columns = ("release", "groups", "mean size", "learnt", "status", "R-hat", "ESS", "sweeps")
-    return Section("Releases, and how they were learnt from", sheets=(Sheet(columns, tuple(rows)),))
+    return Section("Releases, and how they were learnt from", tables=(Sheet(columns, tuple(rows)),))
 
 
 def _pictures(one: Studied) -> Section:
-    figures: list[Figure] = []
+    figures: list[Chart] = []
     for who in ("attacker", "learner"):
         figures.append(scatter(one.threat, who, f"{one.name}: threatened by the {who}"))
         figures.append(histogram(one.threat, who, f"{one.name}: log2 Ti, by the {who}"))
-    return Section(one.name, figures=tuple(figures))
+    return Section(one.name, charts=tuple(figures))
 
 
 def _facts(studied: list[Studied]) -> dict[str, Any]:

@@ -33,10 +33,8 @@ from sfumato.datasets.census import census, census_schema
 from sfumato.progress import Ticker
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
-from sfumato.report.skyline import skyline_figure, skyline_sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
+from sfumato.report.sections.skyline import skyline_chart, skyline_sheet
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table, read
 
@@ -48,7 +46,7 @@ ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex",
 _KNOWN = 12  # private records shown of one grounding
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
+def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """All of it; `quick` on a tenth of the people."""
     steps = 5 if quick else 50
     with Ticker("timing checks", 4) as ticker:
@@ -63,7 +61,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Exhibit:
         "value is known; m: relatives. "
         "A release is safe at a point if nobody who knows no more becomes so sure."
     )
-    return Exhibit(
+    return Document(
         "skyline", TITLE, about, (*speed, scale, *case), {"scale-up": timings, "study": facts}
     )
 
@@ -89,7 +87,7 @@ def _speed_sections(groups: int, seed: int, ticker: Ticker) -> list[Section]:
             PEOPLE * len(part) if name == "people" else point["lkm".index(name)]
             for part, point in tries
         ]
-        figure = Figure(
+        figure = Chart(
             f"Check and baseline, varying {name}",
             "lines",
             name,
@@ -156,7 +154,7 @@ def _scale_section(sizes: Sequence[int], seed: int) -> tuple[Section, list[dict[
     series = tuple(
         Series(name, list(sizes), [row[2] for row in rows if row[1] == name]) for name in asked
     )
-    figure = Figure(
+    figure = Chart(
         "Scale-up of SkylineAnonymize",
         "lines",
         "people",
@@ -201,7 +199,7 @@ def _case_study(data: Path | None, seed: int) -> tuple[list[Section], dict[str, 
             f"Case study: skyline of {value} at {CONFIDENCE:.0%}",
             words,
             (skyline_sheet(found),),
-            (skyline_figure([found]),) if found.points else (),
+            (skyline_chart([found]),) if found.points else (),
         ),
         Section(
             "One step beyond the skyline",

@@ -1,7 +1,7 @@
-"""Advice: what could be changed, and what each change was found to buy. Private.
+"""Advice: what could be changed about a release, and what each change was found to buy. Private.
 
 Everything here was worked out on the release at hand (`workflow/advise.py`), nothing is a rule of
-thumb.
+thumb. How it is told is `sections/next_steps.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Coarsening:
+class CoarserColumn:
     """One column published less finely, or not at all: what is left of the trouble then.
 
     `label` is one of the labels the column would show.
@@ -56,7 +56,7 @@ class Suppressing:
 
 
 @dataclass(frozen=True)
-class Bound:
+class TightestBound:
     """The tightest bound of one criterion that holds on this release, all else unchanged.
 
     Found by judging the release by it. `asked` is the policy's value of the parameter.
@@ -83,8 +83,8 @@ class Advice:
     """
 
     now: Trouble
-    coarsen: tuple[Coarsening, ...] = ()
-    steps: tuple[Coarsening, ...] = ()
+    coarsen: tuple[CoarserColumn, ...] = ()
+    steps: tuple[CoarserColumn, ...] = ()
     suppress: Suppressing | None = None
-    bounds: tuple[Bound, ...] = ()
+    bounds: tuple[TightestBound, ...] = ()
     silent: tuple[str, ...] = ()

@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import InputError, did_you_mean
+from sfumato.files import check_new_file, write_text
 from sfumato.numbers import Floats, Ints
+from sfumato.report.document import write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sfumato.report.exhibit import Exhibit
+    from sfumato.report.document import Document
+
+_PAGES, _TABLES = (".html", ".htm"), (".csv", ".parquet")
+
 
 MOST_GAINS = 3
 DROPPED = "dropped"  # instead of a coarser level
@@ -77,7 +82,7 @@ class WorstClass:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CombinationFinding:
     """One combination against one target.
 
     `k` is the number of people in the smallest class, `unique` the share of people who are alone
@@ -118,7 +123,7 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Coarsening:
+class ColumnCoarsening:
     """What the worst combination would leak if one of its columns were coarser.
 
     `to` says how: a level of its hierarchy, or `DROPPED`.
@@ -128,8 +133,8 @@ class Coarsening:
     columns: tuple[str, ...]
     column: str
     to: str
-    before: Finding
-    after: Finding
+    before: CombinationFinding
+    after: CombinationFinding
 
     @property
     def dropped(self) -> bool:
@@ -180,14 +185,14 @@ class Characterization:
     targets: tuple[str, ...]
     max_size: int
     prior: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CombinationFinding, ...]
     contributions: tuple[Contribution, ...]
-    coarsenings: tuple[Coarsening, ...]
+    coarsenings: tuple[ColumnCoarsening, ...]
     notes: tuple[str, ...] = ()
     public: bool = False
     individuals: Individuals | None = field(default=None, repr=False)
 
-    def ranking(self, target: str | None = None) -> tuple[Finding, ...]:
+    def ranking(self, target: str | None = None) -> tuple[CombinationFinding, ...]:
         """The combinations against a target, those that leak most to people first.
 
         By the leakage people meet on average, then the largest, then fewer columns.
@@ -206,7 +211,7 @@ class Characterization:
             )
         )
 
-    def finding(self, columns: Sequence[str], target: str | None = None) -> Finding:
+    def finding(self, columns: Sequence[str], target: str | None = None) -> CombinationFinding:
         """One combination against a target."""
         chosen = self._target(target)
         for one in self.findings:
@@ -225,22 +230,47 @@ class Characterization:
 
     def advice(self, target: str | None = None) -> str:
         """Which column to coarsen first, and what that buys, in words."""
-        from sfumato.report.characterize_words import advice
+        from sfumato.report.sections.characterization import advice
 
         return advice(self, self._target(target))
 
-    def exhibit(self) -> Exhibit:
+    def document(self) -> Document:
         """The result in sections, for terminal, JSON and page."""
-        from sfumato.report.characterize_exhibit import exhibit
+        from sfumato.report.sections.characterization import document
 
-        return exhibit(self)
+        return document(self)
 
     def to_json(self, *, private: bool = False) -> str:
-        return self.exhibit().to_json(private=private)
+        return self.document().to_json(private=private)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Write a page (.html) of what may be shown."""
-        return self.exhibit().save_page(path, force=force)
+        return self.document().save_page(path, force=force)
 
     def __repr__(self) -> str:
-        return self.exhibit().text()
+        return self.document().text()
+
+
+def check_files(html: Path | None, private: Path | None, *, force: bool) -> None:
+    """Refuse names that cannot be written; before any work is done."""
+    for path, allowed in ((html, _PAGES), (private, (*_PAGES, ".json", *_TABLES))):
+        if path is None:
+            continue
+        if path.suffix not in allowed:
+            shown = ", ".join(ending for ending in allowed if ending != ".htm")
+            raise InputError(f"cannot write {path.name!r}; use a name ending in {shown}")
+        check_new_file(path, force=force)
+    if html is not None and html == private:
+        raise InputError(f"{html} would be written twice: private evidence needs a file of its own")
+
+
+def save_private(found: Characterization, path: Path, *, force: bool = False) -> None:
+    """Worst classes as a page or JSON, or every person's leakage as a table."""
+    if path.suffix in _TABLES:
+        if found.individuals is None:
+            raise InputError("the leakage of people was not measured; ask for individuals=True")
+        write_table(found.individuals.to_arrow(), path, force=force)
+    elif path.suffix == ".json":
+        write_text(path, found.to_json(private=True) + "\n", force=force)
+    else:
+        write_text(path, found.document().to_html(private=True), force=force, what="page")

@@ -9,20 +9,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
-from sfumato.report.model import Overall
+from sfumato.report.document import PolicyStatus
+
+if TYPE_CHECKING:
+    from sfumato.report.document import Document
 
 Value = int | float | bool | str
 Status = Literal["released", "no_safe_release", "not_possible"]
 
 
 @dataclass(frozen=True)
-class Risk:
+class RiskAxis:
     """A figure that may be the risk axis: its name in a sentence, its unit, what it means."""
 
     words: str
@@ -30,29 +33,25 @@ class Risk:
     about: str
 
 
-RISKS: dict[str, Risk] = {
-    "mean": Risk(
+RISKS: dict[str, RiskAxis] = {
+    "mean": RiskAxis(
         "mean prosecutor risk",
         "chance of being found",
         "how likely a person's row is found by somebody who knows that she is in the release; "
         "mean over published people",
     ),
-    "highest": Risk(
+    "highest": RiskAxis(
         "highest prosecutor risk",
         "chance of being found",
         "how likely the least protected person's row is found by somebody who knows that she is "
         "in the release",
     ),
-    "belief": Risk(
+    "belief": RiskAxis(
         "strongest belief",
         "share of one value in a group",
         "the highest share of one sensitive value in a group: how surely it is read off without "
         "finding the row",
     ),
-}
-NOT_RELEASED: dict[Status, str] = {
-    "no_safe_release": "no safe release",
-    "not_possible": "not possible",
 }
 
 
@@ -69,7 +68,7 @@ class Figures:
     suppressed: int
     risks: Mapping[str, float | None]
     costs: Mapping[str, float]
-    verdict: Overall
+    verdict: PolicyStatus
 
     @property
     def suppressed_share(self) -> float:
@@ -124,16 +123,24 @@ class Comparison:
         """The releases worth choosing from."""
         return tuple(outcome for outcome in self.outcomes if outcome.pareto)
 
-    def to_json(self) -> str:
-        from sfumato.report.compare_json import to_json
+    def document(self) -> Document:
+        """The map, the figures and what they mean, for the page and for JSON."""
+        from sfumato.report.sections.comparison import document
 
-        return to_json(self)
+        return document(self)
+
+    def brief(self) -> Document:
+        """The figures alone, for a terminal."""
+        from sfumato.report.sections.comparison import brief
+
+        return brief(self)
+
+    def to_json(self) -> str:
+        return self.document().to_json()
 
     def to_html(self) -> str:
         """A page that needs nothing but a browser."""
-        from sfumato.report.html.page import compare_page
-
-        return compare_page(self)
+        return self.document().to_html()
 
     @phase("writing")
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -145,9 +152,7 @@ class Comparison:
         write_text(target, text, force=force, what="map" if page else "comparison")
 
     def __repr__(self) -> str:
-        from sfumato.report.compare_text import to_text
-
-        return to_text(self)
+        return self.brief().text(120)
 
 
 def check_kind(target: Path, endings: Sequence[str] = (".html", ".htm", ".json")) -> None:

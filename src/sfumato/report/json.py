@@ -1,149 +1,91 @@
-"""A report as JSON, by the schema in `schema/`: everything that is on its page, and more.
+"""A document as JSON: its facts and every section, all that is on its page and more.
 
-Infinity is a value and written "inf": JSON has no number for it. A public report has no worst
-groups and no small counts ("<10").
+Infinity is a value and written "inf", what does not apply is null: JSON has no number for either.
+A report's keys are those of the schema in `schema/`; its public variant has no worst groups and no
+small counts ("<10").
 """
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict
-from importlib.metadata import version
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato.adversaries.linkage.risks import Linkage, Risk
-from sfumato.report.model import Finding, Report, Summary
+from sfumato.report.document import Chart, Document, Section, Series, Sheet, plain
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 2  # of reports
 SCHEMA = Path(__file__).parent / "schema" / f"report-{SCHEMA_VERSION}.json"
 
 
-def to_json(report: Report) -> str:
-    return json.dumps(to_dict(report), indent=2, ensure_ascii=False, allow_nan=False)
+def to_json(document: Document) -> str:
+    """Every section that is given, private ones too: callers choose what they pass."""
+    return json.dumps(to_dict(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def to_dict(report: Report) -> dict[str, Any]:
-    from sfumato.report.headline import glance, headline
-    from sfumato.report.ladder import matrix
-    from sfumato.report.worth import closing_words
-
-    public = report.audience == "public"
-    content = {
-        "schema_version": SCHEMA_VERSION,
-        "made_by": f"sfumato {version('sfumato')}",
-        "audience": report.audience,
-        "holds": report.holds,
-        "status": report.status,
-        "headline": headline(report),
-        "release": _release(report, report.summary),
-        "glance": glance(report),
-        "warnings": [] if public else closing_words(report),
-        "verdicts": [_finding(finding) for finding in report.findings],
-        # Shares of few people would tell how few; the section on linkage tells what may be told.
-        "linkage": None if public or report.linkage is None else _linkage(report.linkage),
-        "columns": [asdict(column) for column in report.columns],
-        "threats": [row.to_dict() for row in matrix(report)],
-        "notes": report.notes,
-        "sections": [section.to_dict() for section in report.sections],
-    }
-    cleaned: dict[str, Any] = _clean(content)
-    return cleaned
+def to_dict(document: Document) -> dict[str, Any]:
+    head: Mapping[str, object] = document.facts
+    if not document.on_top:
+        head = {
+            "exhibit": document.name,
+            "title": document.title,
+            "about": document.about,
+            "facts": document.facts,
+        }
+    sections = [section_dict(section) for section in document.sections]
+    content: dict[str, Any] = cleaned({**head, "sections": sections})
+    return content
 
 
-def _release(report: Report, summary: Summary) -> dict[str, Any]:
-    from sfumato.report.public import few
-
-    counts = ("people", "groups", "suppressed")
-    return asdict(summary) | {name: few(report, getattr(summary, name)) for name in counts}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    verdict = finding.verdict
+def section_dict(section: Section) -> dict[str, object]:
     return {
-        "criterion": verdict.criterion,
-        "attribute": verdict.attribute,
-        "status": verdict.status,
-        "holds": verdict.holds,
-        "required": verdict.required,
-        "measured": verdict.measured,
-        "at_most": verdict.at_most,
-        "note": verdict.note,
-        "worst": [asdict(group) for group in finding.worst],
+        "title": section.title,
+        "words": section.words,
+        "tables": [_table(sheet) for sheet in section.tables],
+        "charts": [_chart(chart) for chart in section.charts],
     }
 
 
-def _linkage(linkage: Linkage) -> dict[str, Any]:
-    chosen = linkage.population_uniqueness
+def _table(sheet: Sheet) -> dict[str, object]:
+    starred = {"starred": sheet.starred, "star": sheet.star} if sheet.starred else {}
     return {
-        "people": linkage.people,
-        "groups": linkage.groups,
-        "thresholds": linkage.thresholds,
-        "prosecutor": _risk(linkage.prosecutor),
-        "journalist": _risk(linkage.journalist),
-        "marketer": {
-            "in_release": linkage.marketer,
-            "in_population": linkage.marketer_in_population,
-        },
-        "population": linkage.source,
-        "sample_uniqueness": linkage.sample_uniqueness,
-        "population_uniqueness": None
-        if chosen is None
-        else {
-            "sampling_fraction": linkage.sampling_fraction,
-            "chosen": chosen.model,
-            "share": chosen.share,
-            "estimates": [asdict(estimate) for estimate in linkage.estimates],
-        },
-        "notes": linkage.notes,
-        "reason": linkage.reason,
+        "title": sheet.title,
+        "columns": sheet.columns,
+        "rows": sheet.rows,
+        "notes": sheet.notes,
+        **starred,
     }
 
 
-def _risk(risk: Risk | None) -> dict[str, Any] | None:
-    """A risk without its array per group: a report has worst groups, not everybody."""
-    if risk is None:
-        return None
+def _chart(chart: Chart) -> dict[str, object]:
+    axes = (("x", chart.x), ("y", chart.y), ("z", chart.z))
     return {
-        "highest": risk.highest,
-        "at_most": risk.at_most,
-        "mean": risk.mean,
-        "above": risk.above,
-        "at_highest": risk.at_highest,
-        "unique": risk.unique,
+        "title": chart.title,
+        "kind": chart.kind,
+        "axes": {name: text for name, text in axes if text},
+        "logarithmic": [name for name, on in (("x", chart.log_x), ("y", chart.log_y)) if on],
+        "about": chart.alt,
+        "series": [_series(one) for one in chart.series],
+        **({"behind": [_series(one) for one in chart.behind]} if chart.behind else {}),
     }
 
 
-def promises(report: Report) -> list[dict[str, Any]]:
-    """The public part of the verdicts: no groups, no counts of people.
-
-    Figures are those that anybody can measure on the published data; whether the criterion holds
-    was decided against the whole table.
-    """
-    told: list[dict[str, Any]] = _clean(
-        [
-            {
-                "criterion": verdict.criterion,
-                "about": verdict.attribute,
-                "required": verdict.required,
-                "measured": shown.measured,
-                "at_most": shown.at_most,
-                "holds": verdict.holds,
-            }
-            for verdict, shown in zip(report.verdicts, report.published, strict=True)
-        ]
-    )
-    return told
+def _series(series: Series) -> dict[str, object]:
+    names = ("x", "y", "z", "text", "labels", "strong")
+    given = {name: getattr(series, name) for name in names}
+    return {
+        "name": series.name,
+        **{name: list(values) for name, values in given.items() if values is not None},
+    }
 
 
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _clean(entry) for key, entry in value.items()}
+def cleaned(value: object) -> Any:
+    """Whatever is told, as JSON can hold it; whole numbers without a fraction."""
+    if isinstance(value, Mapping):
+        return {str(key): cleaned(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    return value
+        return [cleaned(entry) for entry in value]
+    told = plain(value)
+    if isinstance(told, float) and told.is_integer() and abs(told) < 2**53:
+        return int(told)
+    return told

@@ -16,8 +16,7 @@ from sfumato.adversaries.randomised import semantic
 from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER
 from sfumato.adversaries.skyline import breach as skyline
 from sfumato.adversaries.threat import BeliefChange, Threat
-from sfumato.report.model import Report
-from sfumato.report.public import few
+from sfumato.report.report import Report, few
 
 _OF_SEVERAL = ("alpha-k-anonymity", "skyline-privacy")  # they can judge several values a person
 _OF_ROWS = ("k-anonymity", "k-map")  # of exact quasi-identifiers, which no bucket changes

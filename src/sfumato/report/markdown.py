@@ -1,59 +1,63 @@
-"""The report as a short Markdown summary, to be kept with a data-protection file.
+"""A document as Markdown, such as the summary of a report that is kept with a data-protection file.
 
-What was released, the verdict, criteria, threats, costs and what to do next; the charts and the
-worst groups are in the page and the JSON.
+Charts are told by their words; their pictures are on the page, their numbers in the JSON.
 """
 
 from __future__ import annotations
 
-from sfumato.report.headline import KEPT, glance, headline
-from sfumato.report.model import Report
-from sfumato.report.parts import criteria, next_steps, notes, threats
-from sfumato.report.sheet import Sheet, shown
-from sfumato.report.worth import closing_words
+from collections.abc import Iterator
+
+from sfumato.report.document import Document, Section, Sheet
 
 _SIGNS = "\\`*_{}[]<>#|~"
 
 
-def to_markdown(report: Report) -> str:
-    """The summary; private, unless the report is public."""
-    summary = report.summary
-    lines = [f"# Report on {plain(summary.label)}", ""]
-    if report.audience == "private":
-        lines += ["**Private: keep it, do not hand it out.**", ""]
-    lines += [plain(headline(report)), ""]
-    if report.audience == "private":
-        lines += [line for words in closing_words(report) for line in (plain(words), "")]
-    lines += [f"- scheme: {'a table as it stands' if summary.raw else plain(summary.scheme)}"]
-    for name, columns in (
-        ("quasi-identifiers", summary.quasi),
-        ("sensitive", summary.sensitive),
-        ("published as they are", summary.keep),
-    ):
-        if columns:
-            lines.append(f"- {name}: {', '.join(plain(column) for column in columns)}")
-    for name, value in glance(report).items():
-        lines.append(f"- {plain(name)}: {f'{value:.1%}' if name == KEPT else plain(shown(value))}")
-    for part in (criteria.section, threats.section, next_steps.section, notes.section):
-        section = part(report)
-        if section is None:
-            continue
-        lines += ["", f"## {plain(section.title)}", ""]
-        if part is next_steps.section or part is notes.section:
-            lines += [f"- {plain(words)}" for words in section.words.split("\n\n")]
-        else:
-            lines += _table(section.sheets[0])
-    return "\n".join(lines) + "\n"
+def to_markdown(document: Document) -> str:
+    """Every section that is given."""
+    lines = [f"# {plain_text(document.title)}", ""]
+    if document.private:
+        lines += [f"**Private: this file {document.private}. Keep it, do not hand it out.**", ""]
+    head = [document.answer.words] if document.answer is not None else []
+    for words in (*head, *document.warnings, *document.about.split("\n\n")):
+        if words:
+            lines += [plain_text(words), ""]
+    for name, value in document.tiles.items():
+        lines.append(f"- {plain_text(name)}: {plain_text(value)}")
+    for section in document.sections:
+        lines += ["", f"## {plain_text(section.title)}", *_section(section)]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _table(sheet: Sheet) -> list[str]:
-    head = f"| {' | '.join(plain(column) for column in sheet.columns)} |"
-    rule = "|" + "|".join("---" if wordy else "--:" for wordy in sheet.wordy) + "|"
-    rows = [f"| {' | '.join(plain(cell) for cell in row)} |" for row in sheet.texts()]
-    return [head, rule, *rows]
+def _section(section: Section) -> Iterator[str]:
+    told = section.paragraphs
+    if told:
+        yield ""
+        yield from (f"{'- ' if len(told) > 1 else ''}{plain_text(words)}" for words in told)
+    for sheet in section.tables:
+        yield ""
+        if sheet.title:
+            yield from (f"*{plain_text(sheet.title)}*", "")
+        yield from _table(sheet)
+        for note in sheet.notes:
+            yield from ("", plain_text(note))
+    for chart in section.charts:
+        yield from ("", f"*{plain_text(chart.title)}.* {plain_text(chart.alt)}")
 
 
-def plain(text: str) -> str:
+def _table(sheet: Sheet) -> Iterator[str]:
+    star = [""] if sheet.starred else []
+    columns = [*star, *(plain_text(column) for column in sheet.columns)]
+    rules = [*("---" for _ in star), *("---" if wordy else "--:" for wordy in sheet.wordy)]
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'|'.join(rules)}|"
+    for at, row in enumerate(sheet.texts()):
+        sign = ["★" if at in sheet.starred else ""] if star else []
+        yield f"| {' | '.join([*sign, *(plain_text(cell) for cell in row)])} |"
+    if sheet.starred:
+        yield from ("", f"★ {plain_text(sheet.star)}")
+
+
+def plain_text(text: str) -> str:
     """A text that no reader of Markdown takes for anything but text, in one line."""
     escaped = "".join(f"\\{sign}" if sign in _SIGNS else sign for sign in text)
     return " ".join(escaped.split())

@@ -25,7 +25,14 @@ from sfumato.policy.model import Policy
 from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
-from sfumato.report.advice import Advice, Bound, Coarsening, How, Suppressing, Trouble
+from sfumato.report.advice import (
+    Advice,
+    CoarserColumn,
+    How,
+    Suppressing,
+    TightestBound,
+    Trouble,
+)
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
@@ -224,8 +231,8 @@ def advise(
         silent.append("every group violates something, so leaving groups out leaves nobody")
     elif bad.any():
         suppress = _suppress(release, applicable, bad, policy)
-    coarsen: tuple[Coarsening, ...] = ()
-    steps: tuple[Coarsening, ...] = ()
+    coarsen: tuple[CoarserColumn, ...] = ()
+    steps: tuple[CoarserColumn, ...] = ()
     reason = _cannot_coarsen(release)
     if reason:
         silent.append(f"what a coarser column would buy was not worked out: {reason}")
@@ -326,7 +333,7 @@ def _cannot_coarsen(release: Release) -> str:
     return ""
 
 
-Tried = tuple[Coarsening, Release]
+Tried = tuple[CoarserColumn, Release]
 
 
 def _tried(release: Release, criteria: Sequence[Criterion]) -> list[Tried]:
@@ -349,24 +356,24 @@ def _one_step(release: Release, column: str, criteria: Sequence[Criterion]) -> T
     wider = coarsened(release, column, step)
     left, _ = trouble(wider, criteria)
     how: How = "not published" if step.withheld else "one step coarser"
-    return Coarsening(column, how, step.label, len(wider.groups), left), wider
+    return CoarserColumn(column, how, step.label, len(wider.groups), left), wider
 
 
-def _buys(one: Coarsening, now: Trouble) -> bool:
+def _buys(one: CoarserColumn, now: Trouble) -> bool:
     """Whether it mends anything at all; a step that buys nothing is none to begin with."""
     return (one.left.people, len(one.left.failing)) < (now.people, len(now.failing))
 
 
-def _remaining(one: Coarsening) -> tuple[bool, int, int, int]:
+def _remaining(one: CoarserColumn) -> tuple[bool, int, int, int]:
     """What is left to mend; of equals the one that keeps more groups."""
     return not one.left.holds, one.left.people, len(one.left.failing), -one.groups
 
 
 def _steps(
     tried: list[Tried], criteria: Sequence[Criterion], allowed: int, now: Trouble
-) -> tuple[Coarsening, ...]:
+) -> tuple[CoarserColumn, ...]:
     """The best column, then the best after that, until what is left may be suppressed."""
-    steps: list[Coarsening] = []
+    steps: list[CoarserColumn] = []
     while tried and len(steps) < MOST_STEPS:
         best, release = tried[0]
         now, before = best.left, now
@@ -397,7 +404,7 @@ def _farther(tried: list[Tried], criteria: Sequence[Criterion], now: Trouble) ->
     return min(ways, key=lambda way: (not _buys(way[-1][0], now), *_remaining(way[-1][0])))
 
 
-def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> Bound | None:
+def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> TightestBound | None:
     """The tightest bound that holds, found by judging the release by it; None if there is none.
 
     A criterion's figure is measured on the scale of one of its parameters; which one shows by
@@ -419,7 +426,7 @@ def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> Bound 
                 continue  # not a value this parameter may have
             if fine:
                 about = verdict.attribute if criterion.reads_values else None
-                return Bound(criterion.name, one.name, asked, value, verdict.holds, about)
+                return TightestBound(criterion.name, one.name, asked, value, verdict.holds, about)
     return None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.adversaries.composition.true_groups import with_people_of
@@ -41,9 +40,15 @@ from sfumato.release.read.source import StrayColumns
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.release.write.own_values import own_values_note
-from sfumato.report.evidence import Evidence
-from sfumato.report.model import Finding, Report, Summary, WorstGroup
-from sfumato.report.worth import shows_all
+from sfumato.report.advice import Advice
+from sfumato.report.report import (
+    CriterionFinding,
+    Evidence,
+    ReleaseSummary,
+    Report,
+    WorstGroup,
+    shows_all,
+)
 from sfumato.table.load import Table
 from sfumato.workflow.advise import advise
 from sfumato.workflow.published import as_read
@@ -97,7 +102,7 @@ def audit(
     return Report(
         summary=_summary(release, raw=isinstance(subject, Table) or shows_all(release)),
         findings=tuple(
-            Finding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
+            CriterionFinding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
         ),
         threats=tuple(threats),
         notes=(*release.notes, *own_values_note(release)),
@@ -107,14 +112,55 @@ def audit(
         evidence=Evidence(
             release,
             criteria,
+            Audited(release, seen, tuple(judged), tuple(threats), given, threshold),
             given,
             tuple(attacks),
-            late=partial(_late, seen, threats, judged),
-            advise=partial(advise, release, criteria, verdicts, given),
-            as_published=partial(_seen, release, criteria, given, threshold),
-            table=table,
+            table,
         ),
     )
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A release that was judged, and what takes longer to find out about it (`Inquiry`).
+
+    `seen` is it as anybody reads it; `threats` are those that were measured at once.
+    """
+
+    release: Release
+    seen: Release
+    judged: tuple[Judged, ...]
+    threats: tuple[Threat, ...]
+    policy: Policy | None
+    threshold: float
+
+    def late_threats(self) -> list[Threat]:
+        """The threats that only a report that is shown has worked out."""
+        late = late_threats(self.seen, _named(self.threats))
+        return _covered(late, self.judged, self.seen)
+
+    def advice(self) -> Advice:
+        """What could be done about it."""
+        criteria = [criterion for criterion, _ in self.judged]
+        return advise(self.release, criteria, [found for _, found in self.judged], self.policy)
+
+    def as_published(self) -> Report:
+        """The release as anybody reads it, and by what anybody can measure on it."""
+        seen = as_read(self.release)
+        criteria = tuple(criterion for criterion, _ in self.judged)
+        open_to_all = [criterion for criterion in criteria if not criterion.private]
+        linked = linkage(seen, thresholds=(self.threshold,))
+        judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
+        threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
+        again = Audited(seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold)
+        return Report(
+            summary=_summary(seen, raw=shows_all(seen)),
+            findings=(),
+            threats=tuple(threats),
+            notes=seen.notes,
+            linkage=linked,
+            evidence=Evidence(seen, criteria, again, self.policy),
+        )
 
 
 def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
@@ -160,25 +206,6 @@ def _judged(criterion: Criterion, release: Release, attacks: Sequence[Any]) -> V
     return judge(criterion, release)
 
 
-def _seen(
-    release: Release, criteria: tuple[Criterion, ...], policy: Policy | None, threshold: float
-) -> Report:
-    """The release as anybody reads it, and by what anybody can measure on it."""
-    seen = as_read(release)
-    open_to_all = [criterion for criterion in criteria if not criterion.private]
-    linked = linkage(seen, thresholds=(threshold,))
-    judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
-    threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
-    return Report(
-        summary=_summary(seen, raw=shows_all(seen)),
-        findings=(),
-        threats=tuple(threats),
-        notes=seen.notes,
-        linkage=linked,
-        evidence=Evidence(seen, criteria, policy, late=partial(_late, seen, threats, judged)),
-    )
-
-
 def _as_published(
     release: Release, criteria: Iterable[Criterion], verdicts: list[Verdict]
 ) -> tuple[Verdict, ...]:
@@ -216,9 +243,9 @@ def _population(criteria: Iterable[Criterion]) -> Table | None:
     return None
 
 
-def _summary(release: Release, *, raw: bool) -> Summary:
+def _summary(release: Release, *, raw: bool) -> ReleaseSummary:
     sizes = release.groups.sizes
-    return Summary(
+    return ReleaseSummary(
         label=release.label,
         scheme=release.scheme,
         people=release.people,
@@ -290,11 +317,6 @@ def _threats(
 def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
     """Who has been asked about which column."""
     return {(threat.adversary, threat.about or "") for threat in threats}
-
-
-def _late(seen: Release, threats: Sequence[Threat], judged: Sequence[Judged]) -> list[Threat]:
-    """The threats that only a report that is shown has worked out."""
-    return _covered(late_threats(seen, _named(threats)), judged, seen)
 
 
 def _found(results: Sequence[Any]) -> list[Threat]:

@@ -16,7 +16,7 @@ from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
 from sfumato.release.joint import BETWEEN
 from sfumato.release.release import Release
-from sfumato.report.characterization import Characterization, Finding
+from sfumato.report.characterization import Characterization, CombinationFinding
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import (
     OTHERS,
@@ -139,9 +139,9 @@ class _Run:
     naming: Naming
     exposure: Exposure | None
 
-    def all(self) -> tuple[Finding, ...]:
+    def all(self) -> tuple[CombinationFinding, ...]:
         """Every finding, smaller combinations first."""
-        found: list[Finding] = []
+        found: list[CombinationFinding] = []
         many = sum(len(targets) for targets in self.plan.asked.values())
         threads = min(len(self.plan.roots), os.cpu_count() or 1)
         with (
@@ -164,7 +164,7 @@ class _Run:
             )
         )
 
-    def _from(self, wider: Marginal, columns: Set) -> list[Finding]:
+    def _from(self, wider: Marginal, columns: Set) -> list[CombinationFinding]:
         """One set of columns and all that are summed up from it."""
         cells = wider.onto(columns)
         found = []

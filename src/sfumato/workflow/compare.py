@@ -35,7 +35,7 @@ from sfumato.report.comparison import (
     pareto_front,
     position,
 )
-from sfumato.report.model import Report
+from sfumato.report.report import Report
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility

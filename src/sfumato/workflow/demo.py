@@ -11,7 +11,7 @@ from sfumato.datasets.census import census, census_policy
 from sfumato.files import check_new_folder, new_folder
 from sfumato.policy.model import Policy
 from sfumato.release.read.read_release import read_release
-from sfumato.report.model import Report
+from sfumato.report.report import Report
 from sfumato.table.load import read
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of

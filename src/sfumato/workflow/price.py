@@ -10,8 +10,8 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import SfumatoError
 from sfumato.policy.model import Policy
 from sfumato.release.release import Release
-from sfumato.report.model import Report
-from sfumato.report.worth import worth_of
+from sfumato.report.report import Report
+from sfumato.report.sections.usefulness import worth_of
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of

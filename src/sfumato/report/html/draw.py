@@ -1,20 +1,44 @@
-"""Draws a `Figure`. What is told by colour is told by shape, dash or pattern too.
+"""Draws charts. What is told by colour is told by shape, dash or pattern too.
 
-Infinity and what does not apply have no place on an axis and are left out of the picture; they are
-in the tables beside it. Labels come from data: Plotly reads some HTML in texts, so each is escaped,
-and long ones are cut on axes only, never when pointed at.
+A chart is a place on the page and its description as JSON beside it; `templates/draw.js` draws all
+of them with Plotly's JavaScript, which a page carries once. Text and lines take the page's colours,
+light or dark, from its style sheet. Infinity and what does not apply have no place on an axis and
+are left out of the picture; they are in the tables beside it. Labels come from data: Plotly reads
+some HTML in texts, so each is escaped, and long ones are cut on axes only, never when pointed at.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from sfumato.report.figure import Figure, Kind, Number, Series
-from sfumato.report.html.charts import CONFIG, GRID, LINE, LOOKS, chart_html, layout
+from sfumato.report.document import Chart, Kind, Number, Series
+from sfumato.report.html.labels import place_labels
 
+# Okabe and Ito's colours, told apart by the colour-blind too; and a shape each.
+_LOOKS = (
+    ("#0072B2", "circle"),
+    ("#D55E00", "square"),
+    ("#009E73", "diamond"),
+    ("#CC79A7", "triangle-up"),
+    ("#56B4E9", "triangle-down"),
+    ("#E69F00", "pentagon"),
+)
+_INK, _GRID, _LINE = "#1f2328", "#e6e8eb", "#8c959f"
+_FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
+# Plotly would offer a button that sends the chart to a server; these pages send nothing anywhere.
+_CONFIG = {
+    "responsive": True,
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "modeBarButtons": [["zoom2d", "pan2d", "resetScale2d", "toImage"]],
+}
+_MAP = (1000, 560)  # pixels: the size labels of a map are placed for
+_MAP_MARGIN = {"l": 86, "r": 24, "t": 44, "b": 66}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _PATTERNS = ("", "/", "\\", "x", "-", ".")
 _SOLID = ("circle", "square", "diamond", "cross", "circle-open", "square-open")  # those 3-D has
@@ -26,46 +50,73 @@ _WHOLE = 15  # whole numbers on an axis that are all marked
 _MIDDLE = "#7d8590"  # a grey to be read on white and on black: 3-D scenes cannot follow the theme
 
 
-def drawable(figure: Figure) -> bool:
+def drawable(chart: Chart) -> bool:
     """Whether anything of a chart has a place on its axes."""
-    places = "xyz" if figure.kind == "cloud" else "xy"
+    places = "xyz" if chart.kind == "cloud" else "xy"
     return any(
         None not in point
-        for one in figure.series
+        for one in chart.series
         for point in zip(*(_places(getattr(one, axis)) for axis in places), strict=True)
     )
 
 
-def draw(figure: Figure, place: str) -> str:
+def draw(chart: Chart, place: str) -> str:
     """The chart as HTML for a page that carries Plotly once; `place` is its id there."""
-    return chart_html(spec(figure), place)
+    return _placed(spec(chart), place)
 
 
-def spec(figure: Figure) -> dict[str, Any]:
+def _placed(spec: dict[str, Any], place: str) -> str:
+    """The place of a chart, and its description for the page's script."""
+    # Nothing in a description can end its element or begin another one.
+    told = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
+    return (
+        f'<div class="chart" id="{place}" data-chart="{place}-data" '
+        f'style="height: {spec["layout"]["height"]}px"></div>'
+        f'<script type="application/json" id="{place}-data">{told}</script>'
+    )
+
+
+def _layout(height: int, *, showlegend: bool) -> dict[str, Any]:
+    """What the layouts of all charts share."""
+    return {
+        "height": height,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": _FONT, "size": 13, "color": _INK},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "hoverlabel": {"bgcolor": "white", "align": "left", "namelength": -1},
+        "showlegend": showlegend,
+        "colorway": [colour for colour, _ in _LOOKS],
+    }
+
+
+def spec(chart: Chart) -> dict[str, Any]:
     """What Plotly is told: traces, layout, configuration."""
-    traces = [_behind(series) for series in figure.behind]
-    traces += [_trace(figure.kind, series, at) for at, series in enumerate(figure.series)]
-    if figure.kind == "points" and _named(figure, "y"):
+    if chart.kind == "map":
+        return _map(chart)
+    traces = [_behind(series) for series in chart.behind]
+    traces += [_trace(chart.kind, series, at) for at, series in enumerate(chart.series)]
+    if chart.kind == "points" and _named(chart, "y"):
         for trace in traces:  # several marks may lie at one place: one must see through them
             trace["marker"]["symbol"] = trace["marker"]["symbol"].removesuffix("-open") + "-open"
             trace["marker"]["line"] = {"width": 2.2}
-    look = layout(_height(figure), showlegend=len(figure.series) > 1)
+    look = _layout(_height(chart), showlegend=len(chart.series) > 1)
     look["margin"] = {"l": 76, "r": 24, "t": 30, "b": 60}
-    config = dict(CONFIG)
-    if figure.kind == "cloud":
+    config = dict(_CONFIG)
+    if chart.kind == "cloud":
         config["modeBarButtons"] = [["zoom3d", "pan3d", "orbitRotation", "resetCameraDefault3d"]]
-        look |= {"scene": _scene(figure), "margin": {"l": 0, "r": 0, "t": 30, "b": 0}}
+        look |= {"scene": _scene(chart), "margin": {"l": 0, "r": 0, "t": 30, "b": 0}}
         return {"data": traces, "layout": look, "config": config}
-    named_x, named_y = _named(figure, "x"), _named(figure, "y")
-    if named_x and figure.ticks:
-        named_x = [str(tick) for tick in figure.ticks]
-    look["xaxis"] = _axis(figure, "x", named_x)
-    look["yaxis"] = _axis(figure, "y", named_y)
+    named_x, named_y = _named(chart, "x"), _named(chart, "y")
+    if named_x and chart.ticks:
+        named_x = [str(tick) for tick in chart.ticks]
+    look["xaxis"] = _axis(chart, "x", named_x)
+    look["yaxis"] = _axis(chart, "y", named_y)
     if named_y:
         look["yaxis"]["autorange"] = "reversed"
-    if figure.ticks and not named_x:
-        look["xaxis"] |= {"tickmode": "array", "tickvals": list(figure.ticks)}
-    look["barmode"] = "overlay" if _apart(figure) else "group"
+    if chart.ticks and not named_x:
+        look["xaxis"] |= {"tickmode": "array", "tickvals": list(chart.ticks)}
+    look["barmode"] = "overlay" if _apart(chart) else "group"
     return {"data": traces, "layout": look, "config": config}
 
 
@@ -75,67 +126,67 @@ def _trace(kind: Kind, series: Series, at: int) -> dict[str, Any]:
     return _cloud(series, at) if kind == "cloud" else _flat(kind, series, at)
 
 
-def _scene(figure: Figure) -> dict[str, Any]:
+def _scene(chart: Chart) -> dict[str, Any]:
     """The three axes, seen from far enough to have all corners in the picture."""
     scene: dict[str, Any] = {
         f"{axis}axis": {
             "title": {"text": escape(title)},
             "color": _MIDDLE,
             "gridcolor": _MIDDLE,
-            **_steps(figure, axis),
+            **_steps(chart, axis),
         }
-        for axis, title in (("x", figure.x), ("y", figure.y), ("z", figure.z))
+        for axis, title in (("x", chart.x), ("y", chart.y), ("z", chart.z))
     }
     camera = {"eye": {"x": 1.8, "y": 1.8, "z": 1.0}, "center": {"x": 0, "y": 0, "z": -0.15}}
     return scene | {"camera": camera}
 
 
-def _height(figure: Figure) -> int:
-    if figure.kind == "cloud":
+def _height(chart: Chart) -> int:
+    if chart.kind == "cloud":
         return 620
-    rows = len(_named(figure, "y"))
+    rows = len(_named(chart, "y"))
     return min(_TALLEST, _FRAME + _ROW * rows) if rows else 460
 
 
-def _named(figure: Figure, axis: str) -> list[str]:
+def _named(chart: Chart, axis: str) -> list[str]:
     """The texts along an axis that has no numbers, in the order in which they come."""
-    values = [value for one in figure.series for value in getattr(one, axis)]
+    values = [value for one in chart.series for value in getattr(one, axis)]
     if not any(isinstance(value, str) for value in values):
         return []
     return list(dict.fromkeys(str(value) for value in values if value is not None))
 
 
-def _along(figure: Figure, axis: str) -> list[Any]:
+def _along(chart: Chart, axis: str) -> list[Any]:
     """All that has a place along an axis."""
-    found = [value for one in figure.series for value in _places(getattr(one, axis))]
+    found = [value for one in chart.series for value in _places(getattr(one, axis))]
     return [value for value in found if value is not None]
 
 
-def _steps(figure: Figure, axis: str) -> dict[str, Any]:
+def _steps(chart: Chart, axis: str) -> dict[str, Any]:
     """Marks at whole numbers where there are few and nothing else."""
-    values = _along(figure, axis)
+    values = _along(chart, axis)
     whole = values and all(isinstance(value, int) for value in values)
     # Counted from 0, where bars begin whatever the least value is.
     return {"dtick": 1} if whole and max(values) - min(0, *values) <= _WHOLE else {}
 
 
-def _apart(figure: Figure) -> bool:
+def _apart(chart: Chart) -> bool:
     """Whether no two series have a bar at the same place, so that each may have its full width."""
-    places = [value for one in figure.series for value in one.x]
+    places = [value for one in chart.series for value in one.x]
     return len(set(places)) == len(places)
 
 
-def _axis(figure: Figure, axis: str, named: list[str]) -> dict[str, Any]:
-    log = figure.log_x if axis == "x" else figure.log_y
-    title = figure.x if axis == "x" else figure.y
+def _axis(chart: Chart, axis: str, named: list[str]) -> dict[str, Any]:
+    log = chart.log_x if axis == "x" else chart.log_y
+    title = chart.x if axis == "x" else chart.y
     look: dict[str, Any] = {
         "title": {"text": escape(title) + (" (logarithmic)" if log else ""), "standoff": 14},
-        "gridcolor": GRID,
+        "gridcolor": _GRID,
         "zeroline": False,
         "showline": True,
-        "linecolor": LINE,
+        "linecolor": _LINE,
         "ticks": "outside",
-        "tickcolor": LINE,
+        "tickcolor": _LINE,
         "automargin": True,
     }
     if named:
@@ -144,19 +195,20 @@ def _axis(figure: Figure, axis: str, named: list[str]) -> dict[str, Any]:
         places = [escape(text) for text in named]
         look |= {"type": "category", "categoryorder": "array", "categoryarray": places}
         return look | {"tickmode": "array", "tickvals": places, "ticktext": texts}
-    if axis in figure.bare:
+    if axis in chart.bare:
         return look | {"type": "linear", "showticklabels": False, "ticks": "", "showgrid": False}
-    if axis in figure.percent:
+    if axis in chart.percent:
         look["tickformat"] = "~%"
         look["rangemode"] = "tozero"
     if log:
-        found = [value for value in _along(figure, axis) if value > 0]
+        found = [value for value in _along(chart, axis) if value > 0]
         ratio = max(found) / min(found) if found else 1.0
         # Powers of ten alone; on a shorter axis 2 and 5 between them, then every digit.
         dtick = 1 if ratio > 1000 else "D2" if ratio > 10 else "D1"
-        return look | {"type": "log", "dtick": dtick, "tickformat": ",~r"}
+        told = "~%" if axis in chart.percent else ",~r"
+        return look | {"type": "log", "dtick": dtick, "tickformat": told}
     look |= {"type": "linear", "separatethousands": True, "exponentformat": "none"}
-    return look | _steps(figure, axis)
+    return look | _steps(chart, axis)
 
 
 def short(text: str, most: int = _LONG) -> str:
@@ -192,7 +244,7 @@ def _shared(series: Series) -> dict[str, Any]:
 
 
 def _flat(kind: Kind, series: Series, at: int) -> dict[str, Any]:
-    colour, shape = LOOKS[at % len(LOOKS)]
+    colour, shape = _LOOKS[at % len(_LOOKS)]
     shape = series.mark or shape
     lines = kind != "points"
     written = not lines and _written(series)
@@ -228,14 +280,14 @@ def _behind(series: Series) -> dict[str, Any]:
         "mode": "lines",
         "x": _places(series.x),
         "y": _places(series.y),
-        "line": {"color": LINE, "width": 0.7},
+        "line": {"color": _LINE, "width": 0.7},
         "hoverinfo": "skip",
         "showlegend": False,
     }
 
 
 def _bars(series: Series, at: int) -> dict[str, Any]:
-    colour, _ = LOOKS[at % len(LOOKS)]
+    colour, _ = _LOOKS[at % len(_LOOKS)]
     return _shared(series) | {
         "type": "bar",
         "marker": {"color": colour, "pattern": {"shape": _PATTERNS[at % len(_PATTERNS)]}},
@@ -243,7 +295,7 @@ def _bars(series: Series, at: int) -> dict[str, Any]:
 
 
 def _cloud(series: Series, at: int) -> dict[str, Any]:
-    colour, _ = LOOKS[at % len(LOOKS)]
+    colour, _ = _LOOKS[at % len(_LOOKS)]
     symbol = _SOLID[at % len(_SOLID)]
     return _shared(series) | {
         "type": "scatter3d",
@@ -251,3 +303,110 @@ def _cloud(series: Series, at: int) -> dict[str, Any]:
         "mode": "markers",
         "marker": {"color": colour, "symbol": symbol, "size": 5},
     }
+
+
+# -- maps ------------------------------------------------------------------------------------------
+
+
+def _map(chart: Chart) -> dict[str, Any]:
+    """Points with labels beside them; those that stand out are filled, the others hollow."""
+    logs = {"x": chart.log_x, "y": chart.log_y}
+    bounds = {axis: _scale(_along(chart, axis), log=log) for axis, log in logs.items()}
+    width = _MAP[0] - _MAP_MARGIN["l"] - _MAP_MARGIN["r"]
+    height = _MAP[1] - _MAP_MARGIN["t"] - _MAP_MARGIN["b"]
+    points = [
+        (one, at)
+        for one in chart.series
+        for at, point in enumerate(zip(_places(one.x), _places(one.y), strict=True))
+        if None not in point
+    ]
+    spots = [
+        (
+            _fraction(one.x[at], bounds["x"], log=logs["x"]) * width,
+            _fraction(one.y[at], bounds["y"], log=logs["y"]) * height,
+        )
+        for one, at in points
+    ]
+    texts = ["" if one.labels is None else one.labels[at] for one, at in points]
+    strong = [one.strong is not None and one.strong[at] for one, at in points]
+    where = place_labels(texts, strong, spots, (width, height))
+    texts = [text if there else "" for text, there in zip(texts, where, strict=True)]
+    traces = [_staircase(one) for one in chart.behind]
+    for number, series in enumerate(chart.series):
+        mine = [place for place, (one, _) in enumerate(points) if one is series]
+        if mine:
+            labels = [(texts[place], where[place]) for place in mine]
+            traces += _marks(series, [points[place][1] for place in mine], labels, number)
+    look = _layout(_MAP[1], showlegend=True) | {"margin": _MAP_MARGIN}
+    for axis, log in logs.items():
+        told = _axis(chart, axis, []) | {"range": list(bounds[axis]), "automargin": False}
+        look[f"{axis}axis"] = told | ({"dtick": "D2"} if log else {})
+    return {"data": traces, "layout": look, "config": _CONFIG}
+
+
+def _scale(values: Sequence[float], *, log: bool) -> tuple[float, float]:
+    """Where an axis begins and ends, with some room on both sides."""
+    least, most = min(values), max(values)
+    if log:
+        least, most = math.log10(least), math.log10(most)
+    room = 0.1 * (most - least) or 0.1 * abs(most) or 0.1
+    return (least - room if log or least < 0 else max(0.0, least - room)), most + room
+
+
+def _fraction(value: Any, bounds: tuple[float, float], *, log: bool) -> float:
+    """Where on its axis a value lies, from 0 to 1."""
+    return ((math.log10(value) if log else value) - bounds[0]) / (bounds[1] - bounds[0])
+
+
+def _staircase(series: Series) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": _places(series.x),
+        "y": _places(series.y),
+        "mode": "lines",
+        "line": {"shape": "hv", "color": _LINE, "width": 1.5, "dash": "dot"},
+        "name": escape(series.name),
+        "hoverinfo": "skip",
+    }
+
+
+def _marks(
+    series: Series, chosen: Sequence[int], labels: Sequence[tuple[str, str]], number: int
+) -> list[dict[str, Any]]:
+    """The marks of a series, and its mark in the legend: filled whatever the first point is."""
+    colour, shape = _LOOKS[number % len(_LOOKS)]
+    x, y = _places(series.x), _places(series.y)
+    strong = series.strong or [True] * len(series.x)
+    told = series.text or [""] * len(series.x)
+    name = escape(short(series.name, 2 * _LONG))
+    points = {
+        "type": "scatter",
+        "x": [x[at] for at in chosen],
+        "y": [y[at] for at in chosen],
+        "mode": "markers+text",
+        "name": name,
+        "text": [escape(text) for text, _ in labels],
+        "textposition": [where or "top right" for _, where in labels],
+        "textfont": {"size": 12, "color": _INK},
+        "hovertext": [escape(told[at]).replace("\n", "<br>") for at in chosen],
+        "hoverinfo": "text",
+        "marker": {
+            "color": colour,
+            "size": 11,
+            "symbol": [shape if strong[at] else f"{shape}-open" for at in chosen],
+            "line": {"color": colour, "width": 2},
+        },
+        "cliponaxis": False,
+        "legendgroup": name,
+        "showlegend": False,
+    }
+    in_legend = {
+        "type": "scatter",
+        "x": [None],
+        "y": [None],
+        "mode": "markers",
+        "name": name,
+        "legendgroup": name,
+        "marker": {"color": colour, "size": 11, "symbol": shape},
+    }
+    return [points, in_legend]

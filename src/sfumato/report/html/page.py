@@ -1,45 +1,122 @@
-"""Pages: a template filled in."""
+"""A document as a page that opens offline: its head, tables that sort, charts that are drawn."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sfumato.report.compare_table import FRONT, WORDS, counted, grid_of
-from sfumato.report.comparison import RISKS, Comparison
-from sfumato.report.html.charts import place_outcomes, plotly_script, risk_utility_map
-from sfumato.report.html.sections import cells
+from sfumato.report.document import BOUND, Chart, Document, Section, Sheet, is_word, mood_of, plain
+from sfumato.report.html.draw import draw, drawable
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
+_CONTENTS = 6  # so many sections have a list of them above
 
 
-def compare_page(comparison: Comparison) -> str:
-    """The risk-utility map and its table."""
-    chart = risk_utility_map(comparison)
-    placed = [outcome for outcome, _ in place_outcomes(comparison)]
-    return fill(
-        "compare.html",
-        comparison=comparison,
-        grid=grid_of(comparison),
-        counted=counted(comparison),
-        front=FRONT,
-        words=WORDS,
-        risk=RISKS[comparison.risk].words,
-        chart=chart,
-        off_map=_some([o.label for o in comparison.outcomes if o.figures and o not in placed]),
-        script=plotly_script() if chart else "",
+def document_page(document: Document) -> str:
+    """Every section of the document, private ones too: callers choose what they pass."""
+    drawn = any(section.charts for section in document.sections)
+    single = any(section.private for section in document.sections)
+    return _fill(
+        plotly_script() if drawn else "",
+        document=document,
+        private="shows single people" if single else document.private,
+        sections=[_section(section, at) for at, section in enumerate(document.sections)],
+        contents=len(document.sections) >= _CONTENTS,
     )
 
 
-def _some(labels: list[str], most: int = 6) -> str:
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return "; ".join(labels[:most]) + more
+def _section(section: Section, at: int) -> dict[str, Any]:
+    """A section with its charts drawn, and a name for links to lead to."""
+    return {
+        "id": f"section-{at}",
+        "title": section.title,
+        "private": section.private,
+        "paragraphs": section.paragraphs,
+        "tables": section.tables,
+        "charts": [
+            {
+                "title": chart.title,
+                "alt": chart.alt,
+                "html": draw(chart, f"chart-{at}-{no}") if drawable(chart) else "",
+                "numbers": numbers_of(chart),
+            }
+            for no, chart in enumerate(section.charts)
+        ],
+    }
 
 
-def fill(template: str, *, script: str, **content: Any) -> str:
-    """A template with its content; `script` is what draws its charts, empty where it has none.
+@dataclass(frozen=True)
+class TableCell:
+    """A cell of a table: its text, the number it is sorted by, and how it is marked."""
+
+    text: str
+    sort: str | None
+    mood: str
+
+
+def cells_of(sheet: Sheet) -> list[list[TableCell]]:
+    """The cells of a table."""
+    return [
+        [TableCell(text, _sort(cell), mood_of(text)) for text, cell in zip(texts, row, strict=True)]
+        for texts, row in zip(sheet.texts(), sheet.rows, strict=True)
+    ]
+
+
+def _sort(cell: object) -> str | None:
+    """A number for the script to sort by, nothing for what does not apply; None: by its text."""
+    value = plain(cell)
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool) or is_word(value):
+        return None
+    if not isinstance(value, str):
+        return repr(value)
+    bound = BOUND.fullmatch(value)
+    if bound is None:
+        return "-Infinity" if value == "-inf" else "Infinity"
+    return "0.5" if "<" in value else bound[1].replace(",", "")
+
+
+def numbers_of(chart: Chart) -> Sheet | None:
+    """The points of a chart as a table; None where they are too many to be read.
+
+    A map has none: a table that says more stands beside it.
+    """
+    many = sum(len(one.x) for one in chart.series)
+    if chart.kind == "map" or not 0 < many <= _MOST_NUMBERS:
+        return None
+    first = chart.series[0]
+    alike = all(list(one.x) == list(first.x) and one.text is None for one in chart.series)
+    if alike and chart.kind != "cloud":
+        rows = zip(first.x, *(one.y for one in chart.series), strict=True)
+        return Sheet((chart.x, *(one.name for one in chart.series)), tuple(rows))
+    columns = ["series", chart.x, chart.y]
+    columns += [chart.z] if chart.kind == "cloud" else []
+    named = any(one.text is not None for one in chart.series)
+    listed = []
+    for one in chart.series:
+        for at in range(len(one.x)):
+            row: list[object] = [one.name, one.x[at], one.y[at]]
+            row += [one.z[at]] if one.z is not None else []
+            row += [one.text[at] if one.text is not None else ""] if named else []
+            listed.append(tuple(row))
+    return Sheet((*columns, *(["what it is"] if named else [])), tuple(listed))
+
+
+@cache
+def plotly_script() -> str:
+    """Plotly's own JavaScript, to stand once in a page; its Python is not needed."""
+    return files("plotly").joinpath("package_data", "plotly.min.js").read_text(encoding="utf-8")
+
+
+def _fill(script: str, **content: Any) -> str:
+    """The template with its content; `script` is what draws its charts, empty where it has none.
 
     Only scripts of ours run: the page's security policy names each by its hash, taken here of the
     scripts themselves and not of the page, so that whatever got into its text stays text.
@@ -53,7 +130,7 @@ def fill(template: str, *, script: str, **content: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["cells"] = cells
+    environment.globals["cells_of"] = cells_of
     own = ("sort.js", "draw.js") if script else ("sort.js",)
     # A browser reads every line end as \n, and takes the hash of what it read.
     scripts = [
@@ -62,6 +139,6 @@ def fill(template: str, *, script: str, **content: Any) -> str:
         if text
     ]
     hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
-    return environment.get_template(template).render(
+    return environment.get_template("document.html").render(
         **content, scripts=scripts, script_source=" ".join(hashes)
     )

@@ -15,9 +15,9 @@ from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.report.characterization import (
     DROPPED,
-    Coarsening,
+    ColumnCoarsening,
+    CombinationFinding,
     Contribution,
-    Finding,
     Individuals,
     Spread,
     WorstClass,
@@ -41,7 +41,7 @@ class Naming:
 
 def finding(
     measured: ClassLeakage, prior: OnePrior | PriorByClass, target: Target, naming: Naming
-) -> Finding:
+) -> CombinationFinding:
     """The figures of one combination against one target."""
     _check_covered(measured, naming)
     people = measured.people
@@ -51,7 +51,7 @@ def finding(
     # Classes per value; where there is one class, being in it says nothing.
     per_value = np.bincount(measured.values) if len(people) > 1 else np.zeros(0, np.int64)
     shown = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
-    return Finding(
+    return CombinationFinding(
         columns=tuple(naming.names[column] for column in measured.columns),
         target=target.name,
         classes=len(people),
@@ -210,7 +210,7 @@ class Exposure:
 # What a column adds to the leakage of others, and what coarsening one of them would buy.
 
 
-def contributions(findings: Sequence[Finding]) -> tuple[Contribution, ...]:
+def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution, ...]:
     """For every target and column: what it leaks alone, and adds on average to others.
 
     The column that adds most to the leakage people meet comes first.
@@ -247,13 +247,13 @@ def _mean(gains: list[float]) -> float | None:
 
 
 def coarsenings(
-    findings: Sequence[Finding],
+    findings: Sequence[CombinationFinding],
     base: Marginal,
     levels: Mapping[str, Levels],
     targets: Sequence[Target],
     priors: Priors,
     naming: Naming,
-) -> tuple[Coarsening, ...]:
+) -> tuple[ColumnCoarsening, ...]:
     """For every target: its worst combination, with each column in turn one step coarser.
 
     A step is the next level of the column's hierarchy at which people merge; the column is dropped
@@ -286,14 +286,14 @@ def coarsenings(
 
 
 def _step(
-    worst: Finding,
+    worst: CombinationFinding,
     column: str,
     base: Marginal,
     levels: Levels | None,
     target: Target,
     priors: Priors,
     naming: Naming,
-) -> Coarsening | None:
+) -> ColumnCoarsening | None:
     """The worst combination with one column coarser by its hierarchy."""
     place = naming.names.index(column)
     places = tuple(sorted((*(naming.names.index(name) for name in worst.columns), target.column)))
@@ -315,15 +315,15 @@ def _step(
             prior.judge(coarser, target.column), prior, target, Naming(naming.names, tuple(labels))
         )
         to = f"level {number} of {levels.height - 1}"
-        return Coarsening(target.name, worst.columns, column, to, worst, after)
+        return ColumnCoarsening(target.name, worst.columns, column, to, worst, after)
     return None
 
 
 def _dropped(
-    worst: Finding, column: str, by_set: Mapping[frozenset[str], Finding]
-) -> Coarsening | None:
+    worst: CombinationFinding, column: str, by_set: Mapping[frozenset[str], CombinationFinding]
+) -> ColumnCoarsening | None:
     """The worst combination without one column, where that was measured."""
     after = by_set.get(frozenset(worst.columns) - {column})
     if after is None:
         return None
-    return Coarsening(worst.target, worst.columns, column, DROPPED, worst, after)
+    return ColumnCoarsening(worst.target, worst.columns, column, DROPPED, worst, after)

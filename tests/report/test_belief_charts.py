@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.realistic.beliefs import Beliefs
-from sfumato.report.belief_figure import SPAN, belief_figure, epsilon_figure
+from sfumato.report.sections.realistic import SPAN, belief_chart, epsilon_chart
 
 GROUPS = sf.Groups([[36, 64], [90, 10]], ["flu", "cancer"], reference=[36, 64])
 CLASS_I = sf.RealisticAdversary("table", 1e6, at_most=False)
@@ -20,7 +20,7 @@ def beliefs(her: sf.RealisticAdversary, groups: sf.Groups = GROUPS) -> Beliefs:
 
 
 def test_the_worst_group_s_beliefs() -> None:
-    figure = belief_figure(beliefs(CLASS_I), [10, 1e6])
+    figure = belief_chart(beliefs(CLASS_I), [10, 1e6])
     shown = {series.name: series for series in figure.series}
     assert set(shown) == {f"{v}: {how}" for v in ("flu", "cancer") for how in (
         "with the row", "without it")}  # fmt: skip
@@ -34,14 +34,14 @@ def test_the_worst_group_s_beliefs() -> None:
 
 
 def test_another_group_may_be_drawn_and_a_strange_one_not() -> None:
-    assert belief_figure(beliefs(CLASS_I), group=0).series[0].y[0] in (0.36, 0.64)
+    assert belief_chart(beliefs(CLASS_I), group=0).series[0].y[0] in (0.36, 0.64)
     with pytest.raises(sf.InputError, match="there is no group 2 among 2"):
-        belief_figure(beliefs(CLASS_I), group=2)
+        belief_chart(beliefs(CLASS_I), group=2)
 
 
 def test_of_many_values_those_she_changes_her_mind_about() -> None:
     many = sf.Groups([[40, 1, 9, 10, 10, 10]], reference=[10, 10, 10, 10, 10, 10])
-    figure = belief_figure(beliefs(sf.RealisticAdversary("table", math.inf), many))
+    figure = belief_chart(beliefs(sf.RealisticAdversary("table", math.inf), many))
     assert figure.series[0].name == "0: with the row"
     assert len(figure.series) == 6
     assert "3 further values are moved less" in figure.alt
@@ -49,7 +49,7 @@ def test_of_many_values_those_she_changes_her_mind_about() -> None:
 
 def test_the_smallest_epsilon_and_where_the_bound_is_met() -> None:
     one = beliefs(CLASS_I)
-    figure = epsilon_figure(one, 2)
+    figure = epsilon_chart(one, 2)
     found, bound = figure.series
     assert list(found.x) == pytest.approx(list(SPAN))
     for sigma, epsilon in zip(found.x, found.y, strict=True):
@@ -59,18 +59,18 @@ def test_the_smallest_epsilon_and_where_the_bound_is_met() -> None:
     met = one.private_range(2)
     assert met is not None
     assert f"it is within 2 up to a stubbornness of {met[1]:.4g}" in figure.alt
-    assert "however stubborn she is" in epsilon_figure(one, 100).alt
+    assert "however stubborn she is" in epsilon_chart(one, 100).alt
     homogeneous = beliefs(CLASS_I, sf.Groups([[5, 0]], reference=[1, 1]))
-    assert "for no stubbornness is it within 2" in epsilon_figure(homogeneous, 2).alt
+    assert "for no stubbornness is it within 2" in epsilon_chart(homogeneous, 2).alt
 
 
 def test_any_shape_begins_at_a_weight_of_one_for_each_value() -> None:
-    assert list(epsilon_figure(beliefs(CLASS_II), 2, [1, 2, 5, math.inf]).series[0].x) == [2, 5]
+    assert list(epsilon_chart(beliefs(CLASS_II), 2, [1, 2, 5, math.inf]).series[0].x) == [2, 5]
     with pytest.raises(sf.InputError, match="needs a group and a finite stubbornness"):
-        epsilon_figure(beliefs(CLASS_II), 2, [1, math.inf])
+        epsilon_chart(beliefs(CLASS_II), 2, [1, math.inf])
     endless = beliefs(sf.RealisticAdversary(stubbornness=math.inf))
     assert endless.worst_group == 0  # all are infinite, both have 100 people
-    assert belief_figure(endless).series
+    assert belief_chart(endless).series
 
 
 def test_the_worst_group_is_the_one_verdicts_name() -> None:

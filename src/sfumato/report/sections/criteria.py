@@ -1,5 +1,6 @@
-"""The worst groups: who they are, and how their sensitive values differ from the table's. Private.
+"""The criteria: what was required and measured, whether it holds, and which groups are worst.
 
+Worst groups are private: who they are, and how their sensitive values differ from the table's.
 Where everything holds they are the groups that came nearest to a bound.
 """
 
@@ -10,19 +11,50 @@ from collections.abc import Mapping
 import numpy as np
 
 from sfumato.release.groups import Groups
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Number, Series
-from sfumato.report.model import Finding, Report
-from sfumato.report.sheet import Sheet
-from sfumato.report.text import number
+from sfumato.report.document import Chart, Number, Section, Series, Sheet, number
+from sfumato.report.report import CriterionFinding, Report, WorstGroup
 
+_JUDGED = ("criterion", "required", "measured")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DRAWN = 4  # groups beside the table in a chart
 _VALUES = 14  # values in a chart, those that differ most
 _LONG = 240  # letters of a description: a bucket may list many tuples
 
 
-def section(report: Report) -> Section | None:
+def criteria_section(report: Report) -> Section:
+    """One row a criterion."""
+    public = report.audience == "public"
+    columns = ("criterion", "about", "required", "measured", "verdict", "remark")
+    rows = [
+        (
+            verdict.criterion,
+            verdict.attribute or ("everybody" if report.noisy else "group sizes"),
+            verdict.required,
+            _measured(verdict.measured, at_most=verdict.at_most, beside=verdict.required),
+            verdict.status.replace("_", " "),
+            verdict.note,
+        )
+        for verdict in report.verdicts
+    ]
+    last = len(columns) if any(row[-1] for row in rows) else len(columns) - 1
+    words = "Every criterion of the policy must hold. Measured is the worst of all groups."
+    if public:
+        words += " Measured on what is published; decided against the whole table."
+    return Section(
+        "Criteria",
+        words,
+        (
+            Sheet(
+                columns[:last],
+                tuple(row[:last] for row in rows),
+                digits=6,
+                remark="remark" if last == len(columns) else "",
+            ),
+        ),
+    )
+
+
+def worst_groups_section(report: Report) -> Section | None:
     """A table of the worst groups by criterion, and a chart for each sensitive attribute."""
     evidence = report.evidence
     if evidence is None or report.audience == "public" or evidence.release.scheme == "randomised":
@@ -34,18 +66,16 @@ def section(report: Report) -> Section | None:
         for group, told in zip(finding.verdict.worst, finding.worst, strict=False):
             key = (finding.verdict.per, group)
             letter = named.setdefault(key, _letter(len(named)))
-            who = ", ".join(f"{column} {value}" for column, value in told.description.items())
+            who = _described(told)
             cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
-            criterion = finding.verdict.criterion
-            measured = number(told.measured, at_most=True) if told.at_most else told.measured
-            rows.append((letter, criterion, measured, told.people, cut))
+            rows.append((letter, *_judged(finding, told), told.people, cut))
     if not rows:
         return None
-    sheet = Sheet(("group", "criterion", "measured", "people", "who"), tuple(rows))
-    figures = [
-        figure
+    sheet = Sheet(("group", *_JUDGED, "people", "who"), tuple(rows), digits=6, keys=2)
+    charts = [
+        chart
         for attribute, groups in release.by_attribute.items()
-        if (figure := _figure(attribute, groups, _of(report.findings, attribute, named)))
+        if (chart := _chart(attribute, groups, _of(report.findings, attribute, named)))
     ]
     title = "Worst groups" if not report.holds else "Groups nearest to a bound"
     return Section(
@@ -53,9 +83,39 @@ def section(report: Report) -> Section | None:
         "Up to five groups a criterion, the worst first; a group has the same letter wherever it "
         "is named.",
         (sheet,),
-        tuple(figures),
-        private=True,
+        tuple(charts),
     )
+
+
+def brief_worst_groups(report: Report, *, private: bool) -> Section | None:
+    """The worst group of each criterion that does not hold; not who it is where others read."""
+    rows = []
+    for finding in report.findings:
+        if finding.verdict.holds or not finding.worst:
+            continue
+        group = finding.worst[0]  # the page and the JSON have more of them
+        who = "shown on a terminal only; --html and --report tell it"
+        if private:
+            who = _described(group)
+        rows.append((*_judged(finding, group), group.people, who))
+    sheet = Sheet((*_JUDGED, "people", "who"), tuple(rows), digits=6)
+    return Section("Worst group by criterion (private)", "", (sheet,)) if rows else None
+
+
+def _described(group: WorstGroup) -> str:
+    return ", ".join(f"{column} {value}" for column, value in group.description.items())
+
+
+def _judged(finding: CriterionFinding, group: WorstGroup) -> tuple[object, ...]:
+    """What is required of a group beside what it measures, in digits that tell them apart."""
+    required = finding.verdict.required
+    measured = _measured(group.measured, at_most=group.at_most, beside=required)
+    return finding.verdict.criterion, required, measured
+
+
+def _measured(value: float | None, *, at_most: bool, beside: str) -> float | str | None:
+    """A number, or a text where it is an upper bound."""
+    return number(value, at_most=True, beside=beside) if at_most else value
 
 
 def _letter(place: int) -> str:
@@ -63,7 +123,7 @@ def _letter(place: int) -> str:
 
 
 def _of(
-    findings: tuple[Finding, ...], attribute: str, named: Mapping[tuple[str, int], str]
+    findings: tuple[CriterionFinding, ...], attribute: str, named: Mapping[tuple[str, int], str]
 ) -> dict[int, str]:
     """The worst group of each criterion about an attribute, then the next ones."""
     about = [
@@ -76,7 +136,7 @@ def _of(
     return {group: named["group", group] for group in chosen if ("group", group) in named}
 
 
-def _figure(attribute: str, groups: Groups, chosen: dict[int, str]) -> Figure | None:
+def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | None:
     if not chosen or groups.width == 0:
         return None
     table = groups.reference_share
@@ -102,7 +162,7 @@ def _figure(attribute: str, groups: Groups, chosen: dict[int, str]) -> Figure | 
         )
     left = groups.width - len(shown)
     others = f" {left:,} further values, which differ less, are not drawn." if left else ""
-    return Figure(
+    return Chart(
         f"{attribute or 'Sensitive values'}: the worst groups against the table",
         "points",
         "share of people",

@@ -1,18 +1,111 @@
-"""Relative threat told as an exhibit: what everybody may learn, and what members risk beyond it."""
+"""Relative threat as a document: what everybody may learn, and what members risk beyond it.
+
+Charts show no single person's quasi-identifiers; a point is a case, and of many cases a sample.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Literal
 
-from sfumato.adversaries.relative_threat.measures import Measures
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.relative_threat.learnt import Belief
+from sfumato.adversaries.relative_threat.measures import Measures, threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure
-from sfumato.report.relative_figures import by_group, histogram, scatter
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+
+Who = Literal["attacker", "learner"]
+MOST_POINTS = 2_000
+_BIN = 0.25  # of log2 Ti
+
+
+def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
+    """p_A against p_L of the true value, for people threatened under one of the two beliefs."""
+    rows = threat.judged
+    chosen = np.flatnonzero(_belief(threat, who).hit > 0)
+    shown = chosen
+    if len(chosen) > MOST_POINTS:
+        shown = np.sort(np.random.default_rng(0).permutation(chosen)[:MOST_POINTS])
+    p_l, p_a = rows.learner.p[shown], rows.attacker.p[shown]
+    above = float(rows.people.n[chosen][rows.ti[chosen] > 1].sum())
+    people = float(rows.people.n[chosen].sum())
+    share = f"{above / people:.0%}" if people else "none"
+    sample = f", {len(shown):,} of {len(chosen):,} cases drawn" if len(shown) < len(chosen) else ""
+    return Chart(
+        title or f"Learner against attacker, people threatened by the {who}",
+        "points",
+        "p_L of the true value",
+        "p_A of the true value",
+        (Series(f"threatened by the {who}", p_l.tolist(), p_a.tolist()),),
+        behind=(Series("equal", [0.0, 1.0], [0.0, 1.0]),),
+        alt=f"For {share} of them the attacker is surer of the true value{sample}.",
+    )
+
+
+def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
+    """People by log2 Ti."""
+    rows, belief = threat.judged, _belief(threat, who)
+    chosen = (belief.hit > 0) & (rows.ti > 0)
+    logs, n = np.log2(rows.ti[chosen]), rows.people.n[chosen]
+    found = threatened(rows, who)
+    edges, counts = _bins(logs, n)
+    return Chart(
+        title or f"log2 Ti, people threatened by the {who}",
+        "bars",
+        "log2 Ti",
+        "people",
+        (Series(f"threatened by the {who}", edges, counts),),
+        alt=(
+            f"{found.any_mode:,} people; skewness {found.skewness:.2f}, {found.doubled:.1%} of "
+            f"them with log2 Ti of 1 or more, highest Ti {found.highest:.3g}."
+        ),
+    )
+
+
+def _bins(
+    logs: npt.NDArray[np.float64], n: npt.NDArray[np.int64]
+) -> tuple[list[float], list[float]]:
+    if not len(logs):
+        return [], []
+    first = int(np.floor(logs.min() / _BIN))
+    place = np.floor(logs / _BIN).astype(np.int64) - first
+    counts = np.bincount(place, weights=n)
+    return [(first + bar + 0.5) * _BIN for bar in range(len(counts))], counts.tolist()
+
+
+def by_group(threat: RelativeThreat, title: str = "") -> Chart:
+    """The share of every group's people who are threatened, from most to least."""
+    rows = threat.judged
+    known = rows.people.group >= 0
+    group, n = rows.people.group[known], rows.people.n[known]
+    size = np.bincount(group, weights=n)
+    there = size > 0
+    whole, series, all_of = int(there.sum()), [], 0
+    for who, belief in (("attacker", rows.attacker), ("learner", rows.learner)):
+        hit = np.bincount(group, weights=n * (belief.hit[known] > 0), minlength=len(size))
+        shares = np.sort(hit[there] / size[there])[::-1].tolist()
+        series.append(Series(f"threatened by the {who}", list(range(1, whole + 1)), shares))
+        if who == "attacker":
+            all_of = sum(share >= 1 for share in shares)
+    missing = int(rows.people.n[~known].sum())
+    left = f" {missing:,} people fit several groups and are left out." if missing else ""
+    return Chart(
+        title or "Threatened people by group",
+        "steps",
+        "group, the most threatened first",
+        "share of its people",
+        tuple(series),
+        alt=f"In {all_of:,} of {whole:,} groups everybody is threatened by the attacker.{left}",
+    )
+
+
+def _belief(threat: RelativeThreat, who: Who) -> Belief:
+    return threat.judged.attacker if who == "attacker" else threat.judged.learner
+
 
 _STATUS = {
     "exact": "Exact: every figure is the posterior's own.",
@@ -40,12 +133,12 @@ _TI = ("highest", "doubled", "mean_log2", "skewness")
 Victim = tuple[str, object]
 
 
-def relative_exhibit(
+def relative_document(
     threat: RelativeThreat,
     label: str,
     victims: Sequence[Victim] = (),
     verdicts: Sequence[Verdict] = (),
-) -> Exhibit:
+) -> Document:
     """`victims` are (text, what is known of them); without the original only they can be told."""
     about = (
         f"What {label} tells of {threat.attribute!r}: a learner, who asks about people in general, "
@@ -72,8 +165,8 @@ def relative_exhibit(
         "notes": list(threat.notes),
         **figures,
     }
-    of_table = threat.people is not None
-    return Exhibit("bayes", "Relative threat", about, tuple(sections), facts, of_table)
+    private = OF_TABLE if threat.people is not None else ""
+    return Document("bayes", "Relative threat", about, tuple(sections), facts, private)
 
 
 def _status(threat: RelativeThreat) -> str:
@@ -91,7 +184,7 @@ def _judged(verdicts: Sequence[Verdict]) -> Section:
         (one.criterion, one.required, one.measured, one.status, one.note) for one in verdicts
     )
     columns = ("criterion", "required", "measured", "status", "note")
-    return Section("The policy's bound", sheets=(Sheet(columns, rows),))
+    return Section("The policy's bound", tables=(Sheet(columns, rows),))
 
 
 def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
@@ -110,7 +203,7 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
         f"Known: {text or 'nothing but that she is in the release'}. The attacker's best guess is "
         f"{likely!r} ({attacker[likely]:.1%}; the learner gives it {guesses[1][likely]:.1%})."
     )
-    return Section("A victim", words, sheets=(Sheet(columns, tuple(rows)),))
+    return Section("A victim", words, tables=(Sheet(columns, tuple(rows)),))
 
 
 def _everybody(threat: RelativeThreat) -> Section:
@@ -119,7 +212,7 @@ def _everybody(threat: RelativeThreat) -> Section:
         "Everybody in the release",
         f"{found.people:,} people. A person is threatened if the true value is a best guess; of "
         "several best guesses each counts its share.",
-        sheets=(measures_sheet([("this release", found)]),),
+        tables=(measures_sheet([("this release", found)]),),
     )
 
 
@@ -138,7 +231,7 @@ def _ti(threat: RelativeThreat) -> Section:
     return Section(
         "How much better members are known",
         "Ti = p_A / p_L of the true value: above 1 the attacker is surer than the learner.",
-        sheets=(ti_sheet([("this release", threat.measures)]),),
+        tables=(ti_sheet([("this release", threat.measures)]),),
     )
 
 
@@ -165,9 +258,9 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
 
 
 def _charts(threat: RelativeThreat) -> Section:
-    figures: list[Figure] = [scatter(threat, "attacker"), histogram(threat, "attacker")]
+    figures: list[Chart] = [scatter(threat, "attacker"), histogram(threat, "attacker")]
     figures += [scatter(threat, "learner"), histogram(threat, "learner"), by_group(threat)]
-    return Section("Pictures", figures=tuple(figures))
+    return Section("Pictures", charts=tuple(figures))
 
 
 def _how(threat: RelativeThreat) -> Section:
@@ -184,4 +277,4 @@ def _how(threat: RelativeThreat) -> Section:
         for name, share in (("Geweke", found.geweke), ("Weiss", found.weiss)):
             if share is not None:
                 words += f" {name}: {share:.1%} beyond the 5 % level."
-    return Section("How it was found", words, sheets=tuple(sheets))
+    return Section("How it was found", words, tables=tuple(sheets))

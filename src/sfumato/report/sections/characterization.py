@@ -1,4 +1,4 @@
-"""A characterization as an exhibit: rankings, columns, advice; worst classes and people apart."""
+"""A characterization as a document: rankings, columns, advice; worst classes and people apart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,98 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.report.characterization import Characterization, Finding, Individuals
-from sfumato.report.characterize_words import worst_class
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.characterization import (
+    Characterization,
+    ColumnCoarsening,
+    CombinationFinding,
+    Individuals,
+    WorstClass,
+)
+from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+
+_FEW = 4
+
+
+def advice(found: Characterization, target: str) -> str:
+    """Which column to coarsen first, and what that buys."""
+    worst = found.ranking(target)[0]
+    mean, most = _two(worst.distribution.weighted), _two(worst.distribution.largest)
+    if worst.distribution.largest <= 1e-12:
+        return f"No combination tells anything about {target}: all classes show what was expected."
+    leaks = (
+        f"To who knows {_and(worst.columns)}, the distribution of {target} is off by {mean} from "
+        f"what was expected, averaged over people (at most {most}); {_percent(worst.unique)} of "
+        "people are alone."
+    )
+    mine = [one for one in found.coarsenings if one.target == target]
+    if not mine:
+        return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
+    first, *others = mine
+    what = (
+        f"Drop {first.column} first"
+        if first.dropped
+        else f"Coarsen {first.column} first ({first.to})"
+    )
+    text = (
+        f"{leaks} {what}: that leaves {_two(first.after.distribution.weighted)} on average and "
+        f"{_percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
+    )
+    text += _rest("Others one level coarser", [one for one in others if not one.dropped])
+    text += _rest("Others dropped", [one for one in others if one.dropped])
+    least = min(one.after.distribution.weighted for one in mine)
+    if least >= worst.distribution.weighted - 1e-12:
+        text += " None of them lessens the leakage: publish fewer columns."
+    return text
+
+
+def _rest(what: str, steps: list[ColumnCoarsening]) -> str:
+    """What further steps of one kind would leave."""
+    listed = ", ".join(
+        f"{one.column}{'' if one.dropped else f' ({one.to})'} "
+        f"{_two(one.after.distribution.weighted)}"
+        for one in steps
+    )
+    return f" {what} would leave: {listed}." if steps else ""
+
+
+def worst_class(finding: CombinationFinding) -> str:
+    """The worst class of a combination in words."""
+    worst = finding.worst
+    cells = ", ".join(f"{column} {cell}" for column, cell in worst.cells.items())
+    people = "1 person" if worst.people == 1 else f"{worst.people:,} people"
+    return f"Of {cells} ({people}): {'; '.join(_told(worst, finding.target))}."
+
+
+def _told(worst: WorstClass, target: str) -> list[str]:
+    told = [
+        f"{value} {_percent(now)} where {_percent(before)} was expected"
+        for value, before, now in worst.gains
+    ]
+    if worst.ruled_out:
+        told.append(f"ruled out: {_some(worst.ruled_out)}")
+    if worst.only_here:
+        told.append(f"whoever has this {target} is here: {_some(worst.only_here)}")
+    return told or ["what was expected"]
+
+
+def _some(values: tuple[str, ...]) -> str:
+    more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
+    return ", ".join(values[:_FEW]) + more
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _two(number: float) -> str:
+    return f"{number:.2g}" if number < 0.1 else f"{number:.2f}"
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    return f"{share:.1%}".replace("%", " %")
+
 
 _RANKED = 10  # combinations shown; all are in the JSON
 _BARS = 20
@@ -29,12 +116,12 @@ _READ = (
 )
 
 
-def exhibit(found: Characterization) -> Exhibit:
+def document(found: Characterization) -> Document:
     """The result in sections."""
     sections = [section for target in found.targets for section in _target(found, target)]
     if found.individuals is not None:
         sections.append(_people(found.individuals))
-    return Exhibit(
+    return Document(
         "characterize",
         f"Which columns give people away? {found.label}, {found.people:,} people",
         f"Combinations of up to {found.max_size} of {', '.join(found.columns)} against "
@@ -49,11 +136,11 @@ def exhibit(found: Characterization) -> Exhibit:
             "findings": [_fact(one) for one in found.findings],
             "advice": {target: found.advice(target) for target in found.targets},
         },
-        of_table=not found.public,
+        private="" if found.public else OF_TABLE,
     )
 
 
-def _fact(one: Finding) -> dict[str, Any]:
+def _fact(one: CombinationFinding) -> dict[str, Any]:
     return {
         "columns": one.columns,
         "target": one.target,
@@ -97,12 +184,12 @@ def _target(found: Characterization, target: str) -> list[Section]:
     return [public, private]
 
 
-def _leaks(one: Finding) -> tuple[object, ...]:
+def _leaks(one: CombinationFinding) -> tuple[object, ...]:
     d, e = one.distribution, one.entropy
     return one.label, d.weighted, d.mean, d.largest, e.weighted, e.mean, e.largest
 
 
-def _counts(one: Finding) -> tuple[object, ...]:
+def _counts(one: CombinationFinding) -> tuple[object, ...]:
     return one.label, one.classes, one.k, one.unique, one.ruled_out, one.pinned
 
 
@@ -138,14 +225,14 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
     return tuple(sheets)
 
 
-def _after(one: Finding) -> tuple[object, ...]:
+def _after(one: CombinationFinding) -> tuple[object, ...]:
     return one.distribution.weighted, one.distribution.largest, one.k, one.unique
 
 
-def _against_sets(shown: tuple[Finding, ...], target: str) -> Figure:
+def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
     labels = [one.label for one in shown]
     best = shown[0]
-    return Figure(
+    return Chart(
         f"Leakage of {target} against sets of columns",
         "bars",
         "columns",
@@ -159,7 +246,7 @@ def _against_sets(shown: tuple[Finding, ...], target: str) -> Figure:
     )
 
 
-def _side_by_side(one: Finding) -> Sheet:
+def _side_by_side(one: CombinationFinding) -> Sheet:
     worst = one.worst
     order = np.argsort(worst.expected - worst.shown, kind="stable")
     kept = [at for at in order.tolist() if worst.expected[at] > 0 or worst.shown[at] > 0]
@@ -174,13 +261,13 @@ def _side_by_side(one: Finding) -> Sheet:
     )
 
 
-def compared(one: Finding) -> Figure:
+def compared(one: CombinationFinding) -> Chart:
     """What was expected of the worst class and what it shows."""
     worst = one.worst
     shown = worst.shown
     order = np.argsort(-np.maximum(worst.expected, shown), kind="stable")[:_BARS].tolist()
     values = [worst.values[at] for at in order]
-    return Figure(
+    return Chart(
         f"{one.target} expected and shown by the worst class of {one.label}",
         "bars",
         one.target,
@@ -193,10 +280,10 @@ def compared(one: Finding) -> Figure:
     )
 
 
-def per_class(one: Finding) -> Figure:
+def per_class(one: CombinationFinding) -> Chart:
     """How much each class leaks."""
     places = [str(place) for place in range(1, len(one.per_class) + 1)]
-    return Figure(
+    return Chart(
         f"Leakage of the classes of {one.label}",
         "bars",
         "class, the worst first",

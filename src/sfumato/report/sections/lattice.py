@@ -10,10 +10,8 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.model import Report
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Section, Series, Sheet
+from sfumato.report.report import Report
 
 if TYPE_CHECKING:  # at run time whoever has searched has loaded it; a mere audit need not
     from sfumato.anonymizers.lattice.lattice import Found
@@ -32,7 +30,7 @@ SAFE, INFERRED_SAFE, INFERRED_BAD, OPEN = (
 )
 
 
-def section(report: Report) -> Section | None:
+def lattice_section(report: Report) -> Section | None:
     """A picture of the lattice and its minimal nodes; nothing for releases found otherwise."""
     evidence = report.evidence
     if evidence is None or evidence.release.origin is None or report.audience == "public":
@@ -61,7 +59,6 @@ def section(report: Report) -> Section | None:
         f"{words}.",
         (_minimal(found, chosen),),
         figures,
-        private=True,
     )
 
 
@@ -83,7 +80,7 @@ def _minimal(found: Found, chosen: Levels) -> Sheet:
     )
 
 
-def _picture(found: Found, chosen: Levels) -> Figure:
+def _picture(found: Found, chosen: Levels) -> Chart:
     """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
     words = dict(_told(found))
     rows: dict[int, list[Levels]] = {}
@@ -112,7 +109,7 @@ def _picture(found: Found, chosen: Levels) -> Figure:
     name = _named(found, chosen, costs[chosen], "chosen")
     series.append(Series("chosen", [x], [y], text=[name], mark="star"))
     counted = ", ".join(f"{what}: {len(some):,}" for what, some in kinds.items())
-    return Figure(
+    return Chart(
         "The lattice",
         "points",
         "nodes with the same sum of levels side by side",

@@ -1,34 +1,40 @@
-"""Charts of a realistic adversary: what the release does to her against what she has seen before.
+"""Realistic adversaries: what the release does to them against what they have seen before.
 
-Both are drawn for exactly each stubbornness. `epsilon_figure` shows the smallest epsilon of the
-whole release and where a bound is met; `belief_figure` what she believes of the people of one
-group, with the target's row and without it: the farther apart, the more the row gives away.
+Charts are drawn for exactly each stubbornness. `epsilon_chart` shows the smallest epsilon of the
+whole release and where a bound is met; `belief_chart` what she believes of the people of one group,
+with the target's row and without it: the farther apart, the more the row gives away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 
 import numpy as np
 
+from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.errors import InputError
-from sfumato.report.figure import Figure, Series
+from sfumato.release.groups import Groups
+from sfumato.report.document import Chart, Section, Series, number
+from sfumato.report.report import Report
 from sfumato.schema.exact import shortest
 
+_TITLE = "Somebody with outside statistics"
+_MOST_COUNTS = 1_000_000  # stored counts; beyond, curves over all groups take too long
 SPAN = tuple(10 ** (step / 4) for step in range(4, 29))  # 10 to 10 million records
 AXIS = "stubbornness (outside records)"
 _MOST = 3  # values of a group that are drawn: those she changes her mind about most
 
 
-def epsilon_figure(
+def epsilon_chart(
     beliefs: Beliefs, epsilon: float, stubbornness: Sequence[float] = SPAN, *, title: str = ""
-) -> Figure:
+) -> Chart:
     """The smallest epsilon of the release against stubbornness, and the bound it is to keep."""
     sigma = _admissible(beliefs, stubbornness)
     found = beliefs.curves(sigma).epsilon.tolist()
-    return Figure(
+    return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
         AXIS,
@@ -44,13 +50,13 @@ def epsilon_figure(
     )
 
 
-def belief_figure(
+def belief_chart(
     beliefs: Beliefs,
     stubbornness: Sequence[float] = SPAN,
     *,
     group: int | None = None,
     title: str = "",
-) -> Figure:
+) -> Chart:
     """p_in and p_out in one group (the worst unless told) against stubbornness."""
     chosen = beliefs.worst_group if group is None else group
     if not 0 <= chosen < len(beliefs.groups):
@@ -75,7 +81,7 @@ def belief_figure(
     people = int(beliefs.groups.sizes[chosen])
     left = len(moved) - len(shown)
     others = f"; {left} further values are moved less" if left else ""
-    return Figure(
+    return Chart(
         title or f"What she believes of a group of {people:,} people",
         "lines",
         AXIS,
@@ -112,3 +118,79 @@ def _admissible(beliefs: Beliefs, stubbornness: Sequence[float]) -> list[float]:
 
 def _number(value: float) -> str:
     return "infinity" if value == inf else f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}"
+
+
+def realistic_section(report: Report) -> Section | None:
+    """For each epsilon-privacy of the policy its curve; without one, the usual two."""
+    evidence = report.evidence
+    if evidence is None or evidence.release.scheme == "randomised":
+        return None
+    drawable = {
+        name: groups
+        for name, groups in evidence.release.by_attribute.items()
+        if groups.width > 1 and groups.single_valued and 0 < len(groups.data) <= _MOST_COUNTS
+    }
+    asked = [one for one in evidence.criteria if isinstance(one, EpsilonPrivacy)]
+    figures: list[Chart] = []
+    for name, groups in drawable.items():
+        mine = [one for one in asked if one.sensitive in (None, name)]
+        for criterion in mine:
+            figures += _required(report, criterion, name, groups)
+        if not mine:
+            figures += _usual(name, groups)
+    if not figures:
+        large = any(len(g.data) > _MOST_COUNTS for g in evidence.release.by_attribute.values())
+        words = f"Curves are not drawn: more than {_MOST_COUNTS:,} counts."
+        return Section(_TITLE, words) if large else None
+    return Section(
+        _TITLE,
+        "How far a row moves the belief of somebody who has formed one from outside data: by at "
+        "most a factor epsilon. Stubbornness is the number of outside records it rests on.",
+        (),
+        tuple(figures),
+    )
+
+
+def _required(
+    report: Report, criterion: EpsilonPrivacy, name: str, groups: Groups
+) -> Iterator[Chart]:
+    her = criterion.adversary
+    if her.adversary_class == "IV" or her.inapplicable(groups):
+        return
+    beliefs = Beliefs(her, groups)
+    about = f"{name}, {her}"
+    yield epsilon_chart(
+        beliefs, criterion.epsilon, title=f"Smallest epsilon against stubbornness: {about}"
+    )
+    if report.audience == "private":
+        yield belief_chart(beliefs, title=f"What she believes in the worst group: {about}")
+
+
+def _usual(name: str, groups: Groups) -> Iterator[Chart]:
+    """Somebody who knows the table's distribution, and somebody with any opinion at all."""
+    people = float(groups.reference.sum())
+    series, told = [], []
+    for shape, words in ((TABLE, "knows the table's distribution"), (None, "believes anything")):
+        least = float(groups.width) if shape is None else 1.0
+        sigma = [one for one in SPAN if one >= least]
+        her = RealisticAdversary(shape, max(people, least), at_most=False)
+        if not sigma or her.inapplicable(groups):
+            continue
+        found = Beliefs(her, groups).curves(sigma).epsilon.tolist()
+        series.append(Series(words, sigma, found))
+        told.append(
+            f"who {words}: {number(float(f'{found[0]:.3g}'))} at a stubbornness of "
+            f"{number(round(sigma[0]))}, {number(float(f'{found[-1]:.3g}'))} at "
+            f"{number(round(sigma[-1]))}"
+        )
+    if series:
+        yield Chart(
+            f"Smallest epsilon against stubbornness: {name}",
+            "lines",
+            AXIS,
+            "smallest epsilon",
+            tuple(series),
+            log_x=True,
+            log_y=True,
+            alt=f"The policy asks for no epsilon. For somebody {'; for somebody '.join(told)}.",
+        )

@@ -1,4 +1,4 @@
-"""An intersection attack and a check of the ledger, told as exhibits."""
+"""An intersection attack and a check of the ledger, as documents."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import Check, Finding, Spent
 from sfumato.ledger.ledger import Entry
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 from sfumato.schema.exact import shortest
 
 _BASIS = {
@@ -21,7 +19,7 @@ _BASIS = {
 }
 
 
-def attack_exhibit(attack: IntersectionAttack) -> Exhibit:
+def attack_document(attack: IntersectionAttack) -> Document:
     """What somebody learns who holds all these releases; no single person is shown."""
     found = attack.summary
     about = (
@@ -43,7 +41,7 @@ def attack_exhibit(attack: IntersectionAttack) -> Exhibit:
     if found.located:
         sections.insert(1, _curve(attack))
     title = "What these releases give away together"
-    return Exhibit("intersect", title, about, tuple(sections), facts, of_table=True)
+    return Document("intersect", title, about, tuple(sections), facts, OF_TABLE)
 
 
 def _people(attack: IntersectionAttack) -> Section:
@@ -81,7 +79,7 @@ def _curve(attack: IntersectionAttack) -> Section:
         f"{curve[0].share:.1%} of people are known with confidence {curve[0].confidence:.3g} or "
         f"more, all with {curve[-1].confidence:.3g} or more."
     )
-    figure = Figure(
+    figure = Chart(
         "People by how surely their value is known",
         "lines",
         "confidence",
@@ -109,7 +107,7 @@ def _by_release(attack: IntersectionAttack) -> Section:
     )
 
 
-def check_exhibit(check: Check) -> Exhibit:
+def check_document(check: Check) -> Document:
     """What a new release adds up to with those of the ledger."""
     who = f"at most {shortest(check.share)} of people" if check.share else "nobody"
     if check.counting == "added":
@@ -124,7 +122,7 @@ def check_exhibit(check: Check) -> Exhibit:
         sections.append(Section("Besides", "; ".join(check.notes)))
     if check.spent:
         sections.append(_promises(check.spent))
-    return Exhibit("ledger-check", "What this adds up to", about, tuple(sections), check.to_dict())
+    return Document("ledger-check", "What this adds up to", about, tuple(sections), check.to_dict())
 
 
 _STATUS = {
@@ -186,7 +184,7 @@ def _promises(spent: Sequence[Spent]) -> Section:
     return Section("Promises", words, (Sheet(columns, rows, notes=notes),))
 
 
-def list_exhibit(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = ()) -> Exhibit:
+def list_document(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = ()) -> Document:
     """The releases of a ledger."""
     columns = ("name", "population", "added", "scheme", "people", "groups")
     rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)
@@ -198,4 +196,4 @@ def list_exhibit(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = (
         "spent": [one.to_dict() for one in spent],
     }
     about = f"{_releases(len(entries))} in {path}"
-    return Exhibit("ledger", "Ledger", about, tuple(sections), facts)
+    return Document("ledger", "Ledger", about, tuple(sections), facts)

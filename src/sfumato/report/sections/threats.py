@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from sfumato.adversaries.threat import FACTOR, NEARLY_SURE, BeliefChange, chance
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.ladder import BEYOND, ThreatRow, about_of, matrix, noisy
-from sfumato.report.model import Report
-from sfumato.report.sheet import Sheet
+from sfumato.release.several_groups import Headcount
+from sfumato.report.document import Chart, Section, Series, Sheet
+from sfumato.report.ladder import BEYOND, ThreatRow, about_of, matrix
+from sfumato.report.report import Report
 
 _COLUMNS = (
     "adversary",
@@ -21,7 +20,7 @@ _COLUMNS = (
 )
 
 
-def section(report: Report) -> Section:
+def threats_section(report: Report) -> Section:
     """One row an adversary, and a picture of the worst cases."""
     rows = matrix(report)
     sheet = Sheet(
@@ -50,13 +49,44 @@ def section(report: Report) -> Section:
     )
     return Section(
         "Who could learn what",
-        words if noisy(report) else f"{words}\n\n{BEYOND}",
+        words if report.noisy else f"{words}\n\n{BEYOND}",
         (sheet,),
         (_picture(measured),) if measured else (),
     )
 
 
-def _picture(rows: list[ThreatRow]) -> Figure:
+def brief_threats(report: Report) -> Section:
+    """Who was measured, in one line each; what was not, in one line for all."""
+    measured = [threat for threat in report.every_threat if threat.status == "measured"]
+    rows = tuple(
+        (
+            threat.adversary,
+            about_of(threat),
+            None if threat.belief is None else str(threat.belief),
+            _people(threat.people),
+            ", ".join(threat.covered) or "no criterion",
+        )
+        for threat in measured
+    )
+    others: dict[str, list[str]] = {}
+    for threat in report.every_threat:
+        if threat.status != "measured":
+            about = f" ({threat.about})" if threat.about else ""
+            others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
+    notes = [f"{', '.join(dict.fromkeys(who))}: {why}" for why, who in others.items()]
+    moved = f"people moved more than {FACTOR:g}×"
+    columns = ("adversary", "about", "before → after", moved, "bounded by")
+    sheet = Sheet(columns, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
+    return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
+
+
+def _people(found: Headcount | None) -> int | str | None:
+    if found is None:
+        return None
+    return str(found) if found.at_most else found.number
+
+
+def _picture(rows: list[ThreatRow]) -> Chart:
     """The belief of each that moves farthest: before, after, bounded by the policy or not."""
     best: dict[str, tuple[ThreatRow, BeliefChange]] = {}
     for row in rows:
@@ -78,7 +108,7 @@ def _picture(rows: list[ThreatRow]) -> Figure:
         ),
     )
     told = ", ".join(f"{row.adversary} {belief}" for row, belief in moves)
-    return Figure(
+    return Chart(
         "Where each adversary's belief moves most",
         "points",
         "belief about the person for whom it moves most",

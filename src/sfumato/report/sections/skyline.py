@@ -1,19 +1,26 @@
-"""Knowledge skylines as tables and charts, and as an exhibit with their worst groundings."""
+"""Knowledge skylines as tables and charts, and as a document with their worst groundings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sfumato.adversaries.skyline.grounding import Grounding
-from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline
+from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
+from sfumato.criteria.skyline_privacy import SkylinePrivacy
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
-from sfumato.report.worth import shows_all
+from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.report import Report, shows_all
 
 _SHOWN = 40  # points of a table; all are in the JSON
 _DRAWN = 6  # values of one chart
+_TITLE = "Somebody who knows some facts"
+CONFIDENCE = 0.9  # where a policy names none
+_MORE = "To have the rest: sfumato skyline RELEASE --policy POLICY --value VALUE."
+_VALUES = 40  # of each attribute, the most frequent
+_CHECKS = 5_000  # points judged in all: a second or two
+_MOST = 50  # how far each kind of knowledge is followed; `sfumato skyline` goes on
+_MOST_COUNTS = 500_000  # stored counts; beyond, walks along skylines take too long
 _EXACTLY = "is safe, any more is not."
 _BOUNDED = (
     "is safe; more may be, where what she believes is known as at most so much only: finding the "
@@ -41,10 +48,10 @@ def skyline_sheet(found: KnowledgeSkyline) -> Sheet:
     return Sheet(("l", "k", "m"), tuple(rows[:_SHOWN]), notes=tuple(notes))
 
 
-def skyline_figure(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Figure:
+def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
     """Points in space; of many values those that allow the least knowledge."""
     drawn = sorted((one for one in skylines if one.points), key=_room)[:_DRAWN]
-    return Figure(
+    return Chart(
         title or "What may be known",
         "cloud",
         "l: facts about the target",
@@ -84,25 +91,25 @@ def summary_sheet(skylines: Sequence[KnowledgeSkyline]) -> Sheet:
 _STATUS = {"all_safe": "always (nobody has it)", "none_safe": "no", "some_safe": "up to"}
 
 
-def skyline_exhibit(
+def skyline_document(
     release: Release, skylines: Sequence[KnowledgeSkyline], groundings: Sequence[Grounding] = ()
-) -> Exhibit:
+) -> Document:
     """All of it: a summary of several values, or one value's points; then the groundings."""
     confidence = skylines[0].confidence
     sections = []
     if len(skylines) > 1:
-        figures = (skyline_figure(skylines),) if any(one.points for one in skylines) else ()
-        sections.append(Section("Summary", sheets=(summary_sheet(skylines),), figures=figures))
+        figures = (skyline_chart(skylines),) if any(one.points for one in skylines) else ()
+        sections.append(Section("Summary", tables=(summary_sheet(skylines),), charts=figures))
     else:
         (one,) = skylines
-        figures = (skyline_figure(skylines),) if one.points else ()
+        figures = (skyline_chart(skylines),) if one.points else ()
         sections.append(Section(f"Skyline of {one.value}", "", (skyline_sheet(one),), figures))
     sections += [_grounding(release, found) for found in groundings]
     several = any(one.case != "single" for one in skylines)
     about = _SEVERAL if several else _ABOUT
     if any(one.at_most for one in skylines):
         about = about.replace(_EXACTLY, _BOUNDED)
-    return Exhibit(
+    return Document(
         "skyline",
         f"Knowledge skyline of {release.label} at {100 * confidence:g}% confidence",
         about,
@@ -113,7 +120,7 @@ def skyline_exhibit(
             "skylines": [one.to_dict() for one in skylines],
             "groundings": [one.to_dict() for one in groundings],
         },
-        of_table=shows_all(release),
+        private=OF_TABLE if shows_all(release) else "",
     )
 
 
@@ -152,3 +159,60 @@ def _told(found: KnowledgeSkyline, point: Sequence[int]) -> str:
         f"{name} {_cell(found, axis, number)}"
         for axis, (name, number) in enumerate(zip("lkm", point, strict=True))
     )
+
+
+def skyline_section(report: Report) -> Section | None:
+    """A row for each value, and the points of those that allow least, in space."""
+    evidence = report.evidence
+    if evidence is None or evidence.release.scheme == "randomised":
+        return None
+    asked = [one for one in evidence.criteria if isinstance(one, SkylinePrivacy)]
+    confidence = min((float(p.c) for one in asked for p in one.points), default=CONFIDENCE)
+    judged = [g for g in evidence.release.by_attribute.values() if len(g) and g.width]
+    small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]
+    if not small:
+        words = f"Not measured: more than {_MOST_COUNTS:,} counts. {_MORE}"
+        return Section(_TITLE, words) if judged else None
+    found, left = [], 0
+    for groups in small:
+        followed = _followed(groups, confidence, _CHECKS // len(small))
+        found += followed
+        left += groups.width - len(followed)
+    words = (
+        f"How much may somebody know before she is {confidence:.4g} sure of a value? l: facts "
+        "about the target; k: other people, none of them of the family, whose value she knows; m: "
+        "relatives who would share it. The table says how far each may go alone, a point of the "
+        "chart how far they may go together."
+    )
+    if any(one.cut for one in found):
+        words += f" Each was followed up to {_MOST} only."
+    if left:
+        words += f" {left:,} rarer values are not shown."
+    fine = [groups.attribute for groups in judged if _is_fine(groups)]
+    if fine:
+        words += (
+            f" {', '.join(map(str, fine))}: nearly a value each; judged in ranges ([schema.levels] "
+            "of the policy) it would tell more."
+        )
+    if left or len(small) < len(judged) or any(one.cut for one in found):
+        words += f" {_MORE}"
+    pictured = (skyline_chart(found),) if any(one.points for one in found) else ()
+    return Section(_TITLE, words, (summary_sheet(found),), pictured)
+
+
+def _is_fine(groups: Groups) -> bool:
+    """Numbers of which nearly everybody has one of his own."""
+    numeric = groups.domain is not None and groups.domain.kind == "numeric"
+    return numeric and groups.width > 100 and 2 * groups.width > groups.people()
+
+
+def _followed(groups: Groups, confidence: float, checks: int) -> list[KnowledgeSkyline]:
+    """The skylines of the most frequent values, as many as so many checks allow; one at least."""
+    found: list[KnowledgeSkyline] = []
+    order = sorted(range(groups.width), key=lambda code: -groups.reference[code])
+    for code in order[:_VALUES]:
+        found.append(knowledge_skyline(groups, groups.values[code], confidence, most=_MOST))
+        checks -= found[-1].checks
+        if checks <= 0:
+            break
+    return found

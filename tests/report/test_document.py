@@ -1,4 +1,4 @@
-"""Exhibits: the same content printed, as JSON and as a page; private sections stay private."""
+"""Documents: the same content printed, as JSON and as a page; private sections stay private."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.report.exhibit import Exhibit, Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
 
 
-def exhibit() -> Exhibit:
+def document() -> Document:
     sheet = Sheet(("who", "eps"), (("A", np.float64(1.25)), ("B", float("inf"))), notes=("so",))
-    line = Figure(
+    line = Chart(
         "Growth", "lines", "x", "y", (Series("a", [1, 2], [0.5, float("inf")]),), alt="It grows."
     )
-    cloud = Figure("Room", "cloud", "l", "k", (Series("a", [1], [2], [3]),), z="m", alt="A point.")
-    bars = Figure("Bars", "bars", "<x>", "y", (Series("a", ["p"], [2], text=["<b>"]),), alt="One.")
-    return Exhibit(
+    cloud = Chart("Room", "cloud", "l", "k", (Series("a", [1], [2], [3]),), z="m", alt="A point.")
+    bars = Chart("Bars", "bars", "<x>", "y", (Series("a", ["p"], [2], text=["<b>"]),), alt="One.")
+    return Document(
         "test",
         "A title",
         "About it.",
@@ -34,27 +32,25 @@ def exhibit() -> Exhibit:
 
 
 def test_private_sections_are_only_in_private(tmp_path: Path) -> None:
-    exhibit().save(tmp_path / "out")
-    assert "somebody" not in exhibit().text()
-    assert "somebody" not in exhibit().to_json()
+    document().save(tmp_path / "out")
+    assert "somebody" not in document().text()
+    assert "somebody" not in document().to_json()
     for name in ("result.json", "page.html"):
         assert "somebody" not in (tmp_path / "out" / name).read_text()
         assert "somebody" in (tmp_path / "out" / "private" / name).read_text()
-    exhibit().save_page(tmp_path / "page.html")
+    document().save_page(tmp_path / "page.html")
     assert "somebody" not in (tmp_path / "page.html").read_text()
 
 
 def test_json_holds_infinity_and_gaps() -> None:
-    told = json.loads(exhibit().to_json())
+    told = json.loads(document().to_json())
     assert told["facts"] == {"deep": {"value": [None, "inf"]}}
     assert told["sections"][0]["tables"][0]["rows"] == [["A", 1.25], ["B", "inf"]]
     assert told["sections"][0]["charts"][0]["series"][0]["y"] == [0.5, "inf"]
 
 
 def test_the_page_fetches_nothing_and_escapes() -> None:
-    from sfumato.report.html.exhibit import exhibit_page
-
-    page = exhibit_page(exhibit())
+    page = document().to_html(private=True)
     body = page[page.index("<body>") : page.index("<script>")]  # scripts stand below the text
     assert "It grows." in body
     assert "https://" not in body
@@ -63,21 +59,21 @@ def test_the_page_fetches_nothing_and_escapes() -> None:
 
 
 def test_text_shows_cells_and_names_charts() -> None:
-    text = exhibit().text(80)
+    text = document().text(80)
     assert "1.25" in text
     assert "inf" in text
     assert "chart: Growth. It grows." in text
 
 
 def test_folders_that_are_not_ours_are_never_replaced(tmp_path: Path) -> None:
-    exhibit().save(tmp_path / "ours")
+    document().save(tmp_path / "ours")
     with pytest.raises(InputError, match="exists"):
-        exhibit().save(tmp_path / "ours")
-    exhibit().save(tmp_path / "ours", force=True)
+        document().save(tmp_path / "ours")
+    document().save(tmp_path / "ours", force=True)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "thesis.txt").write_text("precious")
     with pytest.raises(InputError, match="was not written by Sfumato"):
-        exhibit().save(tmp_path / "theirs", force=True)
+        document().save(tmp_path / "theirs", force=True)
     assert (tmp_path / "theirs" / "thesis.txt").read_text() == "precious"
 
 
@@ -87,6 +83,6 @@ def test_ragged_data_are_refused() -> None:
     with pytest.raises(InputError, match="2 cells for 1 columns"):
         Sheet(("a",), ((1, 2),))
     with pytest.raises(InputError, match="third coordinate"):
-        Figure("t", "cloud", "x", "y", (Series("a", [1], [1]),), alt="no z")
+        Chart("t", "cloud", "x", "y", (Series("a", [1], [1]),), alt="no z")
     with pytest.raises(InputError, match="cannot see"):
-        Figure("t", "lines", "x", "y", (Series("a", [1], [1]),))
+        Chart("t", "lines", "x", "y", (Series("a", [1], [1]),))

@@ -1,8 +1,9 @@
-"""What is left of a table in its release: a release that tells nothing may hold any policy.
+"""What a release costs in usefulness, and what is left of its table.
 
-A column that shows the same for everybody tells nothing any more; the loss is the share of the
-detail that is gone. Where little is left, the closing lines and the page say so, and which promise
-costs most, if that was found out (`workflow/price.py`).
+Costs are measured where the original table is at hand. A release that tells nothing may hold any
+policy: a column that shows the same for everybody tells nothing any more, and the loss is the share
+of the detail that is gone. Where little is left, the closing lines and the page say so, and which
+promise costs most, if that was found out (`workflow/price.py`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.release.regions import Examples, Regions, Singletons
+from sfumato.errors import SfumatoError
+from sfumato.release.regions import Regions
 from sfumato.release.release import Release
-from sfumato.report.model import Report
-from sfumato.schema.region import Anything, ValueSet
+from sfumato.report.document import Section, Sheet
+from sfumato.report.report import Report, each_told
+from sfumato.schema.region import Anything
+from sfumato.table.load import Table
+from sfumato.utility import UTILITIES, utility_named
+from sfumato.utility.view import view_of, view_with_table
 
 MUCH = 0.5  # of the detail gone: more than this must be said
 
@@ -64,7 +70,7 @@ def worth_of(report: Report) -> Worth:
 def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns that are * for everybody, and those that show one other label."""
     regions = release.regions
-    if not _each_told(release) or not isinstance(regions, Regions):
+    if not each_told(release) or not isinstance(regions, Regions):
         return (), ()
     several = None
     if release.origin is not None:  # what was the same for everybody before is nobody's loss
@@ -81,28 +87,9 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(hidden), tuple(alike)
 
 
-def shows_all(release: Release) -> bool:
-    """Whether every group shows exact values: a table as it stands."""
-    regions = release.regions
-    if not _each_told(release) or not isinstance(regions, Regions) or release.suppressed:
-        return False
-    return all(
-        isinstance(parts, Singletons)
-        or all(isinstance(part, ValueSet) and len(part.values) == 1 for part in parts)
-        for parts in regions.parts
-    )
-
-
-def _each_told(release: Release) -> bool:
-    """Whether the release publishes a region of every group, and all of them are at hand."""
-    regions = release.regions
-    known = isinstance(regions, Regions) and not isinstance(regions, Examples) and len(regions) > 0
-    return known and release.scheme == "generalized"
-
-
 def cost_words(report: Report) -> str:
     """What the release costs, in one sentence."""
-    if report.summary.scheme == "randomised":
+    if report.noisy:
         return "Cost: not measured; the notes tell how far noise moves a count."
     words = {
         "loss": "{:.0%} of the detail is gone (loss {:.3g})",
@@ -154,3 +141,59 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
                 "out if it were told of the others: fill it in, or leave out those rows."
             )
     return told
+
+
+ALWAYS = ("loss", "query-error")
+_MOST_TUPLES = 1_000_000  # above, only what the policy itself asks for: queries take seconds there
+
+
+def costs_of(report: Report) -> dict[str, float]:
+    """Loss, query error and the policy's own measure; NaN where one does not apply."""
+    evidence = report.evidence
+    if evidence is None or report.audience == "public" or report.noisy:
+        return {}
+    if evidence.release.origin is None:
+        return {} if evidence.table is None else _beside(evidence.release, evidence.table)
+    asked = evidence.policy.utility if evidence.policy is not None else ALWAYS[0]
+    table = evidence.release.origin.table
+    small = len(table.counts) <= _MOST_TUPLES
+    names = dict.fromkeys((asked, *(ALWAYS if small else ())))
+    if table.held is not None:  # everybody's own values are not in memory to compare with
+        names = {name: None for name in names if not UTILITIES[name].reads_tuples}
+    view = view_of(evidence.release)
+    return {name: utility_named(name).cost(view) for name in names}
+
+
+def _beside(release: Release, table: Table) -> dict[str, float]:
+    """What can be told of a release that was read and its table; nothing where they do not fit."""
+    try:
+        return {ALWAYS[0]: utility_named(ALWAYS[0]).cost(view_with_table(release, table))}
+    except SfumatoError:
+        return {}
+
+
+def usefulness_section(report: Report) -> Section | None:
+    """One row a measure, and a warning where little is left."""
+    if report.audience == "public" or report.raw:
+        return None
+    title = "What it costs"
+    if report.noisy:
+        return Section(
+            title,
+            "Not measured: nothing of the table is left in noisy counts to compare it with. The "
+            "notes tell how far noise moves a count.",
+        )
+    warning = "".join(f"{words}\n\n" for words in closing_words(report))
+    if not report.costs:
+        return Section(
+            title,
+            f"{warning}Not measured: that needs the original table. The report that anonymize "
+            "writes has it, and compare measures several releases.",
+        )
+    rows = tuple((name, cost, UTILITIES[name].about) for name, cost in report.costs.items())
+    return Section(
+        title,
+        f"{warning}What the release has lost against the original table; lower is more useful. "
+        "Other measures, classification among them, are measured by compare.",
+        (Sheet(("measure", "cost", "what it means"), rows),),
+    )

@@ -10,16 +10,13 @@ from sfumato.adversaries.leakage.observer import Observer, leakage
 from sfumato.criteria.judge import groups_about
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.release.groups import Groups
-from sfumato.report.evidence import Evidence
-from sfumato.report.exhibit import Section
-from sfumato.report.figure import Figure, Series
-from sfumato.report.model import Report
-from sfumato.report.sheet import Sheet
+from sfumato.report.document import Chart, Section, Series, Sheet
+from sfumato.report.report import Evidence, Report
 
 _SHOWN = 12  # classes in table and chart, those that leak most
 
 
-def section(report: Report) -> Section | None:
+def observer_section(report: Report) -> Section | None:
     """The classes that leak most, for the observers of the policy or the usual one."""
     evidence = report.evidence
     if evidence is None or report.audience == "public" or evidence.release.scheme == "randomised":
@@ -45,7 +42,7 @@ def section(report: Report) -> Section | None:
         )
         columns = ("class", "distribution", "entropy (bits)", "values ruled out", "people", "who")
         sheets.append(Sheet(columns, rows, title))
-        figures.append(_figure(title, sheets[-1]))
+        figures.append(_chart(title, sheets[-1]))
     if not sheets:
         return None
     return Section(
@@ -54,7 +51,6 @@ def section(report: Report) -> Section | None:
         "entropy leakage how much surer (or less sure) it makes somebody, in bits. 0: nothing new.",
         tuple(sheets),
         tuple(figures),
-        private=True,
     )
 
 
@@ -78,10 +74,10 @@ def _who(evidence: Evidence, group: int) -> str:
     return ", ".join(f"{c} {text}" for c, text in evidence.release.regions.describe(group).items())
 
 
-def _figure(title: str, sheet: Sheet) -> Figure:
+def _chart(title: str, sheet: Sheet) -> Chart:
     classes = [str(row[0]) for row in sheet.rows]
     worst = sheet.rows[0]
-    return Figure(
+    return Chart(
         f"Leakage of the classes that leak most: {title}",
         "bars",
         "class, as in the table",

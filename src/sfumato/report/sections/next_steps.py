@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from sfumato.report.advice import Advice, Coarsening, Suppressing
-from sfumato.report.exhibit import Section
+from sfumato.report.advice import Advice, CoarserColumn, Suppressing
+from sfumato.report.document import Section, Sheet, number
 from sfumato.report.ladder import uncovered
-from sfumato.report.model import Report
-from sfumato.report.sheet import Sheet
-from sfumato.report.text import number
-from sfumato.report.worth import worth_of
+from sfumato.report.report import Report
+from sfumato.report.sections.usefulness import worth_of
 
 
-def section(report: Report) -> Section | None:
+def next_steps_section(report: Report) -> Section | None:
     """Words first, then the tables they were taken from."""
-    evidence = report.evidence
-    if evidence is None or evidence.advise is None or report.audience == "public":
+    advice = report.advice
+    if advice is None:
         return None
-    advice = evidence.advise()
     sheets = []
     if advice.coarsen:
         sheets.append(_coarsenings("One column coarser: what is left to mend", advice.coarsen))
@@ -30,7 +27,6 @@ def section(report: Report) -> Section | None:
         "What to do next",
         "\n\n".join([*suggestions(advice, report), *_free(report)]),
         tuple(sheets),
-        private=True,
     )
 
 
@@ -96,7 +92,7 @@ def _first(advice: Advice) -> str:
     )
 
 
-def _way(steps: tuple[Coarsening, ...]) -> str:
+def _way(steps: tuple[CoarserColumn, ...]) -> str:
     last = steps[-1]
     columns: dict[str, int] = {}
     for step in steps:
@@ -109,7 +105,7 @@ def _way(steps: tuple[Coarsening, ...]) -> str:
     )
 
 
-def _column(one: Coarsening) -> str:
+def _column(one: CoarserColumn) -> str:
     if one.how == "not published":
         return f"Leave {one.column} out"
     return f"Coarsen {one.column} by one step (to labels such as {one.label})"
@@ -129,7 +125,7 @@ def _suppress(found: Suppressing) -> str:
     return f"{told}; the rest holds."
 
 
-def _coarsenings(title: str, found: tuple[Coarsening, ...]) -> Sheet:
+def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:
     rows = tuple(
         (
             one.column,

@@ -1,0 +1,335 @@
+"""The one model of whatever is told: a document of sections, each of words, tables and charts.
+
+A report, a comparison, a characterization, an attack's result and a paper's reproduction are
+documents. What a document holds is plain data; one module each turns it into text for a terminal
+(`text.py`), JSON (`json.py`), Markdown (`markdown.py`) and a page that opens offline (`html/`).
+Private sections, which may show single people, are written to `private/` only and never printed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from sfumato.errors import InputError
+from sfumato.files import PRIVATE, new_file, new_folder, write_text
+from sfumato.schema.exact import told_beside
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RESULT, PAGE = "result.json", "page.html"
+RESULTS = "folder of results"  # what --force knows such folders by
+OF_TABLE = "was worked out on the original table"  # why a document is private
+BOUND = re.compile(r"(?:<|at most <?)([\d,.e+-]+)")  # a number that is not told exactly
+
+Kind = Literal["lines", "steps", "bars", "points", "cloud", "map"]
+Number = float | int | str | None
+PolicyStatus = Literal["holds", "violated", "could_not_judge"]
+Mood = Literal["", "good", "bad", "unsure"]
+_MOODS: dict[str, Mood] = {
+    "holds": "good",
+    "violated": "bad",
+    "not measured": "unsure",
+    "not applicable": "unsure",
+    "not converged": "unsure",
+    "cannot judge": "unsure",
+    "not judged": "unsure",
+    "no safe release": "unsure",
+    "not possible": "unsure",
+}
+
+
+# -- charts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, row of bars or kind of mark; `text` names the marks.
+
+    `mark` is their shape ("star"); without it each series of a chart has a shape of its own. On a
+    map, `labels` are what is written beside marks where there is room, `strong` the marks that
+    stand out.
+    """
+
+    name: str
+    x: Sequence[Number]
+    y: Sequence[Number]
+    z: Sequence[Number] | None = None
+    text: Sequence[str] | None = None
+    mark: str = ""
+    labels: Sequence[str] | None = None
+    strong: Sequence[bool] | None = None
+
+    def __post_init__(self) -> None:
+        given = (self.x, self.y, self.z, self.text, self.labels, self.strong)
+        if len({len(one) for one in given if one is not None}) != 1:
+            raise InputError(f"series {self.name!r}: its coordinates differ in length")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart: `x`, `y` and `z` are what the axes show, `alt` says it all without the picture.
+
+    "cloud" is points in space; the others are flat; "map" is points with labels, of which some
+    stand out. `percent` names the axes that show shares ("x", "y", "xy"); `behind` are thin lines
+    behind it all, None where one ends; `ticks` are the places marked along x, in this order where
+    they are texts. The numbers along a `bare` axis mean nothing and are not shown.
+    """
+
+    title: str
+    kind: Kind
+    x: str
+    y: str
+    series: tuple[Series, ...]
+    z: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    alt: str = ""
+    percent: str = ""
+    behind: tuple[Series, ...] = ()
+    ticks: tuple[Number, ...] = ()
+    bare: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InputError(f"chart: {self.kind!r} is no kind; use {', '.join(get_args(Kind))}")
+        if not self.alt:
+            raise InputError(f"chart {self.title!r} has no text for those who cannot see it")
+        if (self.kind == "cloud") != all(one.z is not None for one in self.series):
+            raise InputError(f"chart {self.title!r}: only a cloud has a third coordinate")
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of figures. A cell is a text, a number, a yes or no, or None: does not apply.
+
+    `percent` names columns of shares that are told in percent; `digits` is how many are told of
+    other numbers. The first `keys` columns say what a row is about: a table too wide for a terminal
+    is broken into several, and each has them. `remark` is a column of sentences, which may stand
+    below the table instead. `starred` rows stand out, and `star` says why.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    percent: tuple[str, ...] = ()
+    digits: int = 4
+    keys: int = 1
+    remark: str = ""
+    starred: tuple[int, ...] = ()
+    star: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InputError(
+                    f"sheet {self.title!r}: {len(row)} cells for {len(self.columns)} columns"
+                )
+
+    @property
+    def wordy(self) -> tuple[bool, ...]:
+        """Which columns hold words, to be set left."""
+        return tuple(
+            any(is_word(plain(row[at])) for row in self.rows) for at in range(len(self.columns))
+        )
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The cells as people read them; a number does not look like another one in its row."""
+        shares = [name in self.percent for name in self.columns]
+        beside = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
+        return [
+            tuple(
+                percentage(cell) if share else shown(cell, words, digits=self.digits)
+                for cell, share in zip(row, shares, strict=True)
+            )
+            for row, words in zip(self.rows, beside, strict=True)
+        ]
+
+
+def plain(value: object) -> Any:
+    """A value as JSON may hold it: infinity is "inf", what does not apply is null.
+
+    The only place that decides it, for JSON and for whoever reads a cell.
+    """
+    if hasattr(value, "item"):  # a number of NumPy
+        value = value.item()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        if math.isinf(value):
+            return "inf" if value > 0 else "-inf"
+    return value
+
+
+def is_word(value: object) -> bool:
+    """Whether a cell is text; infinity, "<10", "at most 10" and nothing stand for numbers."""
+    numeric = ("", "inf", "-inf", "at most inf")
+    return isinstance(value, str) and value not in numeric and not BOUND.fullmatch(value)
+
+
+def mood_of(text: str) -> Mood:
+    """How a cell with this text is marked."""
+    return _MOODS.get(text, "")
+
+
+def shown(cell: object, beside: str = "", *, digits: int = 4) -> str:
+    """A cell as people read it, beside the words of its row; from ten thousand on to the unit."""
+    value = plain(cell)
+    if value is None:
+        return "n/a"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and not value.is_integer():
+        whole = len(f"{abs(value):.0f}") if abs(value) >= 10_000 else 0
+        return number(float(told_beside(value, beside, max(digits, whole))), beside=beside)
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value)
+
+
+def percentage(cell: object) -> str:
+    """A share in percent, in three digits."""
+    value = plain(cell)
+    return f"{100 * value:.3g}%" if isinstance(value, float | int) else shown(value)
+
+
+def number(value: float | None, *, at_most: bool = False, beside: str = "") -> str:
+    """A figure in a sentence, exact when it is whole; infinity as such.
+
+    `at_most`: it is an upper bound, and says so. `beside`: what stands next to it, where it does
+    not look like a number that it is not.
+    """
+    if value is None:
+        return "–"
+    if at_most:
+        return f"at most {number(value, beside=beside)}"
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{int(value):,}" if float(value).is_integer() else told_beside(value, beside, 6)
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Section:
+    """One finding: what it says (blank lines part paragraphs), its tables and its charts."""
+
+    title: str
+    words: str = ""
+    tables: tuple[Sheet, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    private: bool = False
+
+    @property
+    def paragraphs(self) -> list[str]:
+        return self.words.split("\n\n") if self.words else []
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a document says to the question whether a policy holds, in a sentence."""
+
+    status: PolicyStatus
+    words: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A named result in sections.
+
+    `facts` are further figures for programs, in JSON only; where they are `on_top` they are its
+    keys, beside the sections. `private` says why the whole document is its owner's ("describes
+    single groups of people"). A document may begin with an `answer`, `warnings` and a few figures
+    by name (`tiles`), and end with a `closing` line.
+    """
+
+    name: str
+    title: str
+    about: str
+    sections: tuple[Section, ...]
+    facts: Mapping[str, object] = field(default_factory=dict)
+    private: str = ""
+    on_top: bool = False
+    answer: Answer | None = None
+    warnings: tuple[str, ...] = ()
+    tiles: Mapping[str, str] = field(default_factory=dict)
+    closing: str = ""
+
+    def public(self) -> Document:
+        """The document without its private sections."""
+        kept = tuple(section for section in self.sections if not section.private)
+        return replace(self, sections=kept)
+
+    def to_json(self, *, private: bool = False) -> str:
+        """All of it for programs; without its private sections unless asked."""
+        from sfumato.report.json import to_json
+
+        return to_json(self if private else self.public())
+
+    def to_markdown(self) -> str:
+        from sfumato.report.markdown import to_markdown
+
+        return to_markdown(self.public())
+
+    def to_html(self, *, private: bool = False) -> str:
+        """A page that needs nothing but a browser; without private sections unless asked."""
+        from sfumato.report.html.page import document_page
+
+        return document_page(self if private else self.public())
+
+    def text(self, width: int = 100) -> str:
+        """The public sections as plain text."""
+        from sfumato.report.text import to_text
+
+        return to_text(self.public(), width)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write result.json and page.html, and all of it with private sections to private/."""
+        target = Path(folder)
+        with new_folder(target, force=force, what=RESULTS) as new:
+            self._write(new, private=False)
+            if any(section.private for section in self.sections):
+                (new / PRIVATE).mkdir(mode=0o700)
+                self._write(new / PRIVATE, private=True)
+        return target
+
+    def _write(self, folder: Path, *, private: bool) -> None:
+        beside = replace(self, closing=f"The same figures are in {RESULT}.")
+        (folder / RESULT).write_text(self.to_json(private=private), encoding="utf-8")
+        (folder / PAGE).write_text(beside.to_html(private=private), encoding="utf-8")
+
+    def save_page(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the page alone, without private sections; still its owner's file."""
+        write_text(path, self.to_html(), force=force, what="page")
+        return Path(path)
+
+
+def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
+    """A table of private evidence by its ending: .parquet, .csv, or .json as a list of rows.
+
+    Nobody but its owner can read it, not even while it is written.
+    """
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pq
+
+    with new_file(target, force=force, what="table") as partial:
+        if target.suffix == ".parquet":
+            pq.write_table(table, partial)
+        elif target.suffix == ".csv":
+            pa_csv.write_csv(table, partial)
+        else:
+            rows = json.dumps(table.to_pylist(), indent=1, ensure_ascii=False, default=str)
+            partial.write_text(rows + "\n", encoding="utf-8")

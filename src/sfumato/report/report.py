@@ -1,0 +1,326 @@
+"""Report: the answer to "may this file go out?", as plain data.
+
+It is private evidence: it names the worst groups. What may be handed out with a release is its
+manifest, and the report's public variant. That tells nothing that the published data and the
+manifest do not tell anybody: threats and charts are worked out anew on what is published alone, so
+that nothing is said about suppressed people; worst groups, notes on single groups, suggestions, the
+search and outside registers are left out. Counts of people or groups from 1 to `FLOOR` - 1 (or the
+policy's k, if that is larger) are told as "<10"; 0 is told as 0. What a criterion measures is told,
+whatever its size: that is the promise. How a report reads is `sections/report.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from sfumato.adversaries.linkage.columns import Column
+from sfumato.adversaries.linkage.risks import Linkage
+from sfumato.adversaries.threat import Threat
+from sfumato.criteria.base import Criterion, Verdict
+from sfumato.errors import InputError
+from sfumato.files import write_text
+from sfumato.policy.model import Policy
+from sfumato.progress import phase
+from sfumato.release.regions import Examples, Regions, Singletons
+from sfumato.release.release import Release
+from sfumato.report.advice import Advice
+from sfumato.report.document import PolicyStatus
+from sfumato.schema.region import ValueSet
+from sfumato.table.load import Table
+
+if TYPE_CHECKING:
+    from sfumato.report.document import Document, Section
+
+ENDINGS = (".html", ".json", ".md")
+FLOOR = 10  # the usual threshold of statistical offices
+
+
+@dataclass(frozen=True)
+class WorstGroup:
+    """One of the groups a criterion finds worst: how it is described, and what it measures."""
+
+    description: dict[str, str]
+    people: int
+    measured: float
+    at_most: bool = False  # an upper bound
+
+
+@dataclass(frozen=True)
+class CriterionFinding:
+    """A verdict with its worst groups told as an adversary sees them."""
+
+    verdict: Verdict
+    worst: tuple[WorstGroup, ...]
+
+
+@dataclass(frozen=True)
+class ReleaseSummary:
+    """What was judged."""
+
+    label: str
+    scheme: str
+    people: int
+    groups: int
+    smallest: int
+    suppressed: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    keep: tuple[str, ...]
+    raw: bool = False  # every quasi-identifier is shown as it is: a table, not a release of it
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The release that was judged, by which criteria, and what more can be found out about it.
+
+    Without a policy only criteria were given. `attacks` are results of adversaries that were run
+    beside the audit. `table` is the one the release was made of, where it was not made here;
+    `dearest` tells which promise costs most.
+    """
+
+    release: Release
+    criteria: tuple[Criterion, ...]
+    inquiry: Inquiry
+    policy: Policy | None = None
+    attacks: tuple[Any, ...] = ()
+    table: Table | None = None
+    dearest: str = ""
+
+
+class Inquiry(Protocol):
+    """What takes longer than the verdicts: asked by a report that is shown, not for an exit code.
+
+    Whoever has audited a release answers.
+    """
+
+    def late_threats(self) -> Sequence[Threat]:
+        """Those of adversaries whose code is slow to load."""
+
+    def advice(self) -> Advice:
+        """What could be done about the release."""
+
+    def as_published(self) -> Report:
+        """The release audited once more as anybody can read it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Verdicts on a release, the threats that remain, and what the reader must know besides.
+
+    `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
+    most away, the weakest first; every audit measures both. `published` are the verdicts measured
+    on what is published alone, the only figures that may be told. `evidence` is what sections,
+    costs and suggestions are worked out from when asked for.
+    """
+
+    summary: ReleaseSummary
+    findings: tuple[CriterionFinding, ...]
+    threats: tuple[Threat, ...]
+    notes: tuple[str, ...]
+    linkage: Linkage | None = None
+    columns: tuple[Column, ...] = ()
+    published: tuple[Verdict, ...] = ()
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    audience: Literal["private", "public"] = "private"
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        return tuple(finding.verdict for finding in self.findings)
+
+    @property
+    def status(self) -> PolicyStatus:
+        """violated if anything is; else could_not_judge unless every criterion holds."""
+        if any(verdict.status == "violated" for verdict in self.verdicts):
+            return "violated"
+        return "holds" if all(verdict.holds for verdict in self.verdicts) else "could_not_judge"
+
+    @property
+    def holds(self) -> bool:
+        return self.status == "holds"
+
+    @property
+    def raw(self) -> bool:
+        """Whether a table was judged as it stands."""
+        return self.summary.raw
+
+    @property
+    def noisy(self) -> bool:
+        """Whether it is about a randomised release, whose promise is the same to everybody."""
+        return self.summary.scheme == "randomised"
+
+    def promises(self) -> list[dict[str, Any]]:
+        """What may be told to anybody: each criterion, its bound and the value that was reached.
+
+        Figures are those that anybody can measure on the published data; whether the criterion
+        holds was decided against the whole table. No groups, no counts of people.
+        """
+        from sfumato.report.json import cleaned
+
+        told: list[dict[str, Any]] = cleaned(
+            [
+                {
+                    "criterion": verdict.criterion,
+                    "about": verdict.attribute,
+                    "required": verdict.required,
+                    "measured": shown.measured,
+                    "at_most": shown.at_most,
+                    "holds": verdict.holds,
+                }
+                for verdict, shown in zip(self.verdicts, self.published, strict=True)
+            ]
+        )
+        return told
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All that is told besides the verdict: tables, charts, suggestions."""
+        from sfumato.report.sections.report import sections_of
+
+        return sections_of(self)
+
+    @cached_property
+    def every_threat(self) -> tuple[Threat, ...]:
+        """The threats, and those of adversaries that only a report that is shown runs."""
+        late = () if self.evidence is None else self.evidence.inquiry.late_threats()
+        return (*self.threats, *late)
+
+    @cached_property
+    def advice(self) -> Advice | None:
+        """What could be done about the release: its owner's to know."""
+        owner = self.evidence is not None and self.audience == "private"
+        return self.evidence.inquiry.advice() if owner and self.evidence is not None else None
+
+    @cached_property
+    def costs(self) -> dict[str, float]:
+        """What the release costs in usefulness, by measure; empty where the table is unknown."""
+        from sfumato.report.sections.usefulness import costs_of
+
+        return costs_of(self)
+
+    def public(self) -> Report:
+        """The variant that may be handed out: no worst groups, no small counts."""
+        return self if self.audience == "public" else _public(self)
+
+    def document(self) -> Document:
+        """All of it, for the page and for JSON."""
+        from sfumato.report.sections.report import document
+
+        return document(self)
+
+    def brief(self, *, private: bool = True) -> Document:
+        """What a terminal shows; where others may read it (a log), not who is worst off."""
+        from sfumato.report.sections.report import brief
+
+        return brief(self, private=private)
+
+    def to_json(self) -> str:
+        return self.document().to_json()
+
+    def to_markdown(self) -> str:
+        """A short summary for a data-protection file."""
+        from sfumato.report.sections.report import summary
+
+        return summary(self).to_markdown()
+
+    def to_html(self) -> str:
+        """A page that needs nothing but a browser."""
+        return self.document().to_html()
+
+    @phase("writing")
+    def save(self, path: str | Path, *, public: bool = False, force: bool = False) -> None:
+        """Write a page (.html), all figures (.json) or a summary (.md), whole or not at all.
+
+        It is private and only its owner may read it, unless `public` asks for the variant that may
+        be handed out. `force`: replace the file that is there.
+        """
+        target = Path(path)
+        check_kind(target)
+        told = self.public() if public else self
+        write = {".html": told.to_html, ".json": told.to_json, ".md": told.to_markdown}
+        text = write[target.suffix]().rstrip("\n") + "\n"
+        write_text(target, text, force=force, private=not public, what="report")
+
+    def __repr__(self) -> str:
+        return self.brief().text(120)
+
+
+def check_kind(target: Path) -> None:
+    """Refuse a name that does not say what to write; before any work is done."""
+    if target.suffix not in ENDINGS:
+        raise InputError(
+            f"cannot write a report as {target.name!r}; use a name ending in "
+            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
+
+
+def _public(report: Report) -> Report:
+    """The variant of a report that may be handed out."""
+    if report.evidence is None:
+        raise InputError("the public variant needs the release: audit it, then save the report")
+    seen = report.evidence.inquiry.as_published()
+    told = zip(report.verdicts, report.published, strict=True)
+    return Report(
+        summary=report.summary,
+        findings=tuple(CriterionFinding(_bare(verdict, shown), ()) for verdict, shown in told),
+        threats=seen.threats,
+        # A note with a figure may be about few people.
+        notes=tuple(note for note in seen.notes if not any(sign.isdigit() for sign in note)),
+        linkage=seen.linkage,
+        published=report.published,
+        evidence=seen.evidence,
+        audience="public",
+    )
+
+
+def _bare(verdict: Verdict, shown: Verdict) -> Verdict:
+    """Decided against the whole table, measured on what is published, without its groups."""
+    return replace(
+        verdict,
+        measured=shown.measured,
+        at_most=shown.at_most,
+        worst=(),
+        per_group=None,
+        bounded=None,
+        note="",
+    )
+
+
+def floor_of(report: Report) -> int:
+    """Below this, counts are not told to the public."""
+    criteria = report.evidence.criteria if report.evidence is not None else ()
+    return max([FLOOR, *(criterion.fewest_people for criterion in criteria)])
+
+
+def few(report: Report, count: int) -> int | str:
+    """A count as it may be told: in a public report small ones only as small."""
+    floor = floor_of(report)
+    return f"<{floor}" if report.audience == "public" and 0 < count < floor else count
+
+
+def few_of(report: Report, share: float, everybody: int) -> float | str:
+    """A share of people as it may be told: not where it is that of few."""
+    count = few(report, round(share * everybody))
+    return share if not isinstance(count, str) else count
+
+
+def shows_all(release: Release) -> bool:
+    """Whether every group shows exact values: a table as it stands."""
+    regions = release.regions
+    if not each_told(release) or not isinstance(regions, Regions) or release.suppressed:
+        return False
+    return all(
+        isinstance(parts, Singletons)
+        or all(isinstance(part, ValueSet) and len(part.values) == 1 for part in parts)
+        for parts in regions.parts
+    )
+
+
+def each_told(release: Release) -> bool:
+    """Whether the release publishes a region of every group, and all of them are at hand."""
+    regions = release.regions
+    known = isinstance(regions, Regions) and not isinstance(regions, Examples) and len(regions) > 0
+    return known and release.scheme == "generalized"

@@ -1,0 +1,239 @@
+"""Linkage: who can link rows to names, which columns help most, how many hide among how many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.adversaries.linkage.risks import Linkage, Risk
+from sfumato.adversaries.linkage.uniqueness import Uniqueness
+from sfumato.numbers import Ints
+from sfumato.report.document import Chart, Section, Series, Sheet, number, shown
+from sfumato.report.report import Report, few, few_of
+
+_EACH = 15  # so many different sizes are shown one by one
+_SOURCES = {None: "", "table": " (population)", "weights": " (survey weights)"}
+
+
+def linkage_section(report: Report) -> Section | None:
+    """Risks of prosecutor, journalist and marketer; the weakest columns first."""
+    linked = report.linkage
+    if linked is None:
+        return None
+    title = "Whose row is this?"
+    if linked.prosecutor is None:
+        return Section(title, f"Linkage was not measured: {linked.reason}.")
+    sheets = [_risks(report, linked)]
+    if report.columns:
+        sheets.append(_columns(report))
+    return Section(
+        title,
+        "The risk of being found by somebody who looks a person up by quasi-identifiers, as a "
+        "chance from 0 to 1.",
+        tuple(sheets),
+    )
+
+
+def _risks(report: Report, linked: Linkage) -> Sheet:
+    limits = tuple(f"people above {limit:g}" for limit in linked.thresholds)
+    rows = [
+        ("prosecutor: knows that the target is in it", *_risk(report, linked, linked.prosecutor))
+    ]
+    if linked.journalist is not None:
+        name = "journalist: has a register of the population" + _SOURCES[linked.source]
+        rows.append((name, *_risk(report, linked, linked.journalist)))
+    blank = (None,) * len(limits)
+    at_most = linked.prosecutor is not None and linked.prosecutor.at_most
+    marketer = _bounded(linked.marketer, at_most=at_most)
+    rows.append(("marketer: links everybody", None, marketer, *blank, None, None))
+    notes = list(linked.notes) if report.audience == "private" else []
+    chosen = linked.population_uniqueness
+    if chosen is not None and report.audience == "private":
+        notes.append(
+            f"Unique in the population, estimated ({chosen.model}, sampling fraction "
+            f"{linked.sampling_fraction:g}): "
+            f"{'not converged' if chosen.share is None else number(chosen.share)}."
+        )
+    return Sheet(
+        ("adversary", "highest", "mean", *limits, "people at highest", "unique people"),
+        tuple(rows),
+        "Chance of being found, and shares of people",
+        tuple(notes),
+    )
+
+
+def _risk(report: Report, linked: Linkage, risk: Risk | None) -> tuple[float | str | None, ...]:
+    if risk is None:
+        return (None,) * (len(linked.thresholds) + 4)
+    shares = (*risk.above, risk.at_highest, risk.unique)
+    told = [risk.mean, *(few_of(report, share, linked.people) for share in shares)]
+    return risk.highest, *(_bounded(one, at_most=risk.at_most) for one in told)
+
+
+def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None:
+    """A figure, or the text that says that it is a bound."""
+    if not at_most or not figure:
+        return figure
+    return f"at most {figure if isinstance(figure, str) else number(figure)}"
+
+
+def _columns(report: Report) -> Sheet:
+    rows = tuple((one.name, one.shows, one.success, one.unique) for one in report.columns)
+    return Sheet(
+        ("column", "values shown", "rows found without it", "unique people without it"),
+        rows,
+        "Columns, the weakest first: the shares that are left when one of them is not known",
+    )
+
+
+def brief_linkage(report: Report) -> Section | None:
+    """Who can link rows to names, how surely, and what is estimated of the population."""
+    linked = report.linkage
+    if linked is None:
+        return None
+    many = len(linked.thresholds)
+    missing = (None,) * (many + 4)
+    blank = ("",) * (many + 2)
+    source = _SOURCES[linked.source]
+    at_most = linked.prosecutor is not None and linked.prosecutor.at_most
+    rows: list[tuple[object, ...]] = [
+        ("prosecutor", *(missing if linked.prosecutor is None else _figures(linked.prosecutor))),
+        (
+            f"journalist{source}",
+            *(missing if linked.journalist is None else _figures(linked.journalist)),
+        ),
+        ("marketer", "", _bounded(linked.marketer, at_most=at_most), *blank),
+    ]
+    if linked.journalist is not None:
+        found = _bounded(linked.marketer_in_population, at_most=linked.journalist.at_most)
+        rows.append((f"marketer{source}", "", found, *blank))
+    notes = [*linked.notes]
+    if linked.reason:
+        notes.append(f"linkage not measured: {linked.reason}")
+    chosen = linked.population_uniqueness
+    if chosen is not None:
+        others = ", ".join(_estimate(one) for one in linked.estimates if one is not chosen)
+        notes.append(
+            f"unique in the population (sampling fraction {linked.sampling_fraction:g}): "
+            f"{_estimate(chosen)}; {others}"
+        )
+    limits = [f"above {limit:g}" for limit in linked.thresholds]
+    columns = ("adversary", "highest", "mean", *limits, "at highest", "unique")
+    sheet = Sheet(columns, tuple(rows), notes=tuple(notes), digits=6)
+    return Section("Linkage: risk of being found", "", (sheet,))
+
+
+def _figures(risk: Risk) -> tuple[float | str | None, ...]:
+    shares = (risk.mean, *risk.above, risk.at_highest, risk.unique)
+    return risk.highest, *(_bounded(share, at_most=risk.at_most) for share in shares)
+
+
+def _estimate(estimate: Uniqueness) -> str:
+    told = "not converged" if estimate.share is None else f"{estimate.share:.6g}"
+    return f"{estimate.model} {told}"
+
+
+def brief_columns(report: Report) -> Section | None:
+    """The columns, the weakest first."""
+    if not report.columns:
+        return None
+    rows = tuple((one.name, one.shows, one.success, one.unique) for one in report.columns)
+    columns = ("column", "values shown", "rows found", "unique people")
+    sheet = Sheet(columns, rows, percent=("rows found", "unique people"))
+    return Section("Columns, the weakest first: what is left without each", "", (sheet,))
+
+
+def group_sizes_section(report: Report) -> Section | None:
+    """A table and a chart of people by the size of their group."""
+    evidence = report.evidence
+    if evidence is None or evidence.release.scheme == "randomised":
+        return None
+    indistinguishable = evidence.release.indistinguishable
+    sizes, times = indistinguishable.sizes, indistinguishable.times
+    if not len(sizes):
+        return None
+    times = np.ones(len(sizes), dtype=np.int64) if times is None else times
+    bucketized = evidence.release.scheme == "bucketized"
+    asked = [one for one in evidence.criteria if one.about_identity or not bucketized]
+    k = max((criterion.fewest_people for criterion in asked), default=1)
+    starts, labels = bins(sizes, k)
+    place = np.searchsorted(starts, sizes, side="right") - 1
+    groups = np.bincount(place, weights=times, minlength=len(starts)).astype(np.int64)
+    own = indistinguishable.own_people * times
+    people = np.bincount(place, weights=own, minlength=len(starts)).astype(np.int64)
+    everybody = int(people.sum())
+    told = [
+        (
+            label,
+            few(report, int(many)),
+            few(report, int(there)),
+            few_of(report, int(there) / everybody, everybody),
+        )
+        for label, many, there in zip(labels, groups, people, strict=True)
+        if many
+    ]
+    sheet = Sheet(("people in the group", "groups", "people", "share of people"), tuple(told))
+    words = "A person can be told apart from everybody but the people of the same group."
+    if bucketized:
+        words += " Here a group is the people with the same exact quasi-identifiers, not a bucket."
+    return Section(
+        "Group sizes",
+        words,
+        (sheet,),
+        (_chart(report, sheet, sizes, own, k, [int(start) for start in starts[groups > 0]]),),
+    )
+
+
+def bins(sizes: Ints, k: int) -> tuple[Ints, list[str]]:
+    """Where each bin starts and its name: every size alone if they are few, else 1, 2, 5, 10, ...
+
+    A group of fewer than k people is never in one bin with a larger one.
+    """
+    different = np.unique(sizes).astype(np.int64)
+    largest = int(different[-1])
+    if len(different) <= _EACH:
+        return different, [f"{size:,}" for size in different.tolist()]
+    edges, power = {1, k}, 1
+    while power <= largest:
+        edges |= {power, 2 * power, 5 * power}
+        power *= 10
+    starts = sorted(edge for edge in edges if edge <= largest)
+    ends = [*(start - 1 for start in starts[1:]), largest]
+    labels = [
+        f"{start:,}" if start == end else f"{start:,} to {end:,}"
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return np.array(starts, dtype=np.int64), labels
+
+
+def _chart(
+    report: Report, sheet: Sheet, sizes: Ints, own: Ints, k: int, starts: list[int]
+) -> Chart:
+    def bars(name: str, *, below: bool) -> Series:
+        rows = [row for row, start in zip(sheet.rows, starts, strict=True) if (start < k) is below]
+        people = [row[2] if isinstance(row[2], int) else None for row in rows]
+        return Series(name, [str(row[0]) for row in rows], people)
+
+    order = np.argsort(sizes)[::-1]
+    people = np.cumsum(own[order])
+    half = int(sizes[order[np.searchsorted(people, people[-1] / 2)]])
+    smallest, largest, middle = (
+        shown(few(report, size)) for size in (int(sizes.min()), int(sizes.max()), half)
+    )
+    alt = (
+        f"Groups have {smallest} to {largest} people; half of the people are in groups of "
+        f"{middle} or more."
+    )
+    series = [bars("people in large enough groups", below=False)]
+    if any(start < k for start in starts):
+        series.append(bars(f"people in groups of fewer than {k}", below=True))
+        short = int(own[sizes < k].sum())
+        alt += f" {shown(few(report, short))} people are in groups of fewer than {k}."
+    return Chart(
+        "People by the size of their group",
+        "bars",
+        "people in the group",
+        "people",
+        tuple(one for one in series if len(one.x)),
+        alt=alt,
+        ticks=tuple(str(row[0]) for row in sheet.rows),
+    )

@@ -1,0 +1,353 @@
+"""A report as a document: the answer in a sentence, a few figures, and every section in order.
+
+A section is made by a function from a report, or None where it has nothing to say. It asks the
+report's `audience` where the public may not see what the owner sees, and knows only what it shows;
+an adversary of a new paper is one more of them, registered here once. Attacks that are run beside
+an audit have sections of their own, as many as were run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import Any
+
+from sfumato.adversaries.linkage.risks import Linkage, Risk
+from sfumato.criteria.base import Verdict
+from sfumato.progress import phase
+from sfumato.report.document import Answer, Document, Section, number, shown
+from sfumato.report.json import SCHEMA_VERSION
+from sfumato.report.ladder import matrix
+from sfumato.report.report import CriterionFinding, Report, few, floor_of
+from sfumato.report.sections.criteria import (
+    brief_worst_groups,
+    criteria_section,
+    worst_groups_section,
+)
+from sfumato.report.sections.lattice import lattice_section
+from sfumato.report.sections.linkage import (
+    brief_columns,
+    brief_linkage,
+    group_sizes_section,
+    linkage_section,
+)
+from sfumato.report.sections.next_steps import next_steps_section
+from sfumato.report.sections.observer import observer_section
+from sfumato.report.sections.realistic import realistic_section
+from sfumato.report.sections.skyline import skyline_section
+from sfumato.report.sections.threats import brief_threats, threats_section
+from sfumato.report.sections.usefulness import closing_words, usefulness_section
+
+Maker = Callable[[Report], Section | None]
+KEPT = "people kept"  # told as a share
+_READ = (
+    "Holds: shown on this release. Violated: shown not to hold. Not applicable, not converged and "
+    "cannot judge are never safe; not measured says nothing either way. inf: no finite bound "
+    "holds. n/a: does not apply."
+)
+_ANSWERS = {
+    "holds": "The policy holds.",
+    "violated": "The policy is violated.",
+    "could_not_judge": "The policy could not be judged in full: not shown safe.",
+}
+
+
+# -- attacks that were run beside the audit --------------------------------------------------------
+
+
+def _relative_threat(result: Any) -> Document:
+    from sfumato.report.sections.relative_threat import relative_document
+
+    return relative_document(result, "the release")
+
+
+def _intersection(result: Any) -> Document:
+    from sfumato.report.sections.composition import attack_document
+
+    return attack_document(result)
+
+
+# By the name of a result's type: its modules are heavy, and loaded by whoever ran it.
+ATTACKS: dict[str, tuple[str, Callable[[Any], Document]]] = {
+    "RelativeThreat": ("Learner against attacker", _relative_threat),
+    "IntersectionAttack": ("Other releases about the same people", _intersection),
+}
+
+
+def _attacks(report: Report) -> Iterator[Section]:
+    """One section for each result: its words, tables and charts. They take the table: private."""
+    if report.evidence is None or report.audience == "public":
+        return
+    for result in report.evidence.attacks:
+        title, tell = ATTACKS[type(result).__name__]
+        told = tell(result).public()
+        words = [told.about, *(one.words for one in told.sections if one.words)]
+        yield Section(
+            title,
+            "\n\n".join(words),
+            tuple(
+                replace(sheet, title=sheet.title or one.title)
+                for one in told.sections
+                for sheet in one.tables
+            ),
+            tuple(chart for one in told.sections for chart in one.charts),
+        )
+
+
+# -- sections --------------------------------------------------------------------------------------
+
+
+def notes_section(report: Report) -> Section:
+    """Notes of the release, and how statuses are to be read."""
+    told = [f"{note[:1].upper()}{note[1:]}." for note in report.notes]
+    if report.audience == "public":
+        told.append(
+            f"Counts from 1 to {floor_of(report) - 1} are told as <{floor_of(report)}; figures "
+            "are measured on what is published."
+        )
+    return Section("Notes", "\n\n".join([*told, _READ]))
+
+
+SECTIONS: tuple[Maker, ...] = (
+    criteria_section,
+    usefulness_section,
+    next_steps_section,
+    threats_section,
+    linkage_section,
+    group_sizes_section,
+    worst_groups_section,
+    observer_section,
+    realistic_section,
+    skyline_section,
+    lattice_section,
+)
+
+
+@phase("reporting")
+def sections_of(report: Report) -> tuple[Section, ...]:
+    """What every part has to say about a report, in the order of the page."""
+    found = [*(make(report) for make in SECTIONS), *_attacks(report), notes_section(report)]
+    return tuple(section for section in found if section is not None)
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+def document(report: Report) -> Document:
+    """All of a report, for its page and for JSON."""
+    public = report.audience == "public"
+    return _framed(
+        report,
+        report.sections,
+        facts=_facts(report),
+        closing="Every figure was measured on the published data, or is promised with it."
+        if public
+        else "The same figures are in the report's JSON.",
+    )
+
+
+def summary(report: Report) -> Document:
+    """What was released, the verdict, criteria, threats and what to do next, for a file."""
+    next_steps = next_steps_section(report)
+    threats = threats_section(report)
+    sections = [
+        replace(criteria_section(report), words=""),
+        replace(threats, words="", charts=()),
+        *([] if next_steps is None else [replace(next_steps, tables=())]),
+        notes_section(report),
+    ]
+    return _framed(report, tuple(sections))
+
+
+def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Document:
+    """Sections with what every written report begins with."""
+    told = report.summary
+    lead = "A table as it stands." if told.raw else f"A {told.scheme} release."
+    lead += f" Quasi-identifiers: {', '.join(told.quasi)}."
+    lead += f" Sensitive: {', '.join(told.sensitive) or 'none'}."
+    if told.keep:
+        lead += f" Published as they are: {', '.join(told.keep)}."
+    private = report.audience == "private"
+    return Document(
+        "report",
+        f"Report on {told.label}",
+        lead,
+        sections,
+        private="describes single groups of people" if private else "",
+        on_top=True,
+        answer=Answer(report.status, headline(report)),
+        warnings=tuple(closing_words(report)) if private else (),
+        tiles={
+            name: f"{value:.1%}" if name == KEPT else shown(value)
+            for name, value in glance(report).items()
+        },
+        **more,
+    )
+
+
+def brief(report: Report, *, private: bool) -> Document:
+    """What a terminal shows: the answer, criteria, worst groups, linkage, threats, notes."""
+    told = report.summary
+    sections = [
+        replace(criteria_section(report), words=""),
+        brief_worst_groups(report, private=private),
+        brief_linkage(report),
+        brief_columns(report),
+        brief_threats(report),
+        Section("", "\n".join(f"note: {note}" for note in report.notes)) if report.notes else None,
+    ]
+    return Document(
+        "report",
+        "",
+        f"{told.label}: {_size(report)}\nquasi-identifiers {', '.join(told.quasi)}; "
+        f"sensitive {', '.join(told.sensitive) or 'none'}",
+        tuple(section for section in sections if section is not None),
+        answer=Answer(report.status, _ANSWERS[report.status]),
+    )
+
+
+def _size(report: Report) -> str:
+    told = report.summary
+    if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
+        return f"{told.people:,} people by noisy counts, {told.groups:,} cells published"
+    group = "bucket" if told.scheme == "bucketized" else "group"
+    return (
+        f"{told.people:,} people in {told.groups:,} {group}{'s' * (told.groups != 1)} "
+        f"(smallest {told.smallest:,}), {told.suppressed:,} suppressed"
+    )
+
+
+# -- the first things a reader sees ----------------------------------------------------------------
+
+
+def headline(report: Report) -> str:
+    """The verdict of the policy in one sentence."""
+    verdicts = report.verdicts
+    if report.status == "holds":
+        every = (
+            "its only criterion holds"
+            if len(verdicts) == 1
+            else f"all {len(verdicts)} criteria hold"
+        )
+        if report.noisy:  # how many they are is not told
+            return f"The policy holds: {every} for everybody."
+        whom = "people of the table" if report.raw else "people published"
+        return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
+    if report.status == "violated":
+        failing = [verdict for verdict in verdicts if verdict.status == "violated"]
+        told = "; ".join(_shortfall(verdict) for verdict in failing)
+        return f"The policy is violated: {told}."
+    open_ = [verdict for verdict in verdicts if not verdict.holds]
+    told = "; ".join(
+        f"{verdict.criterion}{_about(verdict)} ({verdict.note or verdict.status.replace('_', ' ')})"
+        for verdict in open_
+    )
+    return f"The policy could not be judged in full, so it is not shown safe: {told}."
+
+
+def _shortfall(verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
+    measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
+    return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
+
+
+def _about(verdict: Verdict) -> str:
+    return f" of {verdict.attribute}" if verdict.attribute else ""
+
+
+def glance(report: Report) -> dict[str, int | float | str]:
+    """The release in a few numbers; usefulness as far as it was measured."""
+    summary = report.summary
+    everybody = summary.people + summary.suppressed
+    group = "bucket" if summary.scheme == "bucketized" else "group"
+    told: dict[str, int | float | str] = {
+        "people" if report.raw else "people published": few(report, summary.people),
+        f"{group}s": few(report, summary.groups),
+    }
+    if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
+        told = {"people, by noisy counts": few(report, summary.people)}
+        return told | {"cells published": few(report, summary.groups)}
+    # Anybody sees it in the data, and the risks told beside it say it too.
+    told[f"smallest {group}"] = summary.smallest
+    if report.raw:
+        return told
+    told["people suppressed"] = few(report, summary.suppressed)
+    if summary.suppressed == 0 or report.audience == "private":
+        told[KEPT] = summary.people / everybody if everybody else 0.0
+    return told | {name: cost for name, cost in report.costs.items() if cost == cost}
+
+
+# -- facts: the keys of the schema -----------------------------------------------------------------
+
+
+def _facts(report: Report) -> dict[str, object]:
+    public = report.audience == "public"
+    counts = ("people", "groups", "suppressed")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "made_by": f"sfumato {version('sfumato')}",
+        "audience": report.audience,
+        "holds": report.holds,
+        "status": report.status,
+        "headline": headline(report),
+        "release": asdict(report.summary)
+        | {name: few(report, getattr(report.summary, name)) for name in counts},
+        "glance": glance(report),
+        "warnings": [] if public else closing_words(report),
+        "verdicts": [_finding(finding) for finding in report.findings],
+        # Shares of few people would tell how few; the section on linkage tells what may be told.
+        "linkage": None if public or report.linkage is None else _linkage(report.linkage),
+        "columns": [asdict(column) for column in report.columns],
+        "threats": [row.to_dict() for row in matrix(report)],
+        "notes": report.notes,
+    }
+
+
+def _finding(finding: CriterionFinding) -> dict[str, object]:
+    verdict = finding.verdict
+    return {
+        "criterion": verdict.criterion,
+        "attribute": verdict.attribute,
+        "status": verdict.status,
+        "holds": verdict.holds,
+        "required": verdict.required,
+        "measured": verdict.measured,
+        "at_most": verdict.at_most,
+        "note": verdict.note,
+        "worst": [asdict(group) for group in finding.worst],
+    }
+
+
+def _linkage(linkage: Linkage) -> dict[str, object]:
+    chosen = linkage.population_uniqueness
+    return {
+        "people": linkage.people,
+        "groups": linkage.groups,
+        "thresholds": linkage.thresholds,
+        "prosecutor": _risk(linkage.prosecutor),
+        "journalist": _risk(linkage.journalist),
+        "marketer": {
+            "in_release": linkage.marketer,
+            "in_population": linkage.marketer_in_population,
+        },
+        "population": linkage.source,
+        "sample_uniqueness": linkage.sample_uniqueness,
+        "population_uniqueness": None
+        if chosen is None
+        else {
+            "sampling_fraction": linkage.sampling_fraction,
+            "chosen": chosen.model,
+            "share": chosen.share,
+            "estimates": [asdict(estimate) for estimate in linkage.estimates],
+        },
+        "notes": linkage.notes,
+        "reason": linkage.reason,
+    }
+
+
+def _risk(risk: Risk | None) -> dict[str, object] | None:
+    """A risk without its array per group: a report has worst groups, not everybody."""
+    names = ("highest", "at_most", "mean", "above", "at_highest", "unique")
+    return None if risk is None else {name: getattr(risk, name) for name in names}

@@ -17,9 +17,10 @@ from sfumato.adversaries.composition.exposure import Watched, examples, expose, 
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
+from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
-from sfumato.release.membership import Inside, inside_of, with_inside
+from sfumato.release.membership import inside_of, with_inside
 from sfumato.release.regions import Regions
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from tests.adversaries.releases import buckets, release

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
+from sfumato.release.beside import Beside
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span
@@ -250,7 +251,7 @@ def test_any_size_by_enumeration_at_both_ends(data) -> None:
 def regional(groups: list[list[int]], outside: sf.Table, **more) -> tuple:
     """Groups of people aged under 50 and from 50 on, and an adversary by region."""
     regions = Regions(("age",), ((Span(0, 50), Span(50, 100)),), np.array([[0, 1]], dtype=np.int32))
-    described = sf.Groups(groups, ["cold", "flu"], attribute="disease").described(regions)
+    described = sf.Groups(groups, ["cold", "flu"], attribute="disease").with_beside(Beside(regions))
     return described, sf.RealisticAdversary(outside, by_region=True, at_most=False, **more)
 
 

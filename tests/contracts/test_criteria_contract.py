@@ -37,6 +37,7 @@ from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.errors import InputError, PolicyError
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from tests.adversaries.releases import release
 from tests.oracles.tables import Small, group_counts, tables
@@ -350,7 +351,7 @@ def labelled(counts: object, reference: object, width: int) -> Groups:
 
 def weighted(groups: Groups) -> Groups:
     """Groups of people who stand for one and a half people of the population each."""
-    return groups.described(None, groups.sizes * 1.5)
+    return groups.with_beside(Beside(population=groups.sizes * 1.5))
 
 
 def groups_of(small: Small) -> Groups:

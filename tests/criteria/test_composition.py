@@ -17,8 +17,9 @@ from sfumato.anonymizers.base import Task
 from sfumato.criteria.composition import CompositionBound, State
 from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError
+from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
-from sfumato.release.membership import Inside, with_inside
+from sfumato.release.membership import with_inside
 from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
@@ -165,8 +166,7 @@ def parts_of(table: sf.Table, parts: list[list[int]]) -> Groups:
     kept = np.flatnonzero(group >= 0)
     groups = group_counts(counts.take(kept), group[kept], len(parts), 0)
     indptr = np.concatenate([[0], np.cumsum([len(mine) for mine in parts])])
-    groups.inside = Inside(counts, indptr, tuples, counts.n[tuples])
-    return groups
+    return groups.with_beside(Beside(inside=Inside(counts, indptr, tuples, counts.n[tuples])))
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,7 @@ def test_a_search_counts_what_each_split_changes(share: float, counting: Any) ->
     state = bound.start(whole)
     split = [[part[: len(part) // 2], part[len(part) // 2 :]] for part in parts]
     children = parts_of(new, [half for pair in split for half in pair])
-    parents = parts_of(new, parts)
-    parents.inside = None  # a search need not say it twice
+    parents = parts_of(new, parts).with_beside(Beside())  # a search need not say it twice
     weighed = bound.candidates(state, parents, children, np.array([0, 2, 4, 6, 8]))
     made = {at: [part] for at, part in enumerate(parts)}
     for at in range(4):

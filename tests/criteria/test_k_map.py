@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.criteria.k_map import KMap
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
@@ -28,7 +29,9 @@ def table(ages: list[int | None], weight: list[float] | None = None) -> sf.Table
 
 
 def weighted(sizes: list[int], population: list[float]) -> Groups:
-    return Groups([[n] for n in sizes]).described(None, np.array(population, dtype=np.float64))
+    return Groups([[n] for n in sizes]).with_beside(
+        Beside(population=np.array(population, dtype=np.float64))
+    )
 
 
 def test_every_group_must_fit_k_people_of_the_population() -> None:
@@ -61,7 +64,7 @@ def test_a_register_is_matched_with_generalized_regions() -> None:
         ((Span(10, 20), Span(20, 30), ValueSet(frozenset({None}))),),
         np.array([[0, 1, 2]], dtype=np.int32),
     )
-    groups = Groups([[1], [1], [1]]).described(regions)
+    groups = Groups([[1], [1], [1]]).with_beside(Beside(regions))
     assert KMap(2, register).measure(groups).per_group.tolist() == [2, 2, 1]
 
 
@@ -90,7 +93,7 @@ def test_an_unweighted_table_could_not_be_judged() -> None:
 def test_noisy_counts_and_no_groups_are_not_applicable() -> None:
     noisy = replace(as_it_stands(table([1], [9])), scheme="randomised")
     assert sf.audit(noisy, [KMap(2, "weights")]).verdicts[0].status == "not_applicable"
-    nobody = Groups(np.zeros((0, 1))).described(None, np.zeros(0))
+    nobody = Groups(np.zeros((0, 1))).with_beside(Beside(population=np.zeros(0)))
     assert KMap(1, "weights").verdict(nobody).status == "not_applicable"
 
 

@@ -17,6 +17,7 @@ from itertools import product
 import numpy as np
 
 from sfumato.criteria.base import Criterion, GroupCriterion
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.region import Region
@@ -106,7 +107,7 @@ class LatticeOracle:
             domain=domain,
         )
         weights = [[person.weight for person in group if person.weight] for group in groups]
-        return made.described(None, np.array([sum(group) for group in weights]))
+        return made.with_beside(Beside(population=np.array([sum(group) for group in weights])))
 
     def about(self, criterion: Criterion) -> list[int] | list[None]:
         names = [attribute.name for attribute in self.table.counts.sensitive]

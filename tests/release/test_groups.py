@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.counts.counts import Counts
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, RecursiveDiversity
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
 from sfumato.release import sparse as module
+from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.regions import Regions
+from sfumato.release.several_groups import SeveralGroups
 from sfumato.schema.domain import Domain
+from sfumato.schema.region import ValueSet
 
 Matrix = list[list[int]]
 
@@ -258,3 +266,57 @@ def test_many_groups_of_many_values() -> None:
     assert np.allclose(TCloseness(0.9).measure(groups).per_group, np.abs(gap).sum(axis=1) / 2)
     ordered = TCloseness(0.5, distance="ordered").measure(groups).per_group
     assert np.allclose(ordered, np.abs(np.cumsum(gap, axis=1)).sum(axis=1) / 49)
+
+
+# -- frozen ---------------------------------------------------------------------------------------
+
+
+@given(matrix=matrices())
+def test_nothing_is_set_after_groups_are_made(matrix: Matrix) -> None:
+    groups = Groups(matrix)
+    groups.reference  # noqa: B018 (worked out and kept; still nobody's to set)
+    for name in ("values", "sizes", "reference", "case", "beside", "regions", "inside", "lists"):
+        with pytest.raises(AttributeError):
+            setattr(groups, name, None)
+        with pytest.raises(AttributeError):
+            delattr(groups, name)
+
+
+def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
+    """Losing one once made advice unsafe."""
+    one = Groups([[1, 1], [2, 0]])
+    inside = Inside(counts_of_two(), np.array([0, 1, 2]), np.arange(2), np.array([2, 2]))
+    beside = Beside(
+        regions=two_regions(),
+        population=np.array([3.0, 4.0]),
+        published=np.array([2, 1]),
+        everyone=Groups([[3, 1]]),
+        guarantee=Guarantee(1.0, 0.0, "laplace"),
+        protected=(("p",), np.array([[True], [False]])),
+        inside=inside,
+        several=SeveralGroups(3, np.array([0, 0]), np.array([0, 1])),
+        multiplicity=np.array([1, 1]),
+    )
+    assert all(getattr(beside, field.name) is not None for field in fields(Beside))
+    known = one.with_beside(beside)
+    for other in (
+        known.take(np.array([1])),
+        known.relabel(np.array([1, 0]), ("b", "a"), None),
+        known.unreferenced(),
+    ):
+        lost = [f.name for f in fields(Beside) if getattr(other.beside, f.name) is None]
+        assert lost == []
+    together = one.with_beside(replace(beside, multiplicity=None)).merge(np.array([0, 0]), 1)
+    lost = [f.name for f in fields(Beside) if getattr(together.beside, f.name) is None]
+    assert lost == ["regions", "multiplicity"]
+
+
+def two_regions() -> Regions:
+    parts = tuple(ValueSet(frozenset({value})) for value in "xy")
+    return Regions(("q",), (parts,), np.array([[0, 1]], dtype=np.int32))
+
+
+def counts_of_two() -> Counts:
+    domain = Domain("q", "categorical", ("x", "y"))
+    nothing = np.zeros((0, 2), dtype=np.int32)
+    return Counts((domain,), (), np.array([[0, 1]], dtype=np.int32), nothing, np.array([2, 2]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InputError
 from sfumato.ledger.content import pack, unpack
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.workflow.advise import coarsened, next_step
@@ -81,23 +83,24 @@ def test_take_merge_and_relabel_keep_whose_values_stand_together(people, repeate
     codes = np.array([order.index(value) for value in "ABCD"])
     renamed = groups.relabel(codes, tuple(order), None)
     assert told(renamed) == expected(people, repeated=repeated)
-    for same in (groups.unreferenced(), groups.described(None)):
+    for same in (groups.unreferenced(), groups.with_beside(Beside())):
         assert told(same) == expected(people, repeated=repeated)
 
 
 def test_groups_keep_all_else_that_is_known_of_them() -> None:
-    groups = Groups.of_lists([[["A"]], [["B"], []], [["A", "B"]]]).described(None, np.ones(3))
-    groups.protected = ("p", "q"), np.array([[True, False], [False, True], [False, False]])
+    protected = ("p", "q"), np.array([[True, False], [False, True], [False, False]])
+    known = Beside(population=np.ones(3), protected=protected)
+    groups = Groups.of_lists([[["A"]], [["B"], []], [["A", "B"]]]).with_beside(known)
     merged = groups.merge(np.array([0, 1, 0]), 2)
     assert merged.population is not None
     assert merged.population.tolist() == [2.0, 1.0]
     assert merged.protected is not None
     assert merged.protected[1].tolist() == [[True, False], [False, True]]
     assert merged.sizes.tolist() == [2, 2]
-    groups.times = np.array([1, 2, 3])
-    assert groups.relabel(np.array([1, 0]), ("B", "A"), None).times is groups.times
+    many = groups.with_beside(replace(known, multiplicity=np.array([1, 2, 3])))
+    assert many.relabel(np.array([1, 0]), ("B", "A"), None).multiplicity is many.multiplicity
     with pytest.raises(InputError, match="stand for many"):
-        groups.merge(np.array([0, 0, 0]), 1)
+        many.merge(np.array([0, 0, 0]), 1)
 
 
 def test_what_cannot_be_lists_is_refused() -> None:
@@ -163,10 +166,10 @@ def test_a_table_larger_than_memory_keeps_lists(several: str) -> None:
     source = table(several)
     stands = told(as_it_stands(source).groups)
     kinds = as_it_stands(beyond(source, 1_000)).groups
-    assert kinds.times is not None
+    assert kinds.multiplicity is not None
     assert sorted(
         sorted(here.items())
-        for here, times in zip(told(kinds), kinds.times.tolist(), strict=True)
+        for here, times in zip(told(kinds), kinds.multiplicity.tolist(), strict=True)
         for _ in range(times)
     ) == sorted(sorted(here.items()) for here in stands)
     for anonymizer in (sf.Mondrian(), sf.Lattice()):

@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.policy.model import Policy
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from tests.oracles.several_oracle import Person, expected_groups, groups_by, held, people
@@ -267,7 +268,7 @@ def test_kept_lists_are_refused() -> None:
 def test_the_case_of_stated_groups(groups: Groups, case: str) -> None:
     assert groups.case == case
     assert groups.single_valued == (case == "single")
-    assert groups.take([0]).case == groups.described(None).case == case  # type: ignore[arg-type]
+    assert groups.take([0]).case == groups.with_beside(Beside()).case == case  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

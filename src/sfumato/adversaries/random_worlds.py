@@ -65,7 +65,8 @@ class RandomWorlds:
         having = groups.having.astype(np.float64)
         # Groups that share people do not add up to everyone.
         counted = groups if groups.everyone is None else groups.everyone
-        n = counted.having if counted.times is None else counted.having * counted.times[counted.row]
+        n, many = counted.having, counted.multiplicity
+        n = n if many is None else n * many[counted.row]
         summed = np.bincount(counted.indices, weights=n, minlength=groups.width)
         before = self._believed(summed.astype(np.float64), everybody)
         found.see_counts(before[groups.indices], self._believed(having, groups.sizes[groups.row]))

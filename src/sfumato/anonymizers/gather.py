@@ -9,12 +9,13 @@ from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.stored import Held, fresh
 from sfumato.numbers import Codes, Ints
+from sfumato.release.beside import Beside
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
-from sfumato.release.lists import Lists
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, standing_notes
+from sfumato.release.sparse import Lists
 from sfumato.release.summing import group_counts
 from sfumato.schema.region import Region
 
@@ -135,7 +136,7 @@ def _joined(parts: list[Groups]) -> Groups:
     if one.lists is not None:
         lists = Lists.joined([part.lists for part in parts if part.lists is not None])
     parts.clear()
-    groups = Groups.from_sparse(
+    return Groups.from_sparse(
         np.concatenate([[0], np.cumsum(lengths)]),
         indices,
         data,
@@ -145,6 +146,5 @@ def _joined(parts: list[Groups]) -> Groups:
         domain=one.domain,
         case=one.case,
         lists=lists,
+        beside=Beside(protected=protected),
     )
-    groups.protected = protected
-    return groups

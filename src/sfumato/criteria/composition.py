@@ -21,11 +21,10 @@ cannot be in an earlier release at all. So it is neither merge-closed nor upward
 
 from __future__ import annotations
 
-import copy
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -343,8 +342,7 @@ class CompositionBound(ReleaseCriterion):
         if inside is None:
             raise InputError(f"{self.name}: a search must tell who is inside the parts of a split")
         watched, most = self._watch(inside.counts, children), values_left(self.confidence)
-        whole = copy.copy(parents)
-        whole.inside = inside.together(first)
+        whole = parents.with_beside(replace(parents.beside, inside=inside.together(first)))
         after = np.add.reduceat(watched.exposed(children, most, self.counting), first[:-1])
         return Weighed(after - watched.exposed(whole, most, self.counting), state)
 

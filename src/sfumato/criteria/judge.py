@@ -27,7 +27,7 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
         return criterion.unjudged(
             "not_applicable", "counts are noisy; the release carries its own guarantee"
         )
-    if release.groups.times is not None and not by_counts(criterion):
+    if release.groups.multiplicity is not None and not by_counts(criterion):
         return criterion.unjudged(
             "cannot_judge",
             "it needs every group's own description and people, and the table is larger than "

@@ -22,11 +22,11 @@ from sfumato.errors import InputError
 from sfumato.numbers import Ints
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.lists import Lists
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.several_groups import SeveralGroups
+from sfumato.release.sparse import Lists
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema

@@ -8,57 +8,46 @@ table's counts, suppressed rows included, wherever a search makes the groups. It
 search.
 
 Where a release shows each person's values together, as every file of rows does, the groups also
-have `lists`: their people by distinct list. Groups are made out of groups in three ways only, and
-each keeps all that is known: `take` (some of them), `merge` (put together), `relabel` (other codes
-of the same values).
+have `lists`: their people by distinct list.
+
+Groups are frozen. All that is known of them is given when they are made, what stands `beside` the
+counts included. Other groups are made out of them in three ways only, and each keeps all that is
+known: `take` (some of them), `merge` (put together), `relabel` (other codes of the same values).
+The same groups of which more is known are `with_beside`.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Case
 from sfumato.counts.value_sets import code_sets
-from sfumato.errors import InputError
-from sfumato.numbers import Floats, Ints
-from sfumato.release.lists import Lists
+from sfumato.errors import InputError, did_you_mean
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.beside import Beside, Inside, Protected, people_summed
 from sfumato.release.several_groups import Headcount, SeveralGroups
-from sfumato.release.sparse import SparseCounts, summed
-from sfumato.release.stated import check_groups, numbers, whole_numbers
+from sfumato.release.sparse import Lists, SparseCounts, summed
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
     from sfumato.release.guarantee import Guarantee
-    from sfumato.release.membership import Inside
     from sfumato.release.regions import Regions
 
 
 class Groups(SparseCounts):
-    """Sparse counts n(g, s) of B groups over m sensitive values.
+    """Sparse counts n(g, s) of B groups over m sensitive values."""
 
-    For criteria that need them: `regions`; `population`, the summed survey weights; `guarantee`
-    of noisy counts; `protected`, the protect column's labels and which of them each group has.
-    Where groups share people (wildcard matching), `published` are the people published with each
-    group's own description, by default its size, and `everyone` all people as one group: the
-    groups do not add up to them.
-    """
-
-    regions: Regions | None = None
-    population: Floats | None = None
-    published: Ints | None = None
-    everyone: Groups | None = None
-    guarantee: Guarantee | None = None
-    protected: tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None = None
+    domain: Domain | None = None
+    attribute: str | None = None
     lists: Lists | None = None  # several values, each person's published together
-    inside: Inside | None = None  # who is in them, private
-    several: SeveralGroups | None = None  # people who are in several of them
-    times: Ints | None = None  # how many groups each stands for, where equal ones are told once
+    beside: Beside = Beside()
+    given_reference: Floats | None = None
 
     def __init__(
         self,
@@ -76,47 +65,67 @@ class Groups(SparseCounts):
             raise InputError(f"counts must be groups by values, not of shape {dense.shape}")
         rows, columns = np.nonzero(dense)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
-        self._set(
+        super().__init__(
             indptr.astype(np.int64),
             columns.astype(np.int32),
             dense[rows, columns],
             dense.shape[1],
-            None if sizes is None else whole_numbers(sizes, "sizes"),
-            None if reference is None else numbers(reference, "reference"),
-            domain,
-            attribute,
-            case,
+            values=None if values is None else tuple(str(value) for value in values),
+            sizes=None if sizes is None else whole_numbers(sizes, "sizes"),
+            given_reference=None if reference is None else _numbers(reference, "reference"),
+            domain=domain,
+            attribute=attribute or (domain.name if domain is not None else None),
+            case=case,
         )
         if self.sizes.shape != (len(self),):
             raise InputError(f"{len(self)} groups but {self.sizes.size} sizes")
-        if values is not None:
-            self.values = tuple(str(value) for value in values)
-        check_groups(self)
+        _check(self)
 
     @classmethod
     def from_sparse(
         cls,
         indptr: Ints,
-        indices: npt.NDArray[np.int32],
+        indices: Codes,
         data: Ints,
         width: int,
         *,
+        values: tuple[str, ...] | None = None,
         sizes: Ints | None = None,
         reference: Floats | None = None,
         domain: Domain | None = None,
         attribute: str | None = None,
         case: Case | None = None,
         lists: Lists | None = None,
+        beside: Beside | None = None,
     ) -> Groups:
         """Groups whose row g holds `data[indptr[g]:indptr[g + 1]]` at `indices` of `width`.
 
         Trusted and unchecked: searches make these by the thousand.
         """
         groups = cls.__new__(cls)
-        groups._set(indptr, indices, data, width, sizes, reference, domain, attribute, case)
-        if lists is not None:
-            groups.lists = lists
+        SparseCounts.__init__(
+            groups,
+            indptr,
+            indices,
+            data,
+            width,
+            values=values,
+            sizes=sizes,
+            given_reference=reference,
+            domain=domain,
+            attribute=attribute or (domain.name if domain is not None else None),
+            case=case,
+            lists=lists,
+            beside=beside,
+        )
         return groups
+
+    @classmethod
+    def of_sizes(cls, sizes: Ints, beside: Beside | None = None) -> Groups:
+        """Groups of which only the people are counted: there is no sensitive attribute."""
+        none = np.zeros(len(sizes) + 1, dtype=np.int64)
+        nothing = none[:0].astype(np.int32)
+        return cls.from_sparse(none, nothing, none[:0], 0, sizes=sizes, beside=beside)
 
     @classmethod
     def of_lists(
@@ -147,37 +156,79 @@ class Groups(SparseCounts):
         number, sets = code_sets(ends, members, repeated=repeated)
         group = np.repeat(np.arange(len(sizes)), sizes)
         lists = Lists.of_people(group, len(sizes), number, np.ones_like(group), sets)
-        made = cls.from_sparse(
+        return cls.from_sparse(
             *lists.by_value(len(labels)),
             len(labels),
+            values=tuple(labels),
             sizes=sizes,
             case="multiset" if repeated else "set",
             lists=lists,
         )
-        made.values = tuple(labels)
-        return made
 
-    def _set(
-        self,
-        indptr: Ints,
-        indices: npt.NDArray[np.int32],
-        data: Ints,
-        width: int,
-        sizes: Ints | None,
-        reference: Floats | None,
-        domain: Domain | None,
-        attribute: str | None,
-        case: Case | None,
-    ) -> None:
-        self.indptr, self.indices, self.data, self.width = indptr, indices, data, width
-        self.domain = domain
-        self.attribute = attribute or (domain.name if domain is not None else None)
-        if sizes is not None:
-            self.sizes = sizes
-        if reference is not None:
-            self.reference = reference
-        if case is not None:
-            self.case = case
+    # -- what stands beside the counts ------------------------------------------------------------
+
+    @property
+    def regions(self) -> Regions | None:
+        return self.beside.regions
+
+    @property
+    def population(self) -> Floats | None:
+        return self.beside.population
+
+    @property
+    def published(self) -> Ints | None:
+        return self.beside.published
+
+    @property
+    def everyone(self) -> Groups | None:
+        return self.beside.everyone
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        return self.beside.guarantee
+
+    @property
+    def protected(self) -> Protected | None:
+        return self.beside.protected
+
+    @property
+    def inside(self) -> Inside | None:
+        return self.beside.inside
+
+    @property
+    def multiplicity(self) -> Ints | None:
+        return self.beside.multiplicity
+
+    @property
+    def several(self) -> SeveralGroups | None:
+        return self.beside.several
+
+    @property
+    def own_people(self) -> Ints:
+        """The people published with each group's own description."""
+        return self.sizes if self.published is None else self.published
+
+    def with_beside(self, beside: Beside) -> Groups:
+        """The same groups, of which this is known besides: `replace(groups.beside, ...)`."""
+        given = (beside.regions, beside.population, beside.published)
+        if any(one is not None and len(one) != len(self) for one in given):
+            raise InputError(f"regions and population must be those of all {len(self)} groups")
+        return self._same(beside, self.given_reference)
+
+    def unreferenced(self) -> Groups:
+        """The same groups with their own sums as reference: what the published data tell."""
+        return self._same(self.beside, None)
+
+    def _same(self, beside: Beside, reference: Floats | None) -> Groups:
+        """The same counts, with all that was worked out from them alone."""
+        known = {**vars(self), "beside": beside, "given_reference": reference}
+        for other in ("reference", "reference_share"):
+            known.pop(other, None)
+        groups = Groups.__new__(Groups)
+        SparseCounts.__init__(groups, **known)
+        return groups
+
+    # -- what follows from them -------------------------------------------------------------------
 
     @cached_property
     def values(self) -> tuple[str, ...]:
@@ -211,7 +262,7 @@ class Groups(SparseCounts):
     @cached_property
     def reference(self) -> Floats:
         """The weights that "the whole table" stands for."""
-        return self.by_value()
+        return self.by_value() if self.given_reference is None else self.given_reference
 
     def by_value(self) -> Floats:
         """How often each value occurs in these groups, or in those they stand for.
@@ -220,115 +271,32 @@ class Groups(SparseCounts):
         """
         if self.everyone is not None:
             return self.everyone.by_value()
-        data = self.data if self.times is None else self.data * self.times[self.row]
+        many = self.multiplicity
+        data = self.data if many is None else self.data * many[self.row]
         return np.bincount(self.indices, weights=data, minlength=self.width).astype(np.float64)
 
-    def described(
-        self,
-        regions: Regions | None,
-        population: Floats | None = None,
-        guarantee: Guarantee | None = None,
-        published: Ints | None = None,
-        several: SeveralGroups | None = None,
-    ) -> Groups:
-        """The same groups with what they publish and whom of the population they stand for."""
-        given = (regions, population, published)
-        if any(one is not None and len(one) != len(self) for one in given):
-            raise InputError(f"regions and population must be those of all {len(self)} groups")
-        groups = copy.copy(self)
-        groups.regions, groups.population = regions, population
-        groups.guarantee, groups.published = guarantee, published
-        groups.several = several
-        return groups
-
-    def sharing(self, everyone: Groups) -> Groups:
-        """The same groups, which share people: everyone of them, as one group."""
-        groups = copy.copy(self)
-        groups.everyone = everyone
-        return groups
-
-    def unreferenced(self) -> Groups:
-        """The same groups with their own sums as reference: what the published data tell."""
-        groups = copy.copy(self)
-        for known in ("reference", "reference_share"):
-            groups.__dict__.pop(known, None)
-        return groups
-
-    def refer_to(self, reference: Floats) -> Groups:
-        """The same groups with these weights as reference."""
-        groups = self.unreferenced()
-        groups.reference = reference
-        return groups
+    # -- the three ways to other groups -----------------------------------------------------------
 
     def take(self, kept: Ints) -> Groups:
         """Some of the groups, by their positions, with the same reference."""
-        groups = Groups.from_sparse(
-            *self.rows(kept),
-            self.width,
-            sizes=self.sizes[kept],
-            reference=self.reference,
-            domain=self.domain,
-            attribute=self.attribute,
-            case=self.case,
-            lists=None if self.lists is None else self.lists.take(kept),
+        return self._alike(
+            self.rows(kept),
+            self.sizes[kept],
+            None if self.lists is None else self.lists.take(kept),
+            self.beside.take(kept, len(self)),
         )
-        groups.values, groups.guarantee = self.values, self.guarantee
-        groups.regions = None if self.regions is None else self.regions.take(kept)
-        groups.population = None if self.population is None else self.population[kept]
-        groups.published = None if self.published is None else self.published[kept]
-        groups.everyone = self.everyone
-        groups.inside = None if self.inside is None else self.inside.take(kept)
-        groups.times = None if self.times is None else self.times[kept]
-        groups.several = None if self.several is None else self.several.take(kept, len(self))
-        if self.protected is not None:
-            groups.protected = self.protected[0], self.protected[1][kept]
-        return groups
 
     def merge(self, number: Ints, total: int) -> Groups:
         """Groups put together: group g becomes part of group `number[g]` of `total`.
 
         What the new groups publish is for their maker to say: they have no `regions`.
         """
-        if self.times is not None:
-            raise InputError("groups that each stand for many cannot be put together")
-        groups = Groups.from_sparse(
-            *summed(number[self.row], self.indices, self.data, total, self.width),
-            self.width,
-            sizes=np.bincount(number, weights=self.sizes, minlength=total).astype(np.int64),
-            reference=self.reference,
-            domain=self.domain,
-            attribute=self.attribute,
-            case=self.case,
-            lists=None if self.lists is None else self.lists.merge(number, total),
+        return self._alike(
+            summed(number[self.row], self.indices, self.data, total, self.width),
+            people_summed(number, self.sizes, total),
+            None if self.lists is None else self.lists.merge(number, total),
+            self.beside.merge(number, total),
         )
-        groups.values, groups.guarantee = self.values, self.guarantee
-        if self.population is not None:
-            summed_up = np.bincount(number, weights=self.population, minlength=total)
-            groups.population = summed_up.astype(np.float64)
-        if self.published is not None:
-            own = np.bincount(number, weights=self.published, minlength=total)
-            groups.published = own.astype(np.int64)
-        groups.everyone = self.everyone
-        groups.inside = None if self.inside is None else self.inside.merge(number, total)
-        groups.several = None if self.several is None else self.several.merge(number)
-        if self.protected is not None:
-            labels, present = self.protected
-            together = np.zeros((total, present.shape[1]), dtype=bool)
-            np.logical_or.at(together, number, present)
-            groups.protected = labels, together
-        return groups
-
-    def everybody(self) -> Groups:
-        """All people of all groups, or of those they stand for, as one group."""
-        whole, lists = self, self.lists
-        if self.everyone is not None:
-            return self.everyone
-        if self.times is not None:
-            whole = copy.copy(self)
-            whole.times, whole.data = None, self.data * self.times[self.row]
-            whole.sizes, whole.case = self.sizes * self.times, self.case
-            whole.lists = None if lists is None else lists.weighted(self.times)
-        return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
 
     def relabel(
         self,
@@ -341,32 +309,63 @@ class Groups(SparseCounts):
 
         `reference` is the new one, by default the column sums.
         """
-        groups = Groups.from_sparse(
+        everyone = self.everyone
+        if everyone is not None:
+            everyone = everyone.relabel(codes, values, domain, reference)
+        return Groups.from_sparse(
             self.indptr,
             codes[self.indices].astype(np.int32),
             self.data,
             len(values),
+            values=values,
             sizes=self.sizes,
             reference=reference,
             domain=domain,
             attribute=self.attribute,
             case=self.case,
             lists=None if self.lists is None else self.lists.relabel(codes),
+            beside=replace(self.beside, everyone=everyone),
         )
-        groups.values, groups.guarantee = values, self.guarantee
-        groups.regions, groups.population = self.regions, self.population
-        groups.protected, groups.inside = self.protected, self.inside
-        groups.times, groups.published = self.times, self.published
-        groups.several = self.several
+
+    def everybody(self) -> Groups:
+        """All people of all groups, or of those they stand for, as one group."""
         if self.everyone is not None:
-            groups.everyone = self.everyone.relabel(codes, values, domain, reference)
-        return groups
+            return self.everyone
+        whole, many = self, self.multiplicity
+        if many is not None:
+            whole = self._alike(
+                (self.indptr, self.indices, self.data * many[self.row]),
+                self.sizes * many,
+                None if self.lists is None else self.lists.weighted(many),
+                replace(self.beside, multiplicity=None),
+            )
+        return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
+
+    def _alike(
+        self, cells: tuple[Ints, Codes, Ints], sizes: Ints, lists: Lists | None, beside: Beside
+    ) -> Groups:
+        """Other groups by the same values, with the same reference."""
+        return Groups.from_sparse(
+            *cells,
+            self.width,
+            values=self.values,
+            sizes=sizes,
+            reference=self.reference,
+            domain=self.domain,
+            attribute=self.attribute,
+            case=self.case,
+            lists=lists,
+            beside=beside,
+        )
+
+    # -- people and values ------------------------------------------------------------------------
 
     def number(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
         """How many groups there are, or how many of them are chosen."""
-        if self.times is None:
+        many = self.multiplicity
+        if many is None:
             return len(self) if chosen is None else int(np.count_nonzero(chosen))
-        return int((self.times if chosen is None else self.times[chosen]).sum())
+        return int((many if chosen is None else many[chosen]).sum())
 
     def people(self, chosen: npt.NDArray[np.bool_] | None = None) -> int:
         """How many people are in the groups, or in those that are chosen; nobody counts twice.
@@ -377,7 +376,7 @@ class Groups(SparseCounts):
 
     def headcount(self, chosen: npt.NDArray[np.bool_] | None = None) -> Headcount:
         """The same, and whether that is known."""
-        people = self.own_people if self.times is None else self.own_people * self.times
+        people = self._people_of_all
         if self.several is not None:
             return self.several.count(people, chosen)
         return Headcount(int((people if chosen is None else people[chosen]).sum()))
@@ -385,13 +384,13 @@ class Groups(SparseCounts):
     @property
     def places(self) -> int:
         """People, one who is in several groups counted in each."""
-        people = self.own_people if self.times is None else self.own_people * self.times
-        return int(people.sum())
+        return int(self._people_of_all.sum())
 
     @property
-    def own_people(self) -> Ints:
-        """The people published with each group's own description."""
-        return self.sizes if self.published is None else self.published
+    def _people_of_all(self) -> Ints:
+        """The people published with each group's own description, in all that it stands for."""
+        many = self.multiplicity
+        return self.own_people if many is None else self.own_people * many
 
     @property
     def single_valued(self) -> bool:
@@ -438,3 +437,52 @@ class Groups(SparseCounts):
             f"{self.number():,} groups of {self.people():,} people, smallest {smallest}, "
             f"{self.width} values"
         )
+
+
+# -- groups that somebody states in numbers, checked before anything is judged by them -------------
+
+
+def _check(groups: Groups) -> None:
+    """Refuse labels, sizes, a case or a reference that cannot be those of the counts."""
+    if len(groups.values) != groups.width:
+        raise InputError(f"{groups.width} columns of counts but {len(groups.values)} value labels")
+    if groups.case not in get_args(Case):
+        raise InputError(
+            f"case {groups.case!r} is not known; {did_you_mean(str(groups.case), get_args(Case))}"
+        )
+    fewer = groups.case != "multiset" and bool((groups.largest > groups.sizes).any())
+    if len(groups) and (groups.sizes.min() <= 0 or fewer):
+        raise InputError(
+            "a group must have at least one individual, and no fewer individuals than have "
+            "any one value unless case is 'multiset'"
+        )
+    if groups.case == "single" and (groups.occurrences != groups.sizes).any():
+        raise InputError("case 'single': the counts of a group must add up to its size")
+    fine = np.isfinite(groups.reference).all() and not (groups.reference < 0).any()
+    if groups.reference.shape != (groups.width,) or not fine:
+        raise InputError(f"reference must hold {groups.width} non-negative weights")
+
+
+def _numbers(given: npt.ArrayLike, what: str) -> Floats:
+    """Weights, as floats."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a list of numbers") from None
+
+
+def whole_numbers(given: npt.ArrayLike, what: str) -> Ints:
+    """Numbers of people, as integers."""
+    try:
+        array = np.asarray(given)
+        floats = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be whole numbers of people, in rows of one length") from None
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
+            raise InputError(f"{what} must be whole numbers of people")
+        array = floats
+    whole = array.astype(np.int64)
+    if whole.size and whole.min() < 0:
+        raise InputError(f"{what} must not be negative")
+    return whole

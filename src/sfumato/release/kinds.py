@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sfumato.counts.group_kinds import equal_groups
 from sfumato.counts.stored import Held
 from sfumato.release.build import references
@@ -14,7 +16,7 @@ from sfumato.table.load import Table
 
 
 def kinds_as_they_stand(table: Table, held: Held) -> Release:
-    """One group of each kind stands for all of its kind (`Groups.times`).
+    """One group of each kind stands for all of its kind (`Groups.multiplicity`).
 
     Descriptions are those of the one group; nothing can be told of regions, members or weights of
     the others, and what needs these is not judged.
@@ -29,8 +31,10 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         )
     if not made:
         made[""] = group_counts(found.counts, found.of, total, None)
-    for groups in made.values():
-        groups.times = found.times
+    made = {
+        name: groups.with_beside(replace(groups.beside, multiplicity=found.times))
+        for name, groups in made.items()
+    }
     regions = Regions(
         columns=tuple(domain.name for domain in held.quasi),
         parts=tuple(Singletons(domain) for domain in held.quasi),

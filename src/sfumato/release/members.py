@@ -14,6 +14,7 @@ import numpy as np
 
 from sfumato.counts.counts import rank_rows
 from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
 from sfumato.schema.domain import Domain
@@ -68,7 +69,6 @@ class Members:
     def by_tuple(self) -> Groups:
         """The people by exact tuple, in whatever bucket: those who cannot be told apart."""
         number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
-        none = np.zeros(len(first) + 1, dtype=np.int64)
         sizes = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
         regions = Regions(
             self.columns,
@@ -79,8 +79,7 @@ class Members:
         if self.weights is not None:
             summed = np.bincount(number, weights=self.weights, minlength=len(first))
             population = summed.astype(np.float64)
-        groups = Groups.from_sparse(none, none[:0].astype(np.int32), none[:0], 0, sizes=sizes)
-        return groups.described(regions, population)
+        return Groups.of_sizes(sizes, Beside(regions, population))
 
     def disjoint(self) -> bool:
         """Whether no tuple is listed by two groups."""

@@ -7,46 +7,15 @@ about them.
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from sfumato.counts.counts import Counts
-from sfumato.numbers import Ints
+from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
-
-
-@dataclass(frozen=True)
-class Inside:
-    """Group g holds `n[i]` people of tuple `tuples[i]` of `counts`, i from indptr[g] on."""
-
-    counts: Counts
-    indptr: Ints
-    tuples: Ints
-    n: Ints
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    def take(self, kept: Ints) -> Inside:
-        """Some of the groups, by their positions."""
-        many = np.diff(self.indptr)[kept]
-        indptr = np.concatenate([[0], np.cumsum(many)])
-        place = np.repeat(self.indptr[kept] - indptr[:-1], many) + np.arange(indptr[-1])
-        return Inside(self.counts, indptr, self.tuples[place], self.n[place])
-
-    def merge(self, number: Ints, total: int) -> Inside:
-        """Groups put together: group g becomes part of group `number[g]` of `total`."""
-        order = np.argsort(number, kind="stable")
-        first = np.searchsorted(number[order], np.arange(total + 1)).astype(np.int64)
-        return self.take(order).together(first)
-
-    def together(self, first: Ints) -> Inside:
-        """Runs of groups as one group each: those from first[i] up to first[i + 1]."""
-        return Inside(self.counts, self.indptr[first], self.tuples, self.n)
 
 
 def inside_of(release: Release) -> Inside | None:
@@ -72,8 +41,7 @@ def with_inside(release: Release, groups: Groups) -> Groups:
 
     Where that is not known, regions say where people may be; centroids do not, and are left out.
     """
-    known = copy.copy(groups)
-    known.inside = inside_of(release)
+    known = replace(groups.beside, inside=inside_of(release))
     if known.inside is None and release.scheme == "microaggregated":
-        known.regions = None
-    return known
+        known = replace(known, regions=None)
+    return groups.with_beside(known)

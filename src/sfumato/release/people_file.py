@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
-from sfumato.release.membership import Inside
+from sfumato.release.beside import Inside
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +28,7 @@ from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
-    from sfumato.release.membership import Inside
+    from sfumato.release.beside import Inside
     from sfumato.release.noisy import NoisyTable
 
 Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
@@ -76,13 +76,15 @@ class Release:
 
     def described(self, groups: Groups) -> Groups:
         """Groups of this release with what it publishes of them."""
-        return groups.described(
-            self.regions if isinstance(self.regions, Regions) else None,
-            self.population,
-            self.guarantee,
-            None if self.matched is None else self.matched.published,
-            self.several,
+        known = replace(
+            groups.beside,
+            regions=self.regions if isinstance(self.regions, Regions) else None,
+            population=self.population,
+            guarantee=self.guarantee,
+            published=None if self.matched is None else self.matched.published,
+            several=self.several,
         )
+        return groups.with_beside(known)
 
     @property
     def groups(self) -> Groups:

@@ -1,26 +1,49 @@
-"""Counts of B groups over m values in sparse form, and what is reduced over each group's values."""
+"""Counts of B groups over m values in sparse form, and what is reduced over each group's values.
+
+Also whole lists: which of a group's values are one person's, where a release publishes that. A file
+of rows shows each person's list whole. How often each value occurs in a group does not tell whose
+values stand together, so groups of such a release also count their people by distinct list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.numbers import Ints
+from sfumato.counts.counts import Sets
+from sfumato.counts.value_sets import code_sets
+from sfumato.numbers import Codes, Ints
 
 _BLOCK_CELLS = 1 << 22
 
 
 class SparseCounts:
-    """Row g holds `data[indptr[g]:indptr[g + 1]]` at the columns `indices`, of `width`."""
+    """Row g holds `data[indptr[g]:indptr[g + 1]]` at the columns `indices`, of `width`.
+
+    Frozen: all that is known is given when it is made; what follows from it is worked out when it
+    is asked for, and kept.
+    """
 
     indptr: Ints
-    indices: npt.NDArray[np.int32]
+    indices: Codes
     data: Ints
     width: int
+
+    def __init__(
+        self, indptr: Ints, indices: Codes, data: Ints, width: int, **known: object
+    ) -> None:
+        given = {name: value for name, value in known.items() if value is not None}
+        vars(self).update(indptr=indptr, indices=indices, data=data, width=width, **given)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name}: {type(self).__name__} is frozen; make another one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: {type(self).__name__} is frozen; make another one")
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -50,7 +73,7 @@ class SparseCounts:
         # One sort of plain integers (group, shortfall) beats a two-key sort by far.
         return step - 1 - np.sort(self.row * step + (step - 1 - self.data)) % step
 
-    def rows(self, kept: Ints) -> tuple[Ints, npt.NDArray[np.int32], Ints]:
+    def rows(self, kept: Ints) -> tuple[Ints, Codes, Ints]:
         """The stored counts of some groups: where each begins, the columns, the counts."""
         lengths = self.distinct[kept]
         ends = np.cumsum(lengths)
@@ -102,7 +125,7 @@ def summed(
     n: Ints,
     total: int,
     width: int,
-) -> tuple[Ints, npt.NDArray[np.int32], Ints]:
+) -> tuple[Ints, Codes, Ints]:
     """(row, column, number) triples as sparse counts of `total` rows, columns ascending in each."""
     width = max(width, 1)
     key = row.astype(np.int64) * width + column
@@ -116,3 +139,68 @@ def summed(
     rows, columns = np.divmod(key, width)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=total))])
     return indptr.astype(np.int64), columns.astype(np.int32), data
+
+
+class Lists(SparseCounts):
+    """People of each group by distinct list: `sets` are the lists, of codes of the values."""
+
+    sets: Sets
+
+    def __init__(self, indptr: Ints, indices: Codes, data: Ints, sets: Sets) -> None:
+        super().__init__(indptr, indices, data, len(sets), sets=sets)
+
+    @classmethod
+    def of_people(cls, group: Ints, total: int, codes: Codes, n: Ints, sets: Sets) -> Lists:
+        """Of (group, list, people) triples."""
+        return cls(*summed(group, codes, n, total, len(sets)), sets)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Lists]) -> Lists:
+        """Groups one after another, of the same lists."""
+        lengths = np.concatenate([part.distinct for part in parts])
+        return cls(
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([part.data for part in parts]),
+            parts[0].sets,
+        )
+
+    def by_value(self, width: int, *, once: bool = False) -> tuple[Ints, Codes, Ints]:
+        """How often each of `width` values occurs in each group, sparse; `once`: with how many."""
+        offsets = self.sets.offsets
+        lengths = np.diff(offsets)[self.indices]
+        begin = np.repeat(offsets[self.indices] - (np.cumsum(lengths) - lengths), lengths)
+        place = begin + np.arange(int(lengths.sum()))
+        members, people = self.sets.members[place], np.repeat(self.data, lengths)
+        if once:  # equal members of a list stand side by side
+            begins = np.isin(place, offsets)
+            people = np.where(~begins & (members == self.sets.members[place - 1]), 0, people)
+        return summed(np.repeat(self.row, lengths), members, people, len(self), width)
+
+    def weighted(self, multiplicity: Ints) -> Lists:
+        """Groups of so many times as many people."""
+        return Lists(self.indptr, self.indices, self.data * multiplicity[self.row], self.sets)
+
+    def take(self, kept: Ints) -> Lists:
+        """Those of some groups, by their positions."""
+        return Lists(*self.rows(kept), self.sets)
+
+    def merge(self, number: Ints, total: int) -> Lists:
+        """Groups put together: group g becomes part of group `number[g]` of `total`."""
+        return Lists.of_people(number[self.row], total, self.indices, self.data, self.sets)
+
+    def relabel(self, codes: Ints) -> Lists:
+        """The same lists of other codes; those that nobody here has are not among them."""
+        used = np.unique(self.indices)
+        offsets, members = self.sets.offsets, self.sets.members
+        lengths = np.diff(offsets)[used]
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        stored = np.repeat(offsets[used] - ends[:-1], lengths) + np.arange(int(ends[-1]))
+        # Lists keep their repetitions; two of them never become one, for codes are not merged.
+        number, sets = code_sets(ends, codes[members[stored]].astype(np.int32), repeated=True)
+        return Lists(
+            self.indptr,
+            number[np.searchsorted(used, self.indices)].astype(np.int32),
+            self.data,
+            sets,
+        )

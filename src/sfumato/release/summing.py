@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.beside import Beside, Protected
 from sfumato.release.groups import Groups
-from sfumato.release.lists import Lists
-from sfumato.release.sparse import summed
+from sfumato.release.sparse import Lists, summed
 from sfumato.schema.domain import Domain
 
 
@@ -21,8 +21,7 @@ def group_counts(
     """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
     sizes = np.bincount(group, weights=counts.n, minlength=total).astype(np.int64)
     if attribute is None:
-        empty = np.zeros(total + 1, dtype=np.int64)
-        return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=sizes)
+        return Groups.of_sizes(sizes)
     described = counts.sensitive[attribute]
     row, code, n = spread(described, counts.values[attribute], group, counts.n)
     width = len(described.domain)
@@ -30,7 +29,7 @@ def group_counts(
     if described.sets is not None:
         codes = counts.values[attribute]
         lists = Lists.of_people(group, total, codes, counts.n, described.sets)
-    groups = Groups.from_sparse(
+    return Groups.from_sparse(
         *summed(row, code, n, total, width),
         width,
         sizes=None if described.sets is None else sizes,
@@ -38,14 +37,11 @@ def group_counts(
         domain=described.domain,
         case=described.case,
         lists=lists,
+        beside=Beside(protected=protected_by(counts.protect, group, total)),
     )
-    groups.protected = protected_by(counts.protect, group, total)
-    return groups
 
 
-def protected_by(
-    protect: tuple[Domain, Codes] | None, group: Ints, total: int
-) -> tuple[tuple[str, ...], npt.NDArray[np.bool_]] | None:
+def protected_by(protect: tuple[Domain, Codes] | None, group: Ints, total: int) -> Protected | None:
     """The labels of the protect column, and whether each group has people of each.
 
     `protect` holds a label's code for every tuple, `group` the group it is in.

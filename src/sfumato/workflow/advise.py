@@ -320,7 +320,7 @@ def _cannot_coarsen(release: Release) -> str:
     source = release.origin or release.counted
     if not isinstance(release.regions, Regions):
         return "the release publishes exact quasi-identifiers"
-    if release.groups.times is not None:
+    if release.groups.multiplicity is not None:
         return "the file is larger than memory"
     if release.matched is not None or not release.disjoint:
         return "its groups overlap"

@@ -295,7 +295,7 @@ def _threats(
     ]
     found += linked.threats()
     listed = list(criteria)
-    if release.groups.times is not None:  # what groups count is all that is known of them
+    if release.groups.multiplicity is not None:  # what groups count is all that is known of them
         listed = [criterion for criterion in listed if by_counts(criterion)]
     for criterion in listed:
         if isinstance(criterion, EpsilonPrivacy):

@@ -17,8 +17,9 @@ from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
-from sfumato.release.membership import Inside, inside_of
+from sfumato.release.membership import inside_of
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts

@@ -36,7 +36,7 @@ def weakest_columns(release: Release) -> tuple[Column, ...]:
     """
     regions, sizes = release.regions, release.groups.sizes
     exact = release.matched is None and release.scheme != "randomised"
-    exact = exact and release.groups.times is None
+    exact = exact and release.groups.multiplicity is None
     told = isinstance(regions, Regions) and exact
     if not told or len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
         return ()

@@ -176,7 +176,7 @@ def linkage(
     limits = _checked(thresholds)
     indistinguishable = release.indistinguishable
     sizes, own = indistinguishable.sizes, indistinguishable.own_people
-    times = indistinguishable.times
+    times = indistinguishable.multiplicity
     people = release.people
     groups = indistinguishable.number()
     if release.scheme == "randomised":
@@ -225,7 +225,7 @@ def _candidates(
 ) -> tuple[Candidates | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
-        if groups.times is not None:
+        if groups.multiplicity is not None:
             return None, None, "the file is larger than memory; raise the memory limit"
         assert groups.regions is not None
         behind = count_behind(groups.regions, population)
@@ -245,7 +245,7 @@ def _risk(
 
     `everybody`: among how many people is looked for anyone, by default all groups' candidates.
     """
-    own, times, several = groups.own_people, groups.times, groups.several
+    own, times, several = groups.own_people, groups.multiplicity, groups.several
     people, fewest, per_group = groups.people(), candidates.min(), 1 / candidates
     highest = float(1 / fewest)
 

@@ -18,13 +18,12 @@ from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.criteria.exact import fraction
 from sfumato.criteria.judge import worst_of
 from sfumato.numbers import Bools, Floats, Ints
+from sfumato.release.beside import Beside, Inside
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.groups import Groups
-from sfumato.release.lists import Lists
-from sfumato.release.membership import Inside
 from sfumato.release.regions import Regions
-from sfumato.release.sparse import SparseCounts
+from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by
 from sfumato.utility.view import Pieces, View
 
@@ -33,11 +32,7 @@ from sfumato.utility.view import Pieces, View
 
 def sized_groups(node: Rolled) -> Groups:
     """Sizes alone, for criteria that read no values."""
-    empty = np.zeros(len(node) + 1, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.int32)
-    groups = Groups.from_sparse(empty, nothing, empty[:0], 0, sizes=node.sizes)
-    groups.times = node.times
-    return groups
+    return Groups.of_sizes(node.sizes, Beside(multiplicity=node.times))
 
 
 def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
@@ -47,7 +42,7 @@ def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Flo
         assert cells.lists is not None
         by_list = cells.lists
         lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.sets)
-    groups = Groups.from_sparse(
+    return Groups.from_sparse(
         cells.indptr,
         cells.indices,
         cells.data,
@@ -57,9 +52,8 @@ def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Flo
         domain=attribute.domain,
         case=attribute.case,
         lists=lists,
+        beside=Beside(multiplicity=node.times),
     )
-    groups.times = node.times
-    return groups
 
 
 def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
@@ -70,19 +64,22 @@ def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
     assert counts is not None
     in_base, _ = counts.group_of
     of_tuple = node.of_base()[in_base].astype(np.int64)
+    beside = groups.beside
     if "protect" in needs:
-        groups.protected = protected_by(counts.protect, of_tuple, len(node))
+        protected = protected_by(counts.protect, of_tuple, len(node))
+        beside = replace(beside, protected=protected)
     if "members" in needs:
         order = np.argsort(of_tuple, kind="stable")
         begins = np.searchsorted(of_tuple[order], np.arange(len(node) + 1))
-        groups.inside = Inside(counts, begins, order, counts.n[order])
-    if "regions" not in needs:
-        return groups
-    population = None
-    if counts.weights is not None:
-        summed = np.bincount(of_tuple, counts.weights, minlength=len(node))
-        population = summed.astype(np.float64)
-    return groups.described(node_regions(node, np.ones(len(node), dtype=bool)), population)
+        beside = replace(beside, inside=Inside(counts, begins, order, counts.n[order]))
+    if "regions" in needs:
+        population = None
+        if counts.weights is not None:
+            summed = np.bincount(of_tuple, counts.weights, minlength=len(node))
+            population = summed.astype(np.float64)
+        regions = node_regions(node, np.ones(len(node), dtype=bool))
+        beside = replace(beside, regions=regions, population=population)
+    return groups.with_beside(beside)
 
 
 def node_regions(node: Rolled, kept: Bools) -> Regions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,11 @@ from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, Split, rows_of
 from sfumato.counts.counts import Counts, Sets
 from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
 from sfumato.numbers import Bools, Codes, Ints
+from sfumato.release.beside import Inside
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
-from sfumato.release.lists import Lists
-from sfumato.release.membership import Inside
 from sfumato.release.regions import Regions
+from sfumato.release.sparse import Lists
 from sfumato.release.summing import protected_by
 from sfumato.schema.domain import Domain
 
@@ -64,8 +64,7 @@ class Safety:
         self, batch: Nodes, order: Ints, begins: Ints, people: Ints, attribute: int | None
     ) -> Groups:
         if attribute is None:
-            empty = np.zeros(len(people) + 1, dtype=np.int64)
-            return Groups.from_sparse(empty, empty[:0].astype(np.int32), empty[:0], 0, sizes=people)
+            return Groups.of_sizes(people)
         rows = batch.rows
         value, n = rows.values[attribute], rows.n
         cells = splits.cells(order, begins, value, n, *self._values(attribute))
@@ -112,23 +111,25 @@ class Safety:
     def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""
         groups = self._groups(batch, split.order, split.begins, split.people, attribute)
-        counts = self._counts
+        counts, beside = self._counts, groups.beside
         if "protect" in self._needs and counts.protect is not None:
             group, total, tuples = self._members(batch, split)
             named = counts.protect[0], counts.protect[1][tuples]
-            groups.protected = protected_by(named, group, total)
+            beside = replace(beside, protected=protected_by(named, group, total))
         if "members" in self._needs:
             _, _, tuples = self._members(batch, split)
-            groups.inside = Inside(counts, split.begins, tuples, batch.rows.n[split.order])
+            inside = Inside(counts, split.begins, tuples, batch.rows.n[split.order])
+            beside = replace(beside, inside=inside)
         if "regions" not in self._needs:
-            return groups
+            return groups.with_beside(beside)
         population = None
         if counts.weights is not None:
             group, total, tuples = self._members(batch, split)
             share = batch.rows.n[split.order] / counts.n[tuples]
             behind = np.bincount(group, counts.weights[tuples] * share, minlength=total)
             population = behind.astype(np.float64)
-        return groups.described(self._describe(batch, split), population)
+        regions = self._describe(batch, split)
+        return groups.with_beside(replace(beside, regions=regions, population=population))
 
     def _members(self, batch: Nodes, split: Split) -> tuple[Ints, int, Ints]:
         """The part of each row, the number of parts, and the table's tuple behind each row."""

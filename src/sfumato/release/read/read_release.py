@@ -253,7 +253,10 @@ def _in_memory(
         own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
         release = build_release(origin, regions, disjoint=False)
         everyone = groups_of(whole_tuples(table, np.zeros_like(group)), np.zeros_like(group), 1)
-        shared = {name: one.sharing(everyone[name]) for name, one in release.by_attribute.items()}
+        shared = {
+            name: one.with_beside(replace(one.beside, everyone=everyone[name]))
+            for name, one in release.by_attribute.items()
+        }
         several = several_groups(counts, group)  # by the groups of their own descriptions
         release = replace(
             release, by_attribute=shared, matched=WildcardMatching(own), several=several

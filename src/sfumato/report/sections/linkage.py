@@ -148,7 +148,7 @@ def group_sizes_section(report: Report) -> Section | None:
     if evidence is None or evidence.release.scheme == "randomised":
         return None
     indistinguishable = evidence.release.indistinguishable
-    sizes, times = indistinguishable.sizes, indistinguishable.times
+    sizes, times = indistinguishable.sizes, indistinguishable.multiplicity
     if not len(sizes):
         return None
     times = np.ones(len(sizes), dtype=np.int64) if times is None else times

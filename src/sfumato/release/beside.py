@@ -62,10 +62,10 @@ class Beside:
 
     `regions` are what they publish of quasi-identifiers; `population` the summed survey weights;
     `guarantee` that of noisy counts; `protected` the protect column's labels and which of them each
-    group has; `inside` who is in them (private), `several` who is in several of them. Where groups share people (wildcard matching),
-    `published` are the people published with each group's own description, by default its size,
-    and `everyone` all people as one group: the groups do not add up to them. Where equal groups are
-    told once, `multiplicity` is how many each stands for.
+    group has; `inside` who is in them (private), `several` who is in several of them. Where groups
+    share people (wildcard matching), `published` are the people published with each group's own
+    description, by default its size, and `everyone` all people as one group: the groups do not add
+    up to them. Where equal groups are told once, `multiplicity` is how many each stands for.
     """
 
     regions: Regions | None = None

@@ -26,17 +26,25 @@ os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{QUICK_JAV
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests with Spark in their names all go to one worker: each would start a session otherwise.
+    """A file's tests go to one worker: no two compile the same functions at the same time.
 
-    Marking them xdist_group is of no use with pytest 9.2 (pytest-xdist issue 1386).
+    Tests with Spark in their names all go to one worker, too: each would start a session
+    otherwise. Marking them xdist_group is of no use with pytest 9.2 (pytest-xdist issue 1386).
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSession(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid
+            return "spark" if "spark" in nodeid else nodeid.split("::")[0]
 
-    return OneSession(config, log)
+    config.option.loadscopereorder = False  # in the order of collection, see below
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that no worker is left alone with it at the end."""
+    longest = ("spark", "test_families", "test_criteria_contract", "test_lattice", "test_mondrian")
+    items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 9))
 
 
 def require(what: str, present: bool, hint: str) -> None:

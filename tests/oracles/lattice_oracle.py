@@ -163,9 +163,14 @@ class LatticeOracle:
         gone = {person.tuple for person in self.nodes[levels].suppressed}
         return release_at(self.table, levels, sorted(gone))
 
-    @cached_property
-    def _releases(self) -> dict[Levels, Release]:
-        return {levels: self.release(levels) for levels in self.safe}
-
     def cost(self, levels: Levels, utility: Utility) -> float:
-        return utility.cost(view_of(self._releases[levels]))
+        gone = frozenset(person.tuple for person in self.nodes[levels].suppressed)
+        known = _COSTS.setdefault((id(self.table), levels, gone), (self.table, {}))[1]
+        if utility not in known:
+            known[utility] = utility.cost(view_of(self.release(levels)))
+        return known[utility]
+
+
+# What publishing a table at these levels without these tuples costs: asked for again by every
+# search that may do so, and the same for all of them. The table is kept, so that its id is.
+_COSTS: dict[tuple[int, Levels, frozenset[int]], tuple[Table, dict[Utility, float]]] = {}

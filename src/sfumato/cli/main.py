@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -68,10 +69,16 @@ def run() -> None:
     sys.exit(code)
 
 
+@cache
+def _parser() -> Any:
+    """The commands with their options; to put them together takes as long as a small audit."""
+    return typer.main.get_command(app)
+
+
 def _command() -> Any:
     """What was asked for; the exit code it asks for, if any."""
     try:
-        return app(standalone_mode=False)
+        return _parser()(standalone_mode=False)
     except SystemExit as left:
         return left.code
     except Exception as error:

@@ -16,7 +16,7 @@ from typing import SupportsFloat
 import pyarrow as pa
 
 # ASCII digits only: others are told apart from them by whoever reads the file.
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _TOLD = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # numbers as we write them
 _SHORT = 15  # characters of which a float keeps every digit
 _LONGEST = 300  # digits of a number that may still be a quantity: more than a float can reach

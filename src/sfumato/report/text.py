@@ -70,7 +70,9 @@ def _show_sheet(sheet: Sheet, console: Console) -> None:
         console.print(Text(sheet.title, style="italic"))
     columns, remarks = _columns(sheet)
     usual = console.width
-    for some in _blocks(columns, sheet.keys + bool(sheet.starred), usual):
+    for at, some in enumerate(_blocks(columns, sheet.keys + bool(sheet.starred), usual)):
+        if at:
+            console.print()
         # If one column is wider than the terminal, that wraps it: nothing is cut off.
         console.width = max(usual, _least(some))
         console.print(_grid(some, sheet, console.width))
@@ -156,12 +158,20 @@ def _blocks(columns: list[_Column], keys: int, width: int) -> Iterator[list[_Col
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """As wide as each likes to be where there is room; else the widest give way first."""
+    """As wide as each likes to be where there is room; else numbers, then the widest, give way."""
     room = width - _GAP * (len(columns) - 1)
-    limit = max(column.most for column in columns)
-    while limit > 1 and sum(max(c.least, min(c.most, limit)) for c in columns) > room:
+    most = [column.most for column in columns]
+    if sum(most) > room:
+        most = [column.most if column.wordy else column.least for column in columns]
+    limit = max(most)
+
+    def widths() -> list[int]:
+        liked = zip(columns, most, strict=True)
+        return [max(column.least, min(wide, limit)) for column, wide in liked]
+
+    while limit > 1 and sum(widths()) > room:
         limit -= 1
-    return [max(column.least, min(column.most, limit)) for column in columns]
+    return widths()
 
 
 def _grid(columns: Sequence[_Column], sheet: Sheet, width: int) -> Grid:

@@ -21,7 +21,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
-from sfumato.cli.terminal import open_console, say
+from sfumato.cli.terminal import say
 
 # `sfumato attack bayes`: what a release tells of its people beyond what it tells of everybody.
 
@@ -88,8 +88,7 @@ def bayes(
     """
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
     from sfumato.cli.inputs import load_rules, read_judged, read_table, stated
-    from sfumato.cli.show import check_written
-    from sfumato.cli.written import check_private, write_private
+    from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
@@ -139,12 +138,7 @@ def bayes(
         document.save_page(html, force=force)
     if rows is not None:
         write_private(found.rows, rows, force=force)
-    if json:
-        say(document.to_json())
-    else:
-        from sfumato.report.text import show
-
-        show(document, open_console(highlight=False))
+    show_document(document, json=json)
     if rows is not None:
         say(f"Everybody's rows (private): {rows}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
@@ -230,8 +224,7 @@ def intersect(
     from sfumato.adversaries.composition.attack import intersection_attack
     from sfumato.cli.inputs import load_rules
     from sfumato.cli.several import columns_of, read_one, read_people, schemes_of
-    from sfumato.cli.show import check_written
-    from sfumato.cli.written import check_private, write_private
+    from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.report.sections.composition import attack_document
@@ -263,13 +256,8 @@ def intersect(
         document.save_page(html, force=force)
     if private is not None:
         write_private(attack.targets, private, force=force)
-    if json:
-        say(document.to_json())
-        return
-    from sfumato.report.text import show
-
-    show(document, open_console())
-    if private is not None:
+    show_document(document, json=json)
+    if private is not None and not json:
         say(f"Evidence (private): {private}", err=True)
 
 

@@ -18,7 +18,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
-from sfumato.cli.terminal import open_console, say
+from sfumato.cli.terminal import say
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -77,6 +77,7 @@ def characterize(
     Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
     """
     from sfumato.cli.inputs import load_rules, read_table, stated
+    from sfumato.cli.show import show_document
     from sfumato.release.read.read_release import read_release
     from sfumato.report.characterization import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
@@ -104,12 +105,7 @@ def characterize(
         found.save(html, force=force)
     if private is not None:
         save_private(found, private, force=force)
-    if json:
-        say(found.to_json())
-    else:
-        from sfumato.report.text import show
-
-        show(found.document(), open_console(highlight=False))
+    show_document(found.document(), json=json)
     for written in (html, private):
         if written is not None:
             say(f"Saved: {written}", err=True)

@@ -19,7 +19,7 @@ from sfumato.cli.options import (
     PolicyFile,
     Spill,
 )
-from sfumato.cli.terminal import open_console, say
+from sfumato.cli.terminal import say
 
 
 def compare(
@@ -64,6 +64,7 @@ def compare(
     Example: sfumato compare patients.csv --policy policy.toml --sweep k=2,5,10,25 --html map.html
     """
     from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.cli.show import show_document
     from sfumato.files import check_new_file
     from sfumato.report.comparison import check_kind
     from sfumato.workflow.compare import check_risk, choose_utilities
@@ -95,11 +96,6 @@ def compare(
     found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
     if html is not None:
         found.save(html, force=force)
-    if json:
-        say(found.to_json())
-    else:
-        from sfumato.report.text import show
-
-        show(found.brief(), open_console())
+    show_document(found.document() if json else found.brief(), json=json)
     if html is not None:
         say(f"The map: {html}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,10 +16,8 @@ from sfumato.cli.options import (
     GroupColumn,
     PolicyFile,
 )
-from sfumato.cli.terminal import open_console, say
-
-if TYPE_CHECKING:
-    from sfumato.report.document import Document
+from sfumato.cli.show import show_document
+from sfumato.cli.terminal import say
 
 ledger = typer.Typer(
     name="ledger",
@@ -109,7 +107,9 @@ def show_list(
     from sfumato.report.sections.composition import list_document
 
     kept = Ledger(file)
-    _show(list_document(str(file), kept.list(population), kept.spent(population)), json=json)
+    show_document(
+        list_document(str(file), kept.list(population), kept.spent(population)), json=json
+    )
 
 
 @ledger.command()
@@ -185,14 +185,5 @@ def check(
         sensitive=sensitive,
         counting=counting if counting is not None else (bound.counting if bound else "all"),
     )
-    _show(check_document(found), json=json)
+    show_document(check_document(found), json=json)
     raise typer.Exit(EXIT[found.status])
-
-
-def _show(document: Document, *, json: bool) -> None:
-    from sfumato.report.text import show
-
-    if json:
-        say(document.to_json())
-    else:
-        show(document, open_console())

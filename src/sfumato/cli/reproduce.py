@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson
-from sfumato.cli.terminal import open_console, say
+from sfumato.cli.terminal import say
 from sfumato.papers import PAPERS
 
 
@@ -34,6 +34,7 @@ def reproduce(
 
     Example: sfumato reproduce realistic --data data --out realistic
     """
+    from sfumato.cli.show import show_document
     from sfumato.files import check_new_folder
     from sfumato.papers import check_paper
     from sfumato.papers import reproduce as run
@@ -45,11 +46,6 @@ def reproduce(
     found = run(paper, data, seed=seed, quick=quick)
     if out is not None:
         found.save(out, force=force)
-    if json:
-        say(found.to_json())
-    else:
-        from sfumato.report.text import show
-
-        show(found, open_console(highlight=False))
+    show_document(found, json=json)
     if out is not None:
         say(f"Saved: {out}", err=True)

@@ -1,4 +1,4 @@
-"""How commands show a report."""
+"""How commands show what they found, and what they may write beside it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,31 @@ from sfumato.cli.terminal import open_console, say
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sfumato.report.document import Document
     from sfumato.report.report import Report
 
+TABLES = (".parquet", ".json")
 
-def show_report(report: Report, *, json: bool) -> None:
-    """As JSON for programs, as tables for people."""
+
+def show_document(document: Document, *, json: bool) -> None:
+    """As JSON for programs, as words and tables for people."""
     if json:
-        say(report.to_json())
+        say(document.to_json())
         return
     from sfumato.report.text import show
 
-    console = open_console()
+    show(document, open_console())
+
+
+def show_report(report: Report, *, json: bool) -> None:
+    """All of it for programs, in brief for people."""
+    if json:
+        show_document(report.document(), json=True)
+        return
     # What is piped or logged may be read by others than the owner of the data.
-    show(report.brief(private=console.is_terminal), console)
+    show_document(report.brief(private=open_console().is_terminal), json=False)
 
 
 def check_written(
@@ -40,3 +52,22 @@ def check_written(
         check_new_file(target, force=force)
     if public and not written and not json:
         raise InputError("--public is about what is written: give --html, --report or --json too")
+
+
+def check_private(path: Path, *, force: bool) -> None:
+    """Refuse what cannot be written, before any work is done."""
+    from sfumato.files import check_new_file
+
+    if path.suffix not in TABLES:
+        raise InputError(
+            f"cannot write private evidence as {path.name!r}; use a name ending in "
+            f"{' or '.join(TABLES)}"
+        )
+    check_new_file(path, force=force)
+
+
+def write_private(table: pa.Table, path: Path, *, force: bool) -> None:
+    """The table as its owner's file."""
+    from sfumato.report.document import write_table
+
+    write_table(table, path, force=force)

@@ -22,7 +22,7 @@ from sfumato.cli.options import (
     Separator,
     Spill,
 )
-from sfumato.cli.terminal import open_console, say
+from sfumato.cli.terminal import say
 
 GIVEN_AWAY = 1
 
@@ -72,6 +72,7 @@ def skyline(
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
     from sfumato.cli.inputs import load_rules, read_judged, stated
+    from sfumato.cli.show import show_document
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.report.sections.skyline import skyline_document
@@ -102,12 +103,7 @@ def skyline(
     document = skyline_document(judged, found, told)
     if html is not None:
         document.save_page(html, force=force)
-    if json:
-        say(document.to_json())
-    else:
-        from sfumato.report.text import show
-
-        show(document, open_console(highlight=False))
+    show_document(document, json=json)
     if html is not None:
         say(f"The page: {html}", err=True)
     raise typer.Exit(GIVEN_AWAY if any(one.status == "none_safe" for one in found) else 0)

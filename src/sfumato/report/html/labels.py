@@ -1,7 +1,7 @@
 """Labels of points on a map: short, beside their points, never over each other.
 
 Plotly sets every label where it is told and lets them overlap, so places are chosen here, in the
-pixels of a page of the usual width.
+pixels of a page of the usual width. Apart from drawing, because it is geometry alone.
 """
 
 from __future__ import annotations

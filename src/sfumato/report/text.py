@@ -27,7 +27,7 @@ _ANSWERS: dict[PolicyStatus, str] = {
 }
 _STAR = "*"
 _GAP = 2  # between columns
-_WORD = 24  # letters of a word that may be broken
+_WORD, _PIECE = 24, 12  # letters of a word that stays whole; of a longer one at least in a line
 _HEADING = 16  # letters of a heading in one line
 _SHORT = 48  # a longer remark than this does not fit into a column beside the others
 
@@ -99,7 +99,7 @@ class _Column:
         """How narrow it may be: no number broken, no word either unless it is very long."""
         head = [len(piece) for piece in re.findall(r"[^\s-]+-?|-", self.heading)]
         cells = [
-            min(len(word), _WORD) if self.wordy else len(cell)
+            _PIECE if self.wordy and len(word) > _WORD else len(word)
             for cell in self.cells
             for word in (cell.split() if self.wordy else (cell,))
         ]

@@ -32,7 +32,7 @@ from sfumato.criteria.base import Criterion, Verdict, parameter
 from sfumato.criteria.judge import judge
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, tallied_offsets
 from sfumato.release.build import build_release
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
@@ -181,10 +181,9 @@ def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Members, 
         each = (counts.weights / counts.n)[tuples]  # everybody's share of her tuple's weight
         where = np.searchsorted(listed, bucket * len(first) + number[tuples])
         weights = np.bincount(where, weights=each).astype(np.float64)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=total))])
     members = Members(
         domains=counts.quasi,
-        indptr=indptr.astype(np.int64),
+        indptr=tallied_offsets(owner, total),
         codes=np.ascontiguousarray(counts.codes[:, first[listing]]),
         n=n.astype(np.int64),
         weights=weights,

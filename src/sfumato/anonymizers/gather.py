@@ -8,7 +8,7 @@ import pyarrow as pa
 from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.stored import Held, fresh
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.release.beside import Beside
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
@@ -137,7 +137,7 @@ def _joined(parts: list[Groups]) -> Groups:
         lists = Lists.joined([part.lists for part in parts if part.lists is not None])
     parts.clear()
     return Groups.from_sparse(
-        np.concatenate([[0], np.cumsum(lengths)]),
+        offsets_of(lengths),
         indices,
         data,
         one.width,

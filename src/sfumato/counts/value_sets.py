@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, offsets_of, rows_of, taken_rows
 from sfumato.schema.listing import JSON, fault_of, read_list
 
 
@@ -78,7 +78,7 @@ def members_of(name: str, lists: pa.Array) -> tuple[Ints, pa.Array]:
         place = np.insert(np.arange(len(flat)), before[absent], len(flat))
         flat = pa.concat_arrays([flat, pa.nulls(1, flat.type)]).take(pa.array(place))
         size[absent] = 1
-    return np.concatenate([[0], np.cumsum(size)]), flat
+    return offsets_of(size), flat
 
 
 def code_sets(offsets: Ints, members: Codes, *, repeated: bool) -> tuple[Codes, Sets]:
@@ -87,7 +87,7 @@ def code_sets(offsets: Ints, members: Codes, *, repeated: bool) -> tuple[Codes, 
     List i holds `members[offsets[i]:offsets[i + 1]]`.
     """
     total = len(offsets) - 1
-    owner = np.repeat(np.arange(total), np.diff(offsets))
+    owner = rows_of(offsets)
     members = members[np.lexsort((members, owner))].astype(np.int64)
     if not repeated and len(members):
         fresh = np.ones(len(members), dtype=bool)
@@ -117,7 +117,5 @@ def code_sets(offsets: Ints, members: Codes, *, repeated: bool) -> tuple[Codes, 
 
 def joined(offsets: Ints, codes: Codes, sets: Sets) -> tuple[Ints, Codes]:
     """Lists of sets as lists of values: the members of all the sets in each list."""
-    length = np.diff(sets.offsets)[codes]
-    begin = np.repeat(sets.offsets[codes] - (np.cumsum(length) - length), length)
-    inside = np.concatenate([[0], np.cumsum(length)])
-    return inside[offsets], sets.members[begin + np.arange(int(length.sum()))]
+    inside, places = taken_rows(sets.offsets, codes)
+    return inside[offsets], sets.members[places]

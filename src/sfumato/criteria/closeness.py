@@ -20,9 +20,9 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
-from sfumato.numbers import Bools, Codes, Floats
+from sfumato.numbers import Bools, Codes, Floats, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
 from sfumato.schema.exact import shortest

@@ -26,7 +26,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -46,7 +45,7 @@ from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
-from sfumato.numbers import Bools, Ints
+from sfumato.numbers import Bools, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
@@ -187,7 +186,7 @@ class CompositionBound(ReleaseCriterion):
         return Exposed(people, people)
 
     def _limit(self, groups: Groups) -> int:
-        return math.floor(Fraction(str(self.share)) * int(groups.sizes.sum()))
+        return math.floor(fraction(self.share) * int(groups.sizes.sum()))
 
     def measure(self, groups: Groups) -> Measure:
         reason = self.inapplicable(groups)

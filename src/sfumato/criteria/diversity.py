@@ -13,8 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.exact import decide, entropy_sign, fraction, sign
-from sfumato.numbers import Bools, Ints
+from sfumato.criteria.exact import decide, entropy_sign, sign
+from sfumato.numbers import Bools, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

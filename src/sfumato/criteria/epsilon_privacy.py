@@ -31,9 +31,9 @@ from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, 
 from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
-from sfumato.numbers import Bools
+from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

@@ -1,7 +1,7 @@
 """Deciding a bound where floating point cannot: groups within 1e-9 of it are decided exactly.
 
 Counts are whole numbers and thresholds are decimals somebody wrote, so almost every comparison
-can be made in integers: `Fraction(str(0.2))` is one fifth. What cannot be decided even so counts
+can be made in integers: 0.2 is one fifth. What cannot be decided even so counts
 as unsafe. Groups with equal counts are decided once.
 """
 
@@ -19,11 +19,6 @@ from sfumato.numbers import Bools, Floats, Ints
 from sfumato.release.groups import Groups
 
 NEAR = 1e-9
-
-
-def fraction(number: float) -> Fraction:
-    """The decimal a person wrote, exactly."""
-    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
 def decide(

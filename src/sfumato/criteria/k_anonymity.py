@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
-from sfumato.criteria.exact import decide, fraction, sign
-from sfumato.numbers import Bools
+from sfumato.criteria.exact import decide, sign
+from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

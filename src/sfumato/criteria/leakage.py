@@ -31,9 +31,9 @@ from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
-from sfumato.criteria.exact import decide, fraction, sign
+from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError
-from sfumato.numbers import Bools
+from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.exact import decide, fraction, sign
-from sfumato.numbers import Bools
+from sfumato.criteria.exact import decide, sign
+from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

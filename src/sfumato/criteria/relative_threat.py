@@ -33,9 +33,9 @@ from sfumato.adversaries.relative_threat.learnt import SURE, Belief
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
-from sfumato.criteria.exact import NEAR, fraction
+from sfumato.criteria.exact import NEAR
 from sfumato.errors import InputError, SfumatoError
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release

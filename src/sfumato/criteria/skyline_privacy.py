@@ -43,10 +43,9 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Candidates, Measure, ReleaseCriterion, Verdict, summarize
-from sfumato.criteria.exact import fraction
 from sfumato.criteria.skyline_search import Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError, quoted
-from sfumato.numbers import Bools, Floats, Ints
+from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 

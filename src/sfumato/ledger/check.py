@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -33,7 +32,7 @@ from sfumato.adversaries.locating.targets import read_targets
 from sfumato.adversaries.randomised.accounting import compose
 from sfumato.adversaries.threat import Threat
 from sfumato.errors import InputError, ResourceError, quoted
-from sfumato.numbers import Bools, Ints
+from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
 from sfumato.release.membership import inside_of, with_inside
@@ -178,7 +177,7 @@ class Check:
     def _status(self, finding: Finding) -> Status:
         if not finding.people:
             return "could_not_judge"
-        limit = Fraction(str(self.share)) * finding.people
+        limit = fraction(self.share) * finding.people
         least, most = finding.counted(self.counting)
         if least > limit:
             return "violated"
@@ -397,11 +396,9 @@ def _of_targets(
 def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
     """The values that the groups of each case show, each once."""
     mine = found.take(here)
-    case = np.repeat(np.arange(len(here)), np.diff(mine.indptr))
     many = groups.distinct[mine.groups]
-    stored = np.repeat(groups.indptr[mine.groups] - (np.cumsum(many) - many), many)
-    stored += np.arange(len(stored))
-    keys = np.unique(np.repeat(case, many) * groups.width + groups.indices[stored])
+    stored = run_places(groups.indptr[mine.groups], many)
+    keys = np.unique(np.repeat(rows_of(mine.indptr), many) * groups.width + groups.indices[stored])
     owner, codes = np.divmod(keys, groups.width)
     return np.searchsorted(owner, np.arange(len(here) + 1)).astype(np.int64), codes
 

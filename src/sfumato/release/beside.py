@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, taken_rows
 from sfumato.release.several_groups import SeveralGroups
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ class Inside:
 
     def take(self, kept: Ints) -> Inside:
         """Some of the groups, by their positions."""
-        many = np.diff(self.indptr)[kept]
-        indptr = np.concatenate([[0], np.cumsum(many)])
-        place = np.repeat(self.indptr[kept] - indptr[:-1], many) + np.arange(indptr[-1])
-        return Inside(self.counts, indptr, self.tuples[place], self.n[place])
+        indptr, places = taken_rows(self.indptr, kept)
+        return Inside(self.counts, indptr, self.tuples[places], self.n[places])
 
     def merge(self, number: Ints, total: int) -> Inside:
         """Groups put together: group g becomes part of group `number[g]` of `total`."""

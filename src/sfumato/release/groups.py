@@ -29,7 +29,7 @@ import numpy.typing as npt
 from sfumato.counts.counts import Case
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of, tallied_offsets
 from sfumato.release.beside import Beside, Inside, Protected, people_summed
 from sfumato.release.several_groups import Headcount, SeveralGroups
 from sfumato.release.sparse import Lists, SparseCounts, summed
@@ -64,7 +64,7 @@ class Groups(SparseCounts):
         if dense.ndim != 2:
             raise InputError(f"counts must be groups by values, not of shape {dense.shape}")
         rows, columns = np.nonzero(dense)
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(dense)))])
+        indptr = tallied_offsets(rows, len(dense))
         super().__init__(
             indptr.astype(np.int64),
             columns.astype(np.int32),
@@ -151,7 +151,7 @@ class Groups(SparseCounts):
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         if not len(sizes) or sizes.min() == 0:
             raise InputError("a group must have at least one individual")
-        ends = np.concatenate([[0], np.cumsum([len(one) for one in people])]).astype(np.int64)
+        ends = offsets_of([len(one) for one in people])
         members = np.array([code[one] for listed in people for one in listed], dtype=np.int32)
         number, sets = code_sets(ends, members, repeated=repeated)
         group = np.repeat(np.arange(len(sizes)), sizes)
@@ -408,7 +408,7 @@ class Groups(SparseCounts):
         if self.lists is None or self.case != "multiset":
             return self.data
         indptr, codes, people = self.lists.by_value(self.width, once=True)
-        row = np.repeat(np.arange(len(self), dtype=np.int64), np.diff(indptr))
+        row = rows_of(indptr)
         place = np.searchsorted(row * self.width + codes, self.row * self.width + self.indices)
         found: Ints = people[place]
         return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts.counts import rank_rows
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, rows_of, taken_rows
 from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions, Singletons
@@ -55,14 +55,11 @@ class Members:
         for domain, row in zip(self.domains, self.codes, strict=True):
             code = domain.code(person[domain.name])
             fits &= row == (-1 if code is None else code)
-        group = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        return np.unique(group[fits])
+        return np.unique(rows_of(self.indptr)[fits])
 
     def take(self, groups: Ints) -> Members:
         """Some of the groups, by their positions."""
-        many = np.diff(self.indptr)[groups]
-        indptr = np.concatenate([[0], np.cumsum(many)]).astype(np.int64)
-        listed = np.repeat(self.indptr[groups] - indptr[:-1], many) + np.arange(indptr[-1])
+        indptr, listed = taken_rows(self.indptr, groups)
         weights = None if self.weights is None else self.weights[listed]
         return Members(self.domains, indptr, self.codes[:, listed], self.n[listed], weights)
 

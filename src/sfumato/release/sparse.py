@@ -16,7 +16,15 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import (
+    Codes,
+    Ints,
+    offsets_of,
+    rows_of,
+    run_places,
+    taken_rows,
+    tallied_offsets,
+)
 
 _BLOCK_CELLS = 1 << 22
 
@@ -51,7 +59,7 @@ class SparseCounts:
     @cached_property
     def row(self) -> Ints:
         """The group of each stored count."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.indptr))
+        return rows_of(self.indptr)
 
     @cached_property
     def distinct(self) -> Ints:
@@ -75,11 +83,8 @@ class SparseCounts:
 
     def rows(self, kept: Ints) -> tuple[Ints, Codes, Ints]:
         """The stored counts of some groups: where each begins, the columns, the counts."""
-        lengths = self.distinct[kept]
-        ends = np.cumsum(lengths)
-        stored = np.repeat(self.indptr[kept] - (ends - lengths), lengths)
-        stored += np.arange(len(stored))
-        return np.concatenate([[0], ends]), self.indices[stored], self.data[stored]
+        indptr, stored = taken_rows(self.indptr, kept)
+        return indptr, self.indices[stored], self.data[stored]
 
     def sum_of(self, stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Sum over each group of a number per stored count; 0 for a group without values."""
@@ -137,8 +142,7 @@ def summed(
         key, inverse = np.unique(key, return_inverse=True)
         data = np.bincount(inverse, weights=n).astype(np.int64)
     rows, columns = np.divmod(key, width)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=total))])
-    return indptr.astype(np.int64), columns.astype(np.int32), data
+    return tallied_offsets(rows, total), columns.astype(np.int32), data
 
 
 class Lists(SparseCounts):
@@ -159,7 +163,7 @@ class Lists(SparseCounts):
         """Groups one after another, of the same lists."""
         lengths = np.concatenate([part.distinct for part in parts])
         return cls(
-            np.concatenate([[0], np.cumsum(lengths)]),
+            offsets_of(lengths),
             np.concatenate([part.indices for part in parts]),
             np.concatenate([part.data for part in parts]),
             parts[0].sets,
@@ -169,8 +173,7 @@ class Lists(SparseCounts):
         """How often each of `width` values occurs in each group, sparse; `once`: with how many."""
         offsets = self.sets.offsets
         lengths = np.diff(offsets)[self.indices]
-        begin = np.repeat(offsets[self.indices] - (np.cumsum(lengths) - lengths), lengths)
-        place = begin + np.arange(int(lengths.sum()))
+        place = run_places(offsets[self.indices], lengths)
         members, people = self.sets.members[place], np.repeat(self.data, lengths)
         if once:  # equal members of a list stand side by side
             begins = np.isin(place, offsets)
@@ -192,12 +195,11 @@ class Lists(SparseCounts):
     def relabel(self, codes: Ints) -> Lists:
         """The same lists of other codes; those that nobody here has are not among them."""
         used = np.unique(self.indices)
-        offsets, members = self.sets.offsets, self.sets.members
-        lengths = np.diff(offsets)[used]
-        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        stored = np.repeat(offsets[used] - ends[:-1], lengths) + np.arange(int(ends[-1]))
+        ends, stored = taken_rows(self.sets.offsets, used)
         # Lists keep their repetitions; two of them never become one, for codes are not merged.
-        number, sets = code_sets(ends, codes[members[stored]].astype(np.int32), repeated=True)
+        number, sets = code_sets(
+            ends, codes[self.sets.members[stored]].astype(np.int32), repeated=True
+        )
         return Lists(
             self.indptr,
             number[np.searchsorted(used, self.indices)].astype(np.int32),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Attribute, Counts
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.release.beside import Beside, Protected
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists, summed
@@ -62,10 +62,8 @@ def spread(
         return group, codes.astype(np.int64), n
     offsets = attribute.sets.offsets
     length = np.diff(offsets)[codes]
-    begin = np.repeat(offsets[codes] - np.concatenate([[0], np.cumsum(length)[:-1]]), length)
-    place = begin + np.arange(int(length.sum()))
     return (
         np.repeat(group, length),
-        attribute.sets.members[place].astype(np.int64),
+        attribute.sets.members[run_places(offsets[codes], length)].astype(np.int64),
         np.repeat(n, length),
     )

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
-from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.numbers import Bools, Codes, Floats, Ints, fraction
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, End, Region, Span, Value, ValueSet, place_of
@@ -295,7 +295,7 @@ class _Decimals(Grid):
     """Multiples of a unit. The axis counts in powers of ten as fine as the unit and the values."""
 
     def __init__(self, values: list[Any], unit: Unit | None) -> None:
-        step = Fraction(str(unit)) if unit is not None else None
+        step = fraction(unit) if unit is not None else None
         whole = all(isinstance(value, int) for value in values)
         least = 0 if step is None else _decimals(step)
         numbers = np.array(values, dtype=object if whole else np.float64)

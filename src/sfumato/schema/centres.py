@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, fraction
 from sfumato.schema.boundaries import (
     CALENDAR,
     Calendar,
@@ -78,7 +78,7 @@ def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | Non
         finest: Calendar = "second" if timed else "day"
         return Centres(domain, people, _Periods(_calendar(unit, extent, finest)))
     if unit is not None:
-        return Centres(domain, people, _Multiples(Fraction(str(unit))))
+        return Centres(domain, people, _Multiples(fraction(unit)))
     if not 0 < extent < math.inf:
         extent = abs(float(places[0])) if len(places) and math.isfinite(places[0]) else 0.0
     exponent = math.floor(math.log10(extent / _STEPS)) if extent > 0 else 0

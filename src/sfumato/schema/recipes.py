@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, get_args
 
 from sfumato.errors import SchemaError, did_you_mean, forms_of, quoted
+from sfumato.numbers import fraction
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.region import Mask, Region, Span, Value, text_of
@@ -56,7 +57,7 @@ class Intervals(Hierarchy):
             if not _is_number(mark) and (mark is not None or name == "origin"):
                 raise SchemaError(f"intervals: {name} = {quoted(mark)} must be a number")
         for finer, coarser in zip(self.widths, self.widths[1:], strict=False):
-            ratio = _exact(coarser) / _exact(finer)
+            ratio = fraction(coarser) / fraction(finer)
             if ratio.denominator != 1 or ratio < 2:
                 raise SchemaError(
                     f"intervals: width {coarser} is not a multiple of {finer}, so its ranges "
@@ -78,11 +79,11 @@ class Intervals(Hierarchy):
         numbers = _numbers(domain, "intervals")
         if self.cuts:
             return [[self._between(number, cuts) for number in numbers] for cuts in self.cuts]
-        start = _exact(self.origin)
-        above = [_exact(number) - start for number in numbers]
+        start = fraction(self.origin)
+        above = [fraction(number) - start for number in numbers]
         levels: list[list[Region]] = []
         for width in self.widths:
-            step = _exact(width)
+            step = fraction(width)
             ends: dict[int, tuple[Number, Number]] = {}
             regions = []
             for number, distance in zip(numbers, above, strict=True):
@@ -100,9 +101,9 @@ class Intervals(Hierarchy):
         if self.widths:
             if self.top is None or self.bottom is None:
                 return ()
-            start, step = _exact(self.origin), _exact(self.widths[0])
-            first = (_exact(self.bottom) - start) // step + 1
-            last = -((start - _exact(self.top)) // step)  # the first one not below top
+            start, step = fraction(self.origin), fraction(self.widths[0])
+            first = (fraction(self.bottom) - start) // step + 1
+            last = -((start - fraction(self.top)) // step)  # the first one not below top
             if last - first > MOST_LANDMARKS:
                 raise SchemaError(
                     f"intervals: more than {MOST_LANDMARKS:,} ranges of width {self.widths[0]} lie "
@@ -215,10 +216,6 @@ def _months(year: int, month: int, count: int, label: str) -> Span:
     if end // 12 > dt.MAXYEAR:
         return Span(low=dt.date(year, month, 1), label=label)
     return Span(dt.date(max(year, 1), month, 1), dt.date(end // 12, end % 12 + 1, 1), label=label)
-
-
-def _exact(number: Number) -> Fraction:
-    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
 def _plain(number: Fraction) -> Number:

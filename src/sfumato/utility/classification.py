@@ -27,7 +27,7 @@ import numpy.typing as npt
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, MissingExtra, PolicyError, did_you_mean
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, run_places
 from sfumato.release.coverage import Coverage
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import Pieces, Shares, View, tally
@@ -166,8 +166,7 @@ def _covered(view: View, column: int, groups: Ints) -> tuple[Ints, Ints, Floats]
     starts = np.cumsum(coverage.count) - coverage.count
     parts = view.regions.codes[column, groups]
     length = coverage.count[parts]
-    begin = np.repeat(starts[parts] - np.cumsum(length) + length, length)
-    listed = np.concatenate(codes)[begin + np.arange(int(length.sum()))]
+    listed = np.concatenate(codes)[run_places(starts[parts], length)]
     return np.repeat(groups, length), listed, np.repeat(1 / length, length)
 
 
@@ -180,7 +179,7 @@ def _bucket_lessons(view: View, target: Target, features: Matrix, pieces: Pieces
     begin = np.searchsorted(held.groups, listed.groups, "left")
     length = np.searchsorted(held.groups, listed.groups, "right") - begin
     one = np.repeat(np.arange(len(length)), length)
-    other = np.repeat(begin - np.cumsum(length) + length, length) + np.arange(len(one))
+    other = run_places(begin, length)
     people = listed.n[one] * held.n[other] / size[listed.groups[one]]
     keys, place = np.unique(
         listed.values[one] * target.classes + held.values[other], return_inverse=True

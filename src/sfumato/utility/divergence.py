@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Counts
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import Tally, View, blocks, dot, first_values, first_width, holders, tally
 
@@ -183,7 +183,7 @@ def _by_bucket(view: View, cells: Cells) -> Floats:
     first = np.searchsorted(cells.combination, listed.values, "left")
     length = np.searchsorted(cells.combination, listed.values, "right") - first
     pair = np.repeat(np.arange(len(length)), length)
-    cell = np.repeat(first - np.cumsum(length) + length, length) + np.arange(len(pair))
+    cell = run_places(first, length)
     bucket = listed.groups[pair]
     given = listed.n[pair] * view.tally.look_up(bucket, cells.value[cell]) / view.sizes[bucket]
     return np.bincount(cell, weights=given, minlength=len(cells.value)).astype(np.float64)

@@ -27,7 +27,7 @@ import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import parameter
-from sfumato.numbers import Bools, Floats, Ints
+from sfumato.numbers import Bools, Floats, Ints, sums_by_row
 from sfumato.schema.domain import Domain
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import Shares, View, dot, first_values
@@ -127,8 +127,7 @@ def _held(attribute: Attribute, share: float, chance: np.random.Generator) -> Bo
     wanted = _some(attribute.domain, share, chance)
     if attribute.sets is None:
         return wanted
-    counted = np.concatenate([[0], np.cumsum(wanted[attribute.sets.members])])
-    found: Bools = counted[attribute.sets.offsets[1:]] > counted[attribute.sets.offsets[:-1]]
+    found: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
     return found
 
 

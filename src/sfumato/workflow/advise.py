@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Sense, Verdict
-from sfumato.criteria.exact import fraction
 from sfumato.criteria.judge import groups_about, judge
 from sfumato.errors import SchemaError, SfumatoError
-from sfumato.numbers import Bools, Codes, Ints
+from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
 from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.regions import Regions, Singletons

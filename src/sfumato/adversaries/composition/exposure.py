@@ -35,7 +35,7 @@ from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.adversaries.locating.value_classes import alike
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Bools, Codes, Ints, Words
+from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
@@ -181,7 +181,7 @@ def combinations(regions: Regions, earlier: Sequence[Release]) -> Combinations:
     number, first = rank_rows(codes.astype(np.int32), [len(domain) for domain in domains])
     none = np.zeros(0, dtype=np.int64)
     targets = Targets(tuple(domains), codes[:, first].astype(np.int32), none, none)
-    return Combinations(targets, np.concatenate([[0], np.cumsum(many)]).astype(np.int64), number)
+    return Combinations(targets, offsets_of(many), number)
 
 
 def _choices(regions: Regions, name: str, domain: Domain) -> list[Ints]:
@@ -391,7 +391,7 @@ class Watched:
         counted = left <= most
         if counting == "added":
             counted &= ~self.exposed_already(most)[cases]
-        return _per_group(np.where(counted, inside.n, 0), inside.indptr)
+        return sums_by_row(np.where(counted, inside.n, 0), inside.indptr)
 
     def exposed_already(self, most: int) -> Bools:
         """The cases whom the earlier releases expose by themselves."""
@@ -440,7 +440,7 @@ def exposed_by_regions(
     if counting == "added":
         counted &= ~exposed_already(exposure, most)[tried.cases]
     many = np.diff(tried.begins)
-    hits = _per_group(counted.astype(np.int64), tried.begins)
+    hits = sums_by_row(counted, tried.begins)
     # A group that allows nothing we can think of says nothing about its people.
     sure = np.where((hits == many) & (many > 0), groups.sizes, alone)
     return Exposed(sure, np.where((hits > 0) | (many == 0), groups.sizes, alone))
@@ -450,9 +450,3 @@ def exposed_alone(groups: Groups, most: int, counting: Counting) -> Ints:
     """The people whom groups give away by themselves; nobody knows whether that is new."""
     exposed = np.where(groups.distinct <= most, groups.sizes, 0)
     return exposed if counting == "all" else np.zeros_like(exposed)
-
-
-def _per_group(numbers: Ints, begins: Ints) -> Ints:
-    running = np.concatenate([[0], np.cumsum(numbers)])
-    summed: Ints = running[begins[1:]] - running[begins[:-1]]
-    return summed

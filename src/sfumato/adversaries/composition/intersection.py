@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sfumato.adversaries.composition.shared_values import SharedValues
 from sfumato.adversaries.locating.locate import Located
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, offsets_of
 from sfumato.release.members import Members
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -175,9 +175,9 @@ class Stacked:
 def stack(shared: SharedValues, found: Sequence[Located]) -> Stacked:
     """Lay releases out for compiled code, values by their shared numbers."""
     groups = shared.groups
-    stored = np.concatenate([[0], np.cumsum([len(one.data) for one in groups])])
-    before = np.concatenate([[0], np.cumsum([len(one) for one in groups])])
-    placed = np.concatenate([[0], np.cumsum([len(one.groups) for one in found])])
+    stored = offsets_of([len(one.data) for one in groups])
+    before = offsets_of([len(one) for one in groups])
+    placed = offsets_of([len(one.groups) for one in found])
     cases = len(found[0].indptr) - 1
     indptr = [one.indptr[1:] + start for one, start in zip(groups, stored, strict=False)]
     codes = [number[one.indices] for one, number in zip(groups, shared.numbers, strict=True)]

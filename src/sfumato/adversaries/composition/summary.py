@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from sfumato.adversaries.composition.intersection import Cases
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets
 from sfumato.errors import InputError
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction, sums_by_row
 from sfumato.release.groups import Groups
 
 
@@ -107,7 +106,7 @@ def values_left(confidence: float) -> int:
         raise InputError(
             f"confidence = {confidence!r} is not allowed; it is a number above 0 and at most 1"
         )
-    return int(1 / Fraction(str(confidence)))
+    return int(1 / fraction(confidence))
 
 
 def summarize(
@@ -156,6 +155,4 @@ def summarize(
 
 def _sizes(found: Located, groups: Groups) -> Floats:
     """The people of all groups a case may be in."""
-    running = np.concatenate([[0], np.cumsum(groups.sizes[found.groups])])
-    sizes: Floats = (running[found.indptr[1:]] - running[found.indptr[:-1]]).astype(np.float64)
-    return sizes
+    return sums_by_row(groups.sizes[found.groups], found.indptr).astype(np.float64)

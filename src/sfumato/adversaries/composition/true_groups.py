@@ -16,7 +16,7 @@ from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of
 from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
 from sfumato.release.membership import inside_of
@@ -59,7 +59,7 @@ class Pieces:
 
         Rows must stand for one person each.
         """
-        people = np.concatenate([[0], np.cumsum(self.n)])
+        people = offsets_of(self.n)
         first, last = people[self.bounds[self.known]], people[self.bounds[self.known + 1]]
         chance = np.random.default_rng(seed).random(len(self.known))
         ticket = first + np.floor(chance * (last - first)).astype(np.int64)
@@ -67,14 +67,14 @@ class Pieces:
         there = last > first
         group = np.full(len(self.known), -1, dtype=np.int64)
         group[there] = self.groups[piece[there]]
-        indptr = np.concatenate([[0], np.cumsum(group >= 0)]).astype(np.int64)
+        indptr = offsets_of(group >= 0)
         return Located(indptr, group[group >= 0])
 
     def right(self, found: Located, case: Ints) -> Floats:
         """For each row, the share of its people whose own group is among those found; NaN if
         nobody of its values is published."""
         combinations = len(self.bounds) - 1
-        owner = np.repeat(np.arange(combinations), np.diff(self.bounds))
+        owner = rows_of(self.bounds)
         kept = self.groups >= 0
         held = np.bincount(owner[kept], weights=self.n[kept], minlength=combinations)
         # Each row's combination against each row's case: pairs that occur, once.
@@ -86,8 +86,7 @@ class Pieces:
         asked = np.repeat(pairs[0], np.diff(located.indptr)) * width + located.groups
         place = np.searchsorted(true, asked)
         hit = np.where(np.append(true, -1)[place] == asked, people[place], 0)
-        pair_of = np.repeat(np.arange(pairs.shape[1]), np.diff(located.indptr))
-        hits = np.bincount(pair_of, weights=hit, minlength=pairs.shape[1])
+        hits = np.bincount(rows_of(located.indptr), weights=hit, minlength=pairs.shape[1])
         with np.errstate(invalid="ignore", divide="ignore"):
             share: Floats = (hits / held[pairs[0]])[row.ravel()]
         return share

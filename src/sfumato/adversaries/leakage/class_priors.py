@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import lcm
 
@@ -22,7 +21,7 @@ import numpy as np
 
 from sfumato.adversaries.realistic.priors import people_by_value
 from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction, rows_of, tallied_offsets
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
 from sfumato.release.regions import Regions
@@ -49,7 +48,7 @@ class Expectation:
 
     @cached_property
     def _row(self) -> Ints:
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return rows_of(self.indptr)
 
     @cached_property
     def shares(self) -> Floats:
@@ -93,15 +92,10 @@ class Expectation:
     def exact(self, row: int) -> dict[int, int]:
         """The weights of one row by value, in whole numbers of the same proportions."""
         low, high = int(self.indptr[row]), int(self.indptr[row + 1])
-        weights = [_exactly(weight) for weight in self.weights[low:high]]
+        weights = [fraction(weight) for weight in self.weights[low:high]]
         scale = lcm(*(weight.denominator for weight in weights))
         found = zip(self.values[low:high].tolist(), weights, strict=True)
         return {value: int(weight * scale) for value, weight in found}
-
-
-def _exactly(weight: object) -> Fraction:
-    """The decimal somebody wrote, exactly."""
-    return Fraction(str(weight))
 
 
 def one_for_all(groups: Groups, weights: Sequence[int] | Floats) -> Expectation:
@@ -137,7 +131,7 @@ def counted(row: Ints, value: Ints, n: Ints, rows: int, of: Ints) -> Expectation
     row, value = np.divmod(key, step)
     kept = people > 0
     row, value, people = row[kept], value[kept], people[kept]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))]).astype(np.int64)
+    indptr = tallied_offsets(row, rows)
     return Expectation(of, indptr, value, people)
 
 

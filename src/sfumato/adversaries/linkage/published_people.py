@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, run_places
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -51,8 +51,7 @@ def people_maybe_inside(regions: Regions, outside: Release, groups: Groups) -> I
     total = np.zeros(len(regions) * groups.width, dtype=np.int64)
     for group, other in _pairs(regions, theirs, overlaps):
         many = groups.distinct[other]
-        first = np.repeat(groups.indptr[other] - (np.cumsum(many) - many), many)
-        stored = first + np.arange(len(first))
+        stored = run_places(groups.indptr[other], many)
         key = np.repeat(group, many) * groups.width + groups.indices[stored]
         np.add.at(total, key, groups.data[stored].astype(np.int64))
     return total.reshape(len(regions), groups.width)

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
@@ -34,7 +33,7 @@ from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, po
 from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.threat import BeliefChange, Threat, moved
 from sfumato.errors import InputError, expect
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
@@ -277,7 +276,7 @@ def _risk(
 
 def _fewest(threshold: float) -> float:
     """How many candidates keep a risk from exceeding a threshold: 1 / n > t iff n < 1 / t."""
-    limit = 1 / Fraction(str(threshold))  # the decimal somebody wrote: 1 / 0.2 is 5 exactly
+    limit = 1 / fraction(threshold)  # the decimal somebody wrote: 1 / 0.2 is 5 exactly
     return limit.numerator if limit.denominator == 1 and limit < 1 << 53 else float(limit)
 
 

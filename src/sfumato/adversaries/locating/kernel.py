@@ -14,7 +14,7 @@ from fractions import Fraction
 import numba as nb
 import numpy as np
 
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction, offsets_of
 
 # The nearest centroids of a point, all ties included: a k-d tree, compiled.
 #
@@ -141,7 +141,7 @@ def _ties(
 ) -> tuple[Ints, Ints]:
     """Keep only those that are nearest in exact arithmetic."""
     kept = np.ones(len(found), dtype=bool)
-    squares = [Fraction(str(s)) ** 2 for s in scale.tolist()]
+    squares = [fraction(s) ** 2 for s in scale.tolist()]
     known: dict[bytes, list[bool]] = {}
     for i in _doubtful(indptr, found, centroids, points).tolist():
         start, stop = indptr[i], indptr[i + 1]
@@ -150,8 +150,8 @@ def _ties(
         if key not in known:
             known[key] = _exact(here, squares)
         kept[start:stop] = known[key]
-    left = np.concatenate([[0], np.cumsum(kept)])[indptr]
-    return left.astype(np.int64), found[kept]
+    left = offsets_of(kept)[indptr]
+    return left, found[kept]
 
 
 def _doubtful(indptr: Ints, found: Ints, centroids: Floats, points: Floats) -> Ints:
@@ -171,7 +171,7 @@ def _doubtful(indptr: Ints, found: Ints, centroids: Floats, points: Floats) -> I
 
 def _exact(here: Floats, squares: list[Fraction]) -> list[bool]:
     """Which of the centroids (all columns but the first) are nearest to the first column."""
-    exact = [[Fraction(str(number)) for number in row] for row in here.tolist()]
+    exact = [[fraction(number) for number in row] for row in here.tolist()]
     distances = [
         sum((row[j] - row[0]) ** 2 / square for row, square in zip(exact, squares, strict=True))
         for j in range(1, here.shape[1])

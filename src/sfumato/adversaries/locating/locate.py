@@ -21,7 +21,7 @@ from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.locating.value_classes import alike
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, rows_of, taken_rows
 from sfumato.release.members import Members
 from sfumato.release.read.centroids import point_of
 from sfumato.release.regions import Regions
@@ -138,10 +138,8 @@ class Located:
 
     def take(self, cases: Ints) -> Located:
         """The same for some cases, in any order, repeated or not."""
-        many = np.diff(self.indptr)[cases]
-        indptr = np.concatenate([[0], np.cumsum(many)])
-        place = np.repeat(self.indptr[cases] - indptr[:-1], many) + np.arange(indptr[-1])
-        return Located(indptr.astype(np.int64), self.groups[place])
+        indptr, places = taken_rows(self.indptr, cases)
+        return Located(indptr, self.groups[places])
 
 
 def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Located:
@@ -198,7 +196,7 @@ def _listed(members: Members, targets: Targets) -> Located:
     both = np.hstack([members.codes, np.vstack(rows)])
     number, first = rank_rows(both, [len(domain) + 1 for domain in members.domains])
     listed, asked = number[: members.codes.shape[1]], number[members.codes.shape[1] :]
-    group = np.repeat(np.arange(len(members)), np.diff(members.indptr))
+    group = rows_of(members.indptr)
     order = np.lexsort((group, listed))
     begins = np.searchsorted(listed[order], np.arange(len(first) + 1)).astype(np.int64)
     return Located(begins, group[order]).take(asked)

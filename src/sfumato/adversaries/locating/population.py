@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, run_places, tallied_offsets
 from sfumato.release.regions import Regions
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
@@ -127,8 +127,8 @@ class _Inside:
         value = np.concatenate(
             [np.array([], dtype=np.int64), *(np.asarray(values, np.int64) for _, values in found)]
         )
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(value, minlength=len(domain)))])
-        return cls(offsets.astype(np.int64), part_of[np.argsort(value, kind="stable")])
+        offsets = tallied_offsets(value, len(domain))
+        return cls(offsets, part_of[np.argsort(value, kind="stable")])
 
     @property
     def overlap(self) -> float:
@@ -139,8 +139,7 @@ class _Inside:
         """Each tuple, and its place in the tree, once for each part that contains its value."""
         value = codes[who]
         length = self.offsets[value + 1] - self.offsets[value]
-        begin = self.offsets[value] - np.concatenate([[0], np.cumsum(length)[:-1]])
-        places = np.repeat(begin, length) + np.arange(int(length.sum()))
+        places = run_places(self.offsets[value], length)
         return np.repeat(who, length), np.repeat(at, length), self.parts[places]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.adversaries.locating.population import inside_by_part
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, Ragged, tallied_offsets
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region
 
@@ -92,7 +92,7 @@ def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> Alike:
     order = np.lexsort((rank, value))
     # Big-endian, so that bytes sort as the numbers do.
     ranks = rank[order].astype(">i4").tobytes()
-    ends = 4 * np.concatenate([[0], np.cumsum(np.bincount(value, minlength=size))])
+    ends = 4 * tallied_offsets(value, size)
     keys = [ranks[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
     number = {key: place for place, key in enumerate(sorted(set(keys)))}
     class_of = np.array([number[key] for key in keys], dtype=np.int64)
@@ -111,6 +111,5 @@ def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> Alike:
             lists.append(covered)
     if not whole and b"" in number:
         class_of[class_of == number[b""]] = _NONE
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    listed = np.concatenate([np.zeros(0, np.int64), *lists])
-    return Alike(class_of, low, high, gap, offsets, listed)
+    listed = Ragged.of(lists)
+    return Alike(class_of, low, high, gap, listed.offsets, listed.values)

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from sfumato.errors import InputError, MissingExtra
+from sfumato.numbers import fraction
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
 
 # The one door to OpenDP, which draws all noise and does all accounting; none is written by hand.
@@ -104,7 +105,7 @@ def compose(
 
 def _sum(numbers: Iterable[float]) -> float:
     """By the decimals that were written: 0.1 three times is 0.3."""
-    return float(sum((Fraction(str(number)) for number in numbers), Fraction(0)))
+    return float(sum((fraction(number) for number in numbers), Fraction(0)))
 
 
 def _concentrated(losses: Sequence[Loss], delta: float) -> Loss:

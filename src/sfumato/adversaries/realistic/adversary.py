@@ -47,11 +47,11 @@ from sfumato.adversaries.realistic.priors import (
     by_region,
     check_values,
     counts_in,
-    exactly,
     shares_of,
     totals_of,
 )
 from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, same_people
@@ -195,7 +195,7 @@ class RealisticAdversary:
     def prior(self, groups: Groups) -> Prior | RegionalPrior:
         """Her prior about these groups; class IV has none."""
         given = self.stubbornness
-        total = None if given is None or given == inf else exactly(given)
+        total = None if given is None or given == inf else fraction(given)
         if self.by_region:
             assert isinstance(self.shape, Table | Release)
             return by_region(groups, self.shape, total, given == inf, self.at_most)
@@ -262,7 +262,7 @@ def _counted(
         shares, own = shares_of({**dict.fromkeys(values, 0), **counts})
     listed = tuple(shares.get(value, Fraction(0)) for value in values)
     given = adversary.stubbornness
-    total = own if given is None else None if given == inf else exactly(given)
+    total = own if given is None else None if given == inf else fraction(given)
     return Prior(len(values), listed, totals_of(listed, total, adversary.at_most))
 
 
@@ -280,7 +280,7 @@ def _uniform(width: int, endless: bool, total: Fraction | None, at_most: bool) -
 
 @lru_cache(maxsize=256)
 def _by_reference(reference: bytes, endless: bool, total: Fraction | None, at_most: bool) -> Prior:
-    weights = [exactly(weight) for weight in np.frombuffer(reference).tolist()]
+    weights = [fraction(weight) for weight in np.frombuffer(reference).tolist()]
     whole = sum(weights, Fraction(0))
     shares = tuple(weight / whole for weight in weights)
     return Prior(len(shares), shares, totals_of(shares, None if endless else total, at_most))

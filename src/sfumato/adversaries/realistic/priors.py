@@ -35,7 +35,7 @@ from sfumato.adversaries.linkage.published_people import people_maybe_inside
 from sfumato.adversaries.locating.population import count_behind
 from sfumato.adversaries.realistic.predicates import ValueSet
 from sfumato.errors import PolicyError, did_you_mean, name_some
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release
@@ -43,11 +43,6 @@ from sfumato.table.load import Table
 
 NAME = "realistic adversary"
 _ROUNDING = Fraction(1, 10**9)  # shares written as floats may miss 1 by this much
-
-
-def exactly(number: float | Fraction) -> Fraction:
-    """The decimal a person wrote, exactly."""
-    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,7 @@ def shares_of(shape: Mapping[str, Any]) -> tuple[dict[str, Fraction], Fraction |
                 f"{NAME}: shape of {value!r} = {number!r} is negative; give shares from 0 to 1 or "
                 "whole counts"
             )
-    exact = {str(value): exactly(number) for value, number in shape.items()}
+    exact = {str(value): fraction(number) for value, number in shape.items()}
     whole = all(isinstance(number, int) for number in shape.values())
     if whole or max(exact.values()) > 1:
         broken = [value for value, number in exact.items() if number.denominator != 1]

@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.posterior import replicates, split_atoms, weigh_atoms
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, Ragged
 
 NONE = -1
 
@@ -103,8 +103,8 @@ def _own_atoms(column: Column, shown: Ints) -> Ints:
 
 
 def _flat(lists: list[Ints]) -> tuple[Ints, Ints]:
-    begins = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    return begins, np.concatenate([np.zeros(0, dtype=np.int64), *lists])
+    flat = Ragged.of(lists)
+    return flat.offsets, flat.values
 
 
 def _neighbours(parts: list[Ints], total: int) -> tuple[Ints, Ints, Ints]:

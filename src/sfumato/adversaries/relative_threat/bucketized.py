@@ -21,7 +21,7 @@ from sfumato.adversaries.relative_threat.generalized import Known
 from sfumato.adversaries.relative_threat.model import Prior, normalised
 from sfumato.adversaries.relative_threat.posterior import replicates
 from sfumato.counts.counts import rank_rows
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, Ragged, offsets_of, rows_of, run_places
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.schema.domain import Domain
@@ -99,7 +99,7 @@ def buckets_of(
         dtype=np.int64,
     )
     size = groups.sizes
-    begins = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+    begins = offsets_of(size)
     member = np.repeat(np.arange(codes.shape[1]), members.n)
     people = np.bincount(groups.indices, weights=groups.data, minlength=len(values))
     numbers, lengths, betas, starts, scales = [], [], [], [], []
@@ -127,35 +127,25 @@ def buckets_of(
         begins,
         member.astype(np.int64),
         tuple(numbers),
-        np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64),
+        offsets_of(lengths)[:-1],
         np.array(lengths, dtype=np.int64),
         tuple(betas),
         np.concatenate(starts).astype(np.float64),
         np.array(scales),
         different & (size <= LARGEST),
-        np.concatenate([[0], np.cumsum(slots)]).astype(np.int64),
+        offsets_of(slots),
     )
 
 
-@dataclass(frozen=True)
-class Listings:
-    """Which listed tuples each asked tuple is: `members[indptr[i]:indptr[i + 1]]`."""
-
-    indptr: Ints
-    members: Ints
-
-
-def listings(buckets: Buckets, codes: Ints) -> Listings:
+def listings(buckets: Buckets, codes: Ints) -> Ragged[Ints]:
+    """Which listed tuples each asked tuple is."""
     both = np.hstack([buckets.codes, codes]).astype(np.int32)
     number, first = rank_rows(both, [len(domain) for domain in buckets.domains])
     total = buckets.codes.shape[1]
     order = np.argsort(number[:total], kind="stable")
     ends = np.searchsorted(number[:total][order], np.arange(len(first) + 1))
     asked = number[total:]
-    many = ends[asked + 1] - ends[asked]
-    indptr = np.concatenate([[0], np.cumsum(many)]).astype(np.int64)
-    place = np.repeat(ends[asked] - indptr[:-1], many) + np.arange(indptr[-1])
-    return Listings(indptr, order[place].astype(np.int64))
+    return Ragged(ends, order).take(asked)
 
 
 class Bucketized:
@@ -196,8 +186,7 @@ class Bucketized:
     @cached_property
     def _group(self) -> Ints:
         """The bucket of each listed tuple."""
-        begins = self.buckets.member_begins
-        return np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        return rows_of(self.buckets.member_begins)
 
     def attacker(self, codes: Ints, where: Located | None = None) -> Floats:
         return normalised(self._spread(codes, self.chances))
@@ -220,21 +209,18 @@ class Bucketized:
         groups = self.buckets.groups
         values = groups.distinct[self._group]
         member = np.repeat(np.arange(len(self._group)), values)
-        begin = np.cumsum(values) - values
-        value = np.arange(len(member)) - np.repeat(begin, values)
-        return member, value + groups.indptr[self._group[member]]
+        return member, run_places(groups.indptr[self._group], values)
 
     def _spread(self, codes: Ints, chances: Floats) -> Floats:
         """Sum the chances of everybody listed with these values: replicates by people by values."""
         buckets, groups = self.buckets, self.buckets.groups
         found = listings(buckets, codes)
-        who = np.repeat(np.arange(codes.shape[1]), np.diff(found.indptr))
-        group = self._group[found.members]
+        who = found.rows
+        group = self._group[found.values]
         many = groups.distinct[group]
-        nth = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        row = buckets.slot_begins[group] + (found.members - buckets.member_begins[group]) * many
-        slot = np.repeat(row, many) + nth
-        s = groups.indices[np.repeat(groups.indptr[group], many) + nth]
+        row = buckets.slot_begins[group] + (found.values - buckets.member_begins[group]) * many
+        slot = run_places(row, many)
+        s = groups.indices[run_places(groups.indptr[group], many)]
         key = np.repeat(who, many) * buckets.width + s
         size = codes.shape[1] * buckets.width
         rows = [np.bincount(key, weights=one[slot], minlength=size) for one in chances]

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.errors import InputError, SchemaError, name_some
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, Ragged
 from sfumato.release.members import Members
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
@@ -223,6 +223,6 @@ def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Code
     for part, codes in inside.items():
         lists[part] = atom_of[codes[starts[codes]]]
         size[part] = len(codes)
-    indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    atoms = np.concatenate([np.zeros(0, dtype=np.int64), *lists])
-    return Column(domain, beta, shown, atom_of.astype(np.int64), indptr, atoms, size, first)
+    atoms = Ragged.of(lists)
+    atom_of = atom_of.astype(np.int64)
+    return Column(domain, beta, shown, atom_of, atoms.offsets, atoms.values, size, first)

@@ -29,7 +29,7 @@ from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets
 from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.posterior import split_atoms, weigh_atoms
 from sfumato.errors import ResourceError
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction
 
 # The exact posterior of small crossing columns: a sum over how people may lie in their regions.
 #
@@ -385,7 +385,7 @@ class DirichletTree:
         weights = self.column.beta[s if len(self.column.beta) > 1 else 0, self._codes(node)]
         distinct, many = np.unique(weights, return_counts=True)
         pairs = zip(distinct.tolist(), many.tolist(), strict=True)
-        return sum((Fraction(str(weight)) * n for weight, n in pairs), Fraction(0))
+        return sum((fraction(weight) * n for weight, n in pairs), Fraction(0))
 
     def _codes(self, node: int) -> Ints:
         """The values below a node."""
@@ -398,4 +398,4 @@ class DirichletTree:
     def _part_of(self, s: int, code: int) -> Fraction:
         weight = self.column.beta[s if len(self.column.beta) > 1 else 0, code]
         atom = self._atom + int(self.column.atom_of[code])
-        return Fraction(str(weight)) / self._exact_alpha(s, atom)
+        return fraction(weight) / self._exact_alpha(s, atom)

@@ -30,7 +30,7 @@ from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.columns import Column, column_of
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, rows_of, run_places
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.schema.domain import Domain
@@ -245,13 +245,10 @@ class Entries:
 
 def entries_of(groups: Groups, where: Located) -> Entries:
     fitting = np.diff(where.indptr)
-    who = np.repeat(np.arange(len(fitting)), fitting)
     many = groups.distinct[where.groups]
-    total = int(many.sum())
-    begin = groups.indptr[where.groups] - (np.cumsum(many) - many)
-    stored = np.repeat(begin, many) + np.arange(total)
+    stored = run_places(groups.indptr[where.groups], many)
     return Entries(
-        np.repeat(who, many),
+        np.repeat(rows_of(where.indptr), many),
         np.repeat(where.groups, many),
         groups.indices[stored].astype(np.int64),
         groups.data[stored],

@@ -17,7 +17,7 @@ from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Bools, Ints
+from sfumato.numbers import Bools, Ints, offsets_of
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
 from sfumato.release.release import Release
@@ -145,7 +145,7 @@ def _where(
         known = np.full(codes.shape[1], -1, dtype=np.int64)
         known[of_row] = group
         fits = known >= 0
-        return Located(np.concatenate([[0], np.cumsum(fits)]).astype(np.int64), known[fits])
+        return Located(offsets_of(fits), known[fits])
     none = np.zeros(0, dtype=np.int64)
     return locate(release, Targets(tuple(domains), codes.astype(np.int32), none, none))
 

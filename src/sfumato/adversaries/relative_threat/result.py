@@ -30,7 +30,7 @@ from sfumato.adversaries.relative_threat.people import People
 from sfumato.adversaries.relative_threat.posterior import jackknife
 from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, fraction
 from sfumato.schema.domain import Domain
 
 LEARNER, ATTACKER = "population learner", "membership attacker"
@@ -228,7 +228,7 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
     place, own = int(people.tuples[case]), int(people.s[case])
     codes = [int(code) for code in people.codes[:, place]]
     weights = [
-        (Fraction(str(model.alpha[s])) + int(model.people[s]))
+        (fraction(model.alpha[s]) + int(model.people[s]))
         * prod((tree.exact_mean(s, code) for tree, code in zip(trees, codes, strict=True)), start=1)
         for s in range(model.width)
     ]

@@ -44,9 +44,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.realistic.priors import exactly
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -309,7 +308,7 @@ def check_confidence(confidence: Any) -> Fraction:
         raise InputError(
             f"confidence = {quoted(confidence)} is not allowed; it must be above 0 and at most 1"
         )
-    return exactly(confidence)
+    return fraction(confidence)
 
 
 def _run(

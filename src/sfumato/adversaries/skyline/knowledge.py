@@ -34,7 +34,7 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.errors import InputError
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, tallied_offsets
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -76,9 +76,9 @@ def deciding(groups: Groups, target: int, case: Case) -> Groups:
     found = _distinct(np.concatenate(parts)) if parts else np.empty((0, 2 + most), np.int64)
     kept = worst_shapes(found, case)
     rows, columns = np.nonzero(kept[:, 1:])
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(kept)))])
+    indptr = tallied_offsets(rows, len(kept))
     return Groups.from_sparse(
-        indptr.astype(np.int64),
+        indptr,
         columns.astype(np.int32),
         kept[:, 1:][rows, columns],
         most + 1,

@@ -15,9 +15,8 @@ from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
 from sfumato.criteria.base import Criterion, GroupCriterion
-from sfumato.criteria.exact import fraction
 from sfumato.criteria.judge import worst_of
-from sfumato.numbers import Bools, Floats, Ints
+from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover

@@ -14,7 +14,7 @@ from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, Split, rows_of
 from sfumato.counts.counts import Counts, Sets
 from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
-from sfumato.numbers import Bools, Codes, Ints
+from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
@@ -140,7 +140,7 @@ class Safety:
     def allowed(self, batch: Nodes, split: Split) -> Bools:
         """Which of the candidate splits leave every part safe."""
         allowed = split.parts > 1
-        first = np.concatenate([[0], np.cumsum(split.parts)])
+        first = offsets_of(split.parts)
         made: dict[int | None, Groups] = {}
 
         def parts(attribute: int | None) -> Groups:
@@ -223,7 +223,7 @@ class Safety:
         """The nodes themselves, one for each candidate."""
         distinct, which = np.unique(nodes, return_inverse=True)
         lengths = batch.stops[distinct] - batch.starts[distinct]
-        begins = np.concatenate([[0], np.cumsum(lengths)])
+        begins = offsets_of(lengths)
         order = rows_of(batch, distinct)
         people = np.add.reduceat(batch.rows.n[order], begins[:-1])
         return self._groups(batch, order, begins, people, attribute).take(which)

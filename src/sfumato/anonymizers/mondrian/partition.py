@@ -19,7 +19,7 @@ from sfumato.anonymizers.mondrian.cell_bounds import narrowed
 from sfumato.anonymizers.mondrian.choose_split import Choice
 from sfumato.anonymizers.mondrian.nodes import Nodes
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.progress import Ticker
 
 
@@ -102,7 +102,7 @@ class Partition:
         lengths = np.concatenate([one.lengths for one in self._done])
         low = np.concatenate([one.low for one in self._done])
         high = np.concatenate([one.high for one in self._done])
-        begins = np.concatenate([[0], np.cumsum(lengths)])
+        begins = offsets_of(lengths)
         ranked = np.argsort(np.minimum.reduceat(nodes, begins[:-1]))
         moved = lengths[ranked]
         ends = np.cumsum(moved)

@@ -16,7 +16,7 @@ from sfumato.counts.counts import Counts
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, offsets_of
 from sfumato.release.build import build_release
 from sfumato.release.members import Members
 from sfumato.release.origin import whole_tuples
@@ -139,7 +139,7 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
     sizes = np.bincount(tuples.codes[0], minlength=len(ids))
     members = Members(
         domains=tuples.quasi[1:],
-        indptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        indptr=offsets_of(sizes),
         codes=np.ascontiguousarray(tuples.codes[1:, order]),
         n=tuples.n[order],
         weights=None if tuples.weights is None else tuples.weights[order],

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import ResourceError
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, run_places
 from sfumato.release.read.cells import says_nothing
 from sfumato.release.regions import Regions
 
@@ -81,11 +81,9 @@ def _equal(one: Ints, other: Ints, already: int) -> tuple[Ints, Ints]:
     order = np.argsort(other, kind="stable")
     begin = np.searchsorted(other[order], one, "left")
     count = np.searchsorted(other[order], one, "right") - begin
-    total = int(count.sum())
-    if total + already > MOST_PAIRS:
+    if int(count.sum()) + already > MOST_PAIRS:
         raise ResourceError(
             f"matching='wildcard': more than {MOST_PAIRS:,} pairs of groups are compatible; too "
             "many cells are suppressed to count them all, use matching='exact'"
         )
-    skip = np.repeat(begin - (np.cumsum(count) - count), count)
-    return np.repeat(np.arange(len(one)), count), order[skip + np.arange(total)]
+    return np.repeat(np.arange(len(one)), count), order[run_places(begin, count)]

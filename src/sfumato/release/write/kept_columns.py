@@ -14,7 +14,7 @@ from sfumato.counts.columns import encode, is_list, keys
 from sfumato.counts.counts import rank_rows
 from sfumato.engines.sql import named, select
 from sfumato.errors import SchemaError
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, tallied_offsets
 from sfumato.table.load import Table
 
 
@@ -62,7 +62,7 @@ def rows_of_people(
     # Deal rows to people: both sorted by tuple, rows in random order within a tuple.
     mixed = shuffle.permutation(len(of_row))
     dealt = mixed[np.argsort(of_row[mixed], kind="stable")]
-    first = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=len(counts)))])
+    first = tallied_offsets(of_row, len(counts))
     by_tuple = np.argsort(tuples, kind="stable")
     ordered = tuples[by_tuple]
     nth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)

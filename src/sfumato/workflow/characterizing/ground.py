@@ -17,7 +17,7 @@ from sfumato.counts.marginals import Marginal
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, rows_of, run_places
 from sfumato.release.joint import label_of
 from sfumato.release.members import Members
 from sfumato.release.origin import Origin
@@ -245,12 +245,11 @@ def _of_buckets(release: Release, members: Members) -> Ground:
     if len(release.by_attribute) != 1 or not groups.single_valued or groups.width == 0:
         raise InputError("a bucketized release must have one sensitive column of one value each")
     length = np.diff(groups.indptr)
-    bucket = np.repeat(np.arange(len(members)), np.diff(members.indptr))
+    bucket = rows_of(members.indptr)
     # Every tuple of a bucket with every value of it: the tuple's people times the value's share.
     times = length[bucket]
     tuples = np.repeat(np.arange(len(bucket)), times)
-    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-    place = groups.indptr[bucket[tuples]] + within
+    place = run_places(groups.indptr[bucket], times)
     (name,) = release.by_attribute
     return _ground(
         release,

@@ -74,7 +74,7 @@ def run(path: Path, memory: str) -> None:
             "seconds": seconds,
             "scans": [scanned, scans.seen - scanned],
             "tuples": len(table.counts),
-            "held": table.held is not None,
+            "held": table.stored is not None,
             "nodes": prod(found.heights),
             "judged": len(found.nodes),
             "passes": None if found.passes is None else found.passes.finest,

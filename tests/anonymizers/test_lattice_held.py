@@ -24,9 +24,8 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.lattice import large_judge
 from sfumato.anonymizers.lattice.large_judge import judge_of
 from sfumato.anonymizers.lattice.lattice import Found, Lattice, search_lattice
-from sfumato.counts.group_kinds import TooManyKinds
 from sfumato.counts.scan import scan
-from sfumato.counts.stored import bytes_for
+from sfumato.counts.stored import TooManyKinds, bytes_for
 from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.engines.duckdb import DuckDB
 from sfumato.errors import NoSafeRelease, ResourceError
@@ -73,8 +72,8 @@ def held_table(rows: pa.Table, schema: sf.Schema, most: int = 3, *, embedded: bo
     counts = scan(engine, source, schema)
     levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
     table = Table(schema, counts, levels, source, engine)
-    assert table.held is not None
-    engine.memory = most * bytes_for(1, len(table.held.columns))
+    assert table.stored is not None
+    engine.memory = most * bytes_for(1, len(table.stored.columns))
     return table
 
 

@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import nodes
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.counts.stored import Held
+from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion
 from sfumato.errors import ResourceError
 from sfumato.release.origin import HeldOrigin
@@ -70,13 +70,13 @@ def test_nodes_are_split_in_the_engine_and_in_memory(monkeypatch: pytest.MonkeyP
     """The tests above would pass if all the work were done in one place."""
     fetched: list[str] = []
     for name in ("histograms", "numbered", "totals"):
-        original = getattr(Held, name)
+        original = getattr(StoredCounts, name)
 
-        def watched(self: Held, *args: Any, _name: str = name, _of: Any = original) -> Any:
+        def watched(self: StoredCounts, *args: Any, _name: str = name, _of: Any = original) -> Any:
             fetched.append(_name)
             return _of(self, *args)
 
-        monkeypatch.setattr(Held, name, watched)
+        monkeypatch.setattr(StoredCounts, name, watched)
     chance = Random(1)
     people = {
         "age": [chance.randint(20, 80) for _ in range(400)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -12,13 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.counts.counts import Attribute, Counts, Sets
-from sfumato.counts.roll_up import Cells, Rolled, finest
+from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
 from sfumato.errors import ResourceError
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Level, Levels
 from sfumato.schema.region import Anything, ValueSet
 
 Labels = tuple[int, ...]
+
+
+def finest(counts: Counts, levels: Sequence[Levels], cells: Sequence[Cells]) -> Rolled:
+    """The node that generalizes nothing."""
+    return lowest(counts, Steps(levels), (0,) * len(levels), cells)
 
 
 @dataclass(frozen=True)

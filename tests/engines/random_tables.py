@@ -82,7 +82,7 @@ def told(table: sf.Table) -> dict[str, Any]:
     domains = [*counts.quasi, *(attribute.domain for attribute in counts.sensitive)]
     return {
         "people": counts.people,
-        "spanning": counts.spanning,
+        "spanning": counts.extra_memberships,
         "domains": {domain.name: (domain.kind, domain.values) for domain in domains},
         "cases": [attribute.case for attribute in counts.sensitive],
         "tuples": tuples,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.counts.stored import Held, bytes_for, fresh
+from sfumato.counts.stored import StoredCounts, bytes_for, fresh
 from sfumato.engines.base import Engine
 from sfumato.engines.duckdb import DuckDB
 from sfumato.release.release import Release
@@ -29,14 +29,14 @@ def beyond(table: sf.Table, most: int = 3, engine: Engine | None = None) -> sf.T
     door: Any = engine or DuckDB(memory="200MB")
     name = fresh("tuples")
     door.append(name, pa.table(columns))
-    held = Held(
+    held = StoredCounts(
         door,
         name,
         counts.quasi,
         counts.sensitive,
         labels=counts.protect[0] if counts.protect is not None else None,
         weighted=counts.weights is not None,
-        spanning=counts.spanning,
+        extra_memberships=counts.extra_memberships,
     )
     # Half of what we may take is for a batch of tuples.
     door.memory = 2 * most * bytes_for(1, len(held.columns))

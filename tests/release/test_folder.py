@@ -234,9 +234,9 @@ def test_a_release_that_was_read_cannot_be_written_again(table, tmp_path: Path) 
 KILLED = """
 import sys, time
 from pathlib import Path
-import sfumato.release.data_files as data_files
+import sfumato.release.write.data_files as data_files
 import sfumato.files as files
-import sfumato.release.folder as folder
+import sfumato.release.write.folder as folder
 from sfumato.datasets.census import census, census_schema
 import sfumato as sf
 from sfumato.policy.model import Policy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +18,7 @@ from sfumato.counts import stored
 from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.errors import InputError, ResourceError
+from tests.oracles.beyond import beyond
 
 
 @pytest.fixture
@@ -73,7 +76,7 @@ def same(one: Counts, other: Counts) -> None:
     assert one.codes.tolist() == other.codes.tolist()
     assert one.values.tolist() == other.values.tolist()
     assert one.n.tolist() == other.n.tolist()
-    assert one.spanning == other.spanning
+    assert one.extra_memberships == other.extra_memberships
     if one.weights is not None:
         assert one.weights == pytest.approx(other.weights)
     if one.protect is not None:
@@ -83,19 +86,19 @@ def same(one: Counts, other: Counts) -> None:
 
 @pytest.mark.parametrize("kind", SCHEMAS)
 @pytest.mark.parametrize("seed", range(3))
-def test_held_counts_are_those_of_memory(
+def test_stored_counts_are_those_of_memory(
     kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = sf.Schema(**SCHEMAS[kind])  # type: ignore[arg-type]
     table = pa.table(rows(seed))
     expected = sf.read(table, schema)
-    assert expected.held is None
+    assert expected.stored is None
     monkeypatch.setattr(stored, "COPIES", 10**9)
     found = sf.read(table, schema)
-    assert found.held is not None
+    assert found.stored is not None
     assert found.people == expected.people
     assert len(found.counts) == len(expected.counts)
-    same(found.held.within().compact(), expected.counts)
+    same(found.stored.within().compact(), expected.counts)
     for place in range(len(schema.quasi)):
         assert found.counts.by_code(place).tolist() == expected.counts.by_code(place).tolist()
     for place in range(len(schema.sensitive)):
@@ -105,18 +108,52 @@ def test_held_counts_are_those_of_memory(
 def test_a_text_file_too(tmp_path: Path, nothing_fits: None) -> None:
     (tmp_path / "a.csv").write_text("age,ill\n20,flu\n20,\n30,gout\n20,flu\n")
     table = sf.read(tmp_path / "a.csv", sf.Schema(quasi=["age"], sensitive="ill"), memory="1GB")
-    assert table.held is not None
+    assert table.stored is not None
     assert table.people == 4
     assert len(table.counts) == 3
     assert "3 distinct tuples" in repr(table)
 
 
-def test_tuples_are_not_given_away_in_part(nothing_fits: None) -> None:
+def test_every_tuple_is_asked_for_by_name(
+    nothing_fits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = sf.read(pa.table(rows(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
-    for reached in ("codes", "values", "n", "protect", "group_of"):
-        with pytest.raises(ResourceError, match="distinct tuples of the table in memory"):
-            getattr(table.counts, reached)
-    assert table.counts.weights is None
+    with pytest.raises(ResourceError, match=r"^weighing needs all .* distinct tuples of the table"):
+        table.counts.in_memory("weighing")
+    for given_away in ("codes", "values", "n", "weights", "protect", "group_of"):
+        assert not hasattr(table.counts, given_away)
+    monkeypatch.undo()
+    small = sf.read(pa.table(rows(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
+    assert small.counts.in_memory("weighing") is small.counts
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("most", [1, 7, 50, 10_000])
+def test_parts_hold_every_group_whole(name: str, most: int) -> None:
+    table = sf.read(pa.table(rows(2)), sf.Schema(**SCHEMAS[name]))  # type: ignore[arg-type]
+    expected = table.counts.in_memory("this test")
+    assert [id(part) for part in expected.parts()] == [id(expected)]
+    larger = beyond(table, most)
+    larger.engine.memory //= 2
+    parts = list(larger.counts.parts())
+    assert (len(parts) == 1) == (most >= len(expected))
+    seen: Counter[tuple[int, ...]] = Counter()
+    for part in parts:
+        seen.update(set(map(tuple, part.codes.T.tolist())))
+    assert set(seen.values()) == {1}  # no group is in two parts
+    joined = replace(
+        parts[0],
+        codes=np.hstack([part.codes for part in parts]),
+        values=np.hstack([part.values for part in parts]),
+        n=np.concatenate([part.n for part in parts]),
+        weights=None
+        if expected.weights is None
+        else np.concatenate([part.weights for part in parts]),  # type: ignore[misc]
+        protect=None
+        if expected.protect is None
+        else (expected.protect[0], np.concatenate([part.protect[1] for part in parts])),  # type: ignore[index]
+    )
+    same(joined.compact(), expected)
 
 
 @pytest.mark.parametrize("anonymizer", [sf.Anatomy(2), sf.Microaggregation(2)])
@@ -139,7 +176,7 @@ def test_a_limit_is_kept_by_spilling(tmp_path: Path) -> None:
     spill = tmp_path / "spill"
     spill.mkdir()
     table = sf.read(tmp_path / "a.pq", schema, memory="60MB", spill=spill)
-    assert table.held is not None
+    assert table.stored is not None
     assert table.people == total
     assert list(spill.iterdir())  # what is kept lies there
     assert all(path.stat().st_mode & 0o077 == 0 for path in spill.iterdir())

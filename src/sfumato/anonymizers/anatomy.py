@@ -57,7 +57,7 @@ class Anatomy(Anonymizer):
         parameter(self.name, "l", self.l, whole=True, least=2)
 
     def run(self, task: Task) -> Release:
-        counts = task.table.counts
+        counts = task.table.counts.in_memory(self.name)
         attribute = self._attribute(counts)
         classes = np.zeros(len(attribute.domain), dtype=np.int64)
         np.add.at(classes, counts.values[0], counts.n)

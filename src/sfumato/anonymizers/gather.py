@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.counts.stored import Held, fresh
+from sfumato.counts.stored import StoredCounts, fresh
 from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.release.beside import Beside
 from sfumato.release.build import references
@@ -23,14 +23,14 @@ from sfumato.schema.region import Region
 class Harvest:
     """The groups of a search so far. What is published row by row goes to the engine at once."""
 
-    def __init__(self, task: Task, held: Held) -> None:
-        self._task, self._held = task, held
-        self._references = references(held)
+    def __init__(self, task: Task, stored: StoredCounts) -> None:
+        self._task, self._stored = task, stored
+        self._references = references(stored)
         self._cells = fresh("cells")
         self._placed = fresh("placed") if task.table.schema.keep else None
-        self._parts: list[dict[Region, int]] = [{} for _ in held.quasi]
-        self._codes: list[list[Codes]] = [[] for _ in held.quasi]
-        self._groups: list[list[Groups]] = [[] for _ in held.sensitive or [None]]
+        self._parts: list[dict[Region, int]] = [{} for _ in stored.quasi]
+        self._codes: list[list[Codes]] = [[] for _ in stored.quasi]
+        self._groups: list[list[Groups]] = [[] for _ in stored.sensitive or [None]]
         self._population: list[np.ndarray[tuple[int], np.dtype[np.float64]]] = []
         self._since = self._total = 0
 
@@ -70,7 +70,7 @@ class Harvest:
         told = {f"q{place}": pa.array(row) for place, row in enumerate(counts.codes)}
         told |= {f"s{place}": pa.array(row) for place, row in enumerate(counts.values)}
         numbers = pa.array(group + self._since)
-        self._held.engine.append(self._placed, pa.table({**told, "g": numbers}))
+        self._stored.engine.append(self._placed, pa.table({**told, "g": numbers}))
 
     def _publish(self, counts: Counts, group: Ints) -> None:
         stacked = np.vstack([group.astype(np.int32)[None, :], counts.values])
@@ -78,19 +78,19 @@ class Harvest:
         people = np.bincount(number, counts.n, minlength=len(first)).astype(np.int64)
         cells = {"g": pa.array(group[first] + self._since)}
         cells |= {f"s{place}": pa.array(row[first]) for place, row in enumerate(counts.values)}
-        self._held.engine.append(self._cells, pa.table({**cells, "n": pa.array(people)}))
+        self._stored.engine.append(self._cells, pa.table({**cells, "n": pa.array(people)}))
 
     def release(self, search: dict[str, object], suppressed: int = 0) -> Release:
         """The release of all groups; their regions must be known to be disjoint."""
-        table, held = self._task.table, self._held
+        table, stored = self._task.table, self._stored
         codes = np.empty((len(self._codes), self._total), dtype=np.int32)
         for column, listed in enumerate(self._codes):
             np.concatenate(listed, out=codes[column])
             listed.clear()
         regions = Regions(
-            tuple(domain.name for domain in held.quasi), tuple(map(tuple, self._parts)), codes
+            tuple(domain.name for domain in stored.quasi), tuple(map(tuple, self._parts)), codes
         )
-        names = [attribute.name for attribute in held.sensitive] or [""]
+        names = [attribute.name for attribute in stored.sensitive] or [""]
         made = {name: _joined(parts) for name, parts in zip(names, self._groups, strict=True)}
         self._groups.clear()
         return Release(

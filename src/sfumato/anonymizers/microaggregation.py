@@ -176,8 +176,7 @@ class Microaggregation(Anonymizer):
                 raise PolicyError(f"{self.name}: columns is empty; name some, or leave it out")
 
     def run(self, task: Task) -> Release:
-        counts = task.table.counts
-        people = int(counts.n.sum())
+        people = task.table.counts.memberships
         if people > MOST_PEOPLE:
             raise ResourceError(
                 f"{self.name} compares everybody with everybody, which takes too long for "
@@ -185,7 +184,7 @@ class Microaggregation(Anonymizer):
             )
         if people < self.k:
             raise no_safe_release(KAnonymity(self.k), people)
-        axes = self._axes(counts)
+        axes = self._axes(task.table.counts.in_memory(self.name))
         places = np.array([axis.standard[row] for axis, row in axes])
         origin = replace(
             _cluster(task, places, self.k),
@@ -257,7 +256,7 @@ def _cluster(task: Task, places: Floats, k: int) -> Origin:
     """MDAV over everybody; people are numbered at random, so ties are decided by chance."""
     from sfumato.anonymizers.kernel import mdav  # its compiler loads slowly
 
-    counts = task.table.counts
+    counts = task.table.counts.in_memory("comparing everybody with everybody")
     rng = np.random.default_rng(task.seed)
     person = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
     cluster = mdav(places[:, person], k)

@@ -28,6 +28,7 @@ import numpy as np
 
 from sfumato.adversaries.randomised.accounting import opendp
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
+from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion, parameter
 from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
@@ -208,7 +209,7 @@ def check_table(table: Table, name: str) -> None:
     """Refuse a table in which somebody may be in several cells, or in one more than once."""
     counts = table.counts
     several = [attribute.name for attribute in counts.sensitive if attribute.sets is not None]
-    if counts.spanning or several:
+    if counts.extra_memberships or several:
         about = "some people have rows with different quasi-identifiers"
         if several:
             about = f"people have several rows or several values of {several[0]!r}"
@@ -220,7 +221,13 @@ def check_table(table: Table, name: str) -> None:
 
 def count_cells(table: Table, cells: Cells) -> Ints:
     """The people in each cell, in the order of the axes: the true counts."""
-    counts = table.counts
+    people: Ints = np.zeros(len(cells), dtype=np.int64)
+    for part in table.counts.parts():
+        people += _count_part(table, part, cells)
+    return people
+
+
+def _count_part(table: Table, counts: Counts, cells: Cells) -> Ints:
     place = np.zeros(len(counts), dtype=np.int64)
     for axis, height, codes in zip(cells.quasi, cells.heights, counts.codes, strict=True):
         if height == WHOLE:

@@ -8,7 +8,8 @@ same for multisets, where a value that somebody has twice counts twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -54,6 +55,11 @@ class Attribute:
         return self.domain.name
 
     @property
+    def codes(self) -> int:
+        """How many codes there may be: of values or, where people have several, of sets."""
+        return len(self.domain if self.sets is None else self.sets)
+
+    @property
     def case(self) -> Case:
         """Whether people have one value each, a set of them, or a multiset."""
         if self.sets is None:
@@ -81,14 +87,72 @@ class SeveralTuples:
         return SeveralTuples(self.person[here >= 0], here[here >= 0])
 
 
+class TableCounts(ABC):
+    """The people of a table by quasi-identifiers and sensitive values, wherever they are counted.
+
+    In memory (`Counts`) or with the engine (`StoredCounts`): who asks need not know. What is worked
+    out part by part asks for `parts`, of which there is one in memory; what truly needs every tuple
+    at once says so (`in_memory`). `extra_memberships` is how many more (person, QIs) pairs there
+    are than people: a person whose rows differ in their QIs is in several groups. `several` tells
+    whose those are, None where nobody knows.
+    """
+
+    quasi: tuple[Domain, ...]
+    sensitive: tuple[Attribute, ...]
+    extra_memberships: int
+    several: SeveralTuples | None
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of distinct tuples."""
+
+    @property
+    @abstractmethod
+    def memberships(self) -> int:
+        """People, one who is in several groups counted in each."""
+
+    @property
+    def people(self) -> int:
+        return self.memberships - self.extra_memberships
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """Whether there are survey weights."""
+
+    @abstractmethod
+    def by_code(self, column: int) -> Ints:
+        """How many people have each value of a quasi-identifier."""
+
+    @abstractmethod
+    def by_value(self, attribute: int) -> Ints:
+        """How many people have each value of a sensitive attribute, or each set of values."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[Counts]:
+        """All tuples, as many at a time as fit in memory; those of one group together."""
+
+    @abstractmethod
+    def in_memory(self, why: str) -> Counts:
+        """All tuples at once; an error that says what to do where they do not fit.
+
+        `why` is what needs them: the subject of that error's sentence.
+        """
+
+    def attribute(self, name: str) -> int:
+        """The position of a sensitive attribute."""
+        names = [attribute.name for attribute in self.sensitive]
+        if name not in names:
+            raise SchemaError(f"{name!r} is not a sensitive column; {did_you_mean(name, names)}")
+        return names.index(name)
+
+
 @dataclass(frozen=True)
-class Counts:
-    """Compact distinct tuples of a table.
+class Counts(TableCounts):
+    """Compact distinct tuples of a table, in memory.
 
     `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
-    attributes. `weights` are summed survey weights. `spanning` is how many more (person, QIs)
-    pairs there are than people: a person whose rows differ in their QIs is in several groups.
-    `several` tells whose places those are, None where nobody knows.
+    attributes. `weights` are summed survey weights.
     """
 
     quasi: tuple[Domain, ...]
@@ -98,15 +162,31 @@ class Counts:
     n: Ints
     weights: npt.NDArray[np.float64] | None = None
     protect: tuple[Domain, Codes] | None = None
-    spanning: int = 0
+    extra_memberships: int = 0
     several: SeveralTuples | None = None
-
-    @property
-    def people(self) -> int:
-        return int(self.n.sum()) - self.spanning
 
     def __len__(self) -> int:
         return len(self.n)
+
+    @property
+    def memberships(self) -> int:
+        return int(self.n.sum())
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    def by_code(self, column: int) -> Ints:
+        return _summed(self.codes[column], self.n, len(self.quasi[column]))
+
+    def by_value(self, attribute: int) -> Ints:
+        return _summed(self.values[attribute], self.n, self.sensitive[attribute].codes)
+
+    def parts(self) -> Iterator[Counts]:
+        yield self
+
+    def in_memory(self, why: str) -> Counts:
+        return self
 
     def take(self, kept: Ints) -> Counts:
         """Only the tuples at these positions."""
@@ -118,7 +198,7 @@ class Counts:
             n=self.n[kept],
             weights=None if self.weights is None else self.weights[kept],
             protect=None if self.protect is None else (self.protect[0], self.protect[1][kept]),
-            spanning=self.spanning if several is None else several.extra,
+            extra_memberships=self.extra_memberships if several is None else several.extra,
             several=several,
         )
 
@@ -136,9 +216,12 @@ class Counts:
         if weights is not None:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
         several = self.several and SeveralTuples(self.several.person, number[self.several.tuples])
-        spanning = self.spanning
         return replace(
-            self.take(first), n=summed, weights=weights, spanning=spanning, several=several
+            self.take(first),
+            n=summed,
+            weights=weights,
+            extra_memberships=self.extra_memberships,
+            several=several,
         )
 
     def with_several(self, person: Ints, codes: Codes) -> Counts:
@@ -154,28 +237,6 @@ class Counts:
         order = np.argsort(person, kind="stable")
         there = tuples[number[len(self) :]]
         return replace(self, several=SeveralTuples(person[order], there[order]))
-
-    @property
-    def places(self) -> int:
-        """People, one who is in several groups counted in each."""
-        return int(self.n.sum())
-
-    def by_code(self, column: int) -> Ints:
-        """How many people have each value of a quasi-identifier."""
-        return _summed(self.codes[column], self.n, len(self.quasi[column]))
-
-    def by_value(self, attribute: int) -> Ints:
-        """How many people have each value of a sensitive attribute, or each set of values."""
-        described = self.sensitive[attribute]
-        size = len(described.domain if described.sets is None else described.sets)
-        return _summed(self.values[attribute], self.n, size)
-
-    def attribute(self, name: str) -> int:
-        """The position of a sensitive attribute."""
-        names = [attribute.name for attribute in self.sensitive]
-        if name not in names:
-            raise SchemaError(f"{name!r} is not a sensitive column; {did_you_mean(name, names)}")
-        return names.index(name)
 
     @cached_property
     def group_of(self) -> tuple[Ints, Ints]:

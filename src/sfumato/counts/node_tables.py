@@ -1,6 +1,6 @@
 """Node tables: counts too many for memory, rolled up by the engine to the nodes of a lattice.
 
-A node table is like the held one, with the labels of one level of each column's hierarchy for
+A node table is like the stored one, with the labels of one level of each column's hierarchy for
 codes. It is rolled up from the smallest finer one that is kept, never from the rows; small tables
 say which label each becomes. `passes` tells how often tables of tuples were read.
 """
@@ -8,22 +8,18 @@ say which label each becomes. `passes` tells how often tables of tuples were rea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.group_kinds import Classes, equal_groups, group_key
 from sfumato.counts.roll_up import Steps
-from sfumato.counts.stored import SMALL, Held, bytes_for, fresh
+from sfumato.counts.stored import SMALL, Kinds, StoredCounts, fresh
 from sfumato.engines.sql import named, select
-from sfumato.numbers import Ints
 
 Levels = tuple[int, ...]
 _ANY = "CAST(0 AS SMALLINT)"  # the label of `*`
-_BUCKETS = 32  # a part of a table is made of about so many buckets, so that none is much too large
 
 
 @dataclass
@@ -39,10 +35,10 @@ class NodeTable:
     """The tuples of one node, kept by the engine."""
 
     levels: Levels
-    held: Held
+    counts: StoredCounts
 
     def __len__(self) -> int:
-        return len(self.held)
+        return len(self.counts)
 
     def is_finer(self, levels: Levels) -> bool:
         """Whether the node at these levels can be rolled up from this one."""
@@ -50,17 +46,17 @@ class NodeTable:
 
 
 class NodeTables:
-    """The node tables of one held table. It is kept itself, some others, and the last one made.
+    """The node tables of one stored table. It is kept itself, some others, and the last one made.
 
     `most` is the number of tuples that fit in memory.
     """
 
-    def __init__(self, held: Held, steps: Steps) -> None:
-        self._engine, self._steps = held.engine, steps
-        self.finest = NodeTable((0,) * len(steps.levels), held)
+    def __init__(self, stored: StoredCounts, steps: Steps) -> None:
+        self._engine, self._steps = stored.engine, steps
+        self.finest = NodeTable((0,) * len(steps.levels), stored)
         self._kept = {self.finest.levels: self.finest}
         self._last: NodeTable | None = None
-        self.most = held.engine.memory // bytes_for(1, len(held.columns))
+        self.most = stored.most
         self.passes = Passes()
 
     # -- which are kept ---------------------------------------------------------------------------
@@ -84,11 +80,11 @@ class NodeTables:
     def forget(self, useless: Callable[[Levels], bool]) -> None:
         """Give up the tables of some nodes; never the finest."""
         for levels in [one for one in self._kept if one != self.finest.levels and useless(one)]:
-            self._engine.drop(self._kept.pop(levels).held.name)
+            self._engine.drop(self._kept.pop(levels).counts.name)
 
     def _forget_last(self) -> None:
         if self._last is not None:
-            self._engine.drop(self._last.held.name)
+            self._engine.drop(self._last.counts.name)
             self._last = None
 
     def close(self) -> None:
@@ -101,33 +97,29 @@ class NodeTables:
         tables = [*self._kept.values(), *([self._last] if self._last else [])]
         return min((table for table in tables if table.is_finer(levels)), key=len)
 
-    def fits(self, table: NodeTable) -> bool:
-        """Whether all its tuples may be brought to memory."""
-        return len(table) <= self.most
-
     # -- what the engine is asked -----------------------------------------------------------------
 
     def _roll(self, levels: Levels) -> NodeTable:
         source = self.smallest_below(levels)
-        held = source.held
+        stored = source.counts
         with _Labels(self._steps, source, [levels]) as labels:
             told = labels.of(levels)
             listed = [named(label, f"q{column}") for column, label in enumerate(told)]
-            listed += [named(f"{held.name}.{one}", one) for one in held.shown]
+            listed += [named(f"{stored.name}.{one}", one) for one in stored.shown]
             group = [label for label in told if label != _ANY]
-            group += [f"{held.name}.{one}" for one in held.shown]
+            group += [f"{stored.name}.{one}" for one in stored.shown]
             name = fresh("node")
-            text = select([*listed, *held.sums], labels.joins, group=group)
+            text = select([*listed, *stored.sums], labels.joins, group=group)
             self._engine.materialize(name, text, large=True)
         self.read(source)
-        return NodeTable(levels, _renamed(held, name))
+        return NodeTable(levels, replace(stored, name=name))
 
     def estimates(self, nodes: Sequence[Levels]) -> list[int]:
         """About how many tuples each of these nodes has, in one pass."""
         meet = tuple(min(levels) for levels in zip(*nodes, strict=True))
         source = self.smallest_below(meet)
-        held = source.held
-        shown = [f"{held.name}.{one}" for one in held.shown]
+        stored = source.counts
+        shown = [f"{stored.name}.{one}" for one in stored.shown]
         with _Labels(self._steps, source, nodes) as labels:
             keys = [", ".join([*labels.of(levels), *shown]) for levels in nodes]
             counted = [f"approx_count_distinct(hash({key})) AS e{i}" for i, key in enumerate(keys)]
@@ -137,37 +129,27 @@ class NodeTables:
 
     def parts(self, table: NodeTable) -> Iterator[Counts]:
         """All tuples of a node, as many at a time as fit, each group's together."""
-        if self.fits(table):
+        if not table.counts.fits:  # then tuples are counted before the first part is brought
             self.read(table)
-            yield table.held.within()
-            return
-        buckets = _prime(_BUCKETS * ceil(len(table) / max(self.most, 1)))
-        bucket = f"MOD({group_key(table.held)}, {buckets})"
-        counted = self._engine.fetch(
-            select([named(bucket, "b"), "COUNT(*) AS t"], table.held.name, group=[bucket])
-        )
-        self.read(table)
-        tuples = np.zeros(buckets, dtype=np.int64)
-        tuples[counted.column("b").to_numpy()] = counted.column("t").to_numpy()
-        for low, high in _runs(tuples, self.most):
+        for part in table.counts.parts():
             self.read(table)
-            yield table.held.within(f"{bucket} BETWEEN {low} AND {high}")
+            yield part
 
-    def kinds(self, table: NodeTable) -> Classes:
+    def kinds(self, table: NodeTable) -> Kinds:
         """The groups of a node, equal ones told once."""
         self.read(table)
         self.read(table)
-        return equal_groups(table.held)
+        return table.counts.kinds()
 
     def place(self, levels: Levels, groups: str, name: str) -> None:
         """Keep a table of every tuple's group; in `groups` are the labels of each group."""
-        held = self.finest.held
+        stored = self.finest.counts
         with _Labels(self._steps, self.finest, [levels]) as labels:
             same = " AND ".join(
                 f"{label} = {groups}.q{column}" for column, label in enumerate(labels.of(levels))
             )
             # What people want protected does not tell tuples apart here.
-            told = {one: f"{held.name}.{one}" for one in held.columns if one != "p"}
+            told = {one: f"{stored.name}.{one}" for one in stored.columns if one != "p"}
             told["g"] = f"{groups}.g"
             listed = [named(where, one) for one, where in told.items()]
             joins = f"{labels.joins} JOIN {groups} ON {same}"
@@ -193,8 +175,8 @@ class _Labels:
         self._put: list[str] = []
 
     def __enter__(self) -> _Labels:
-        engine, held = self._source.held.engine, self._source.held
-        self.joins = held.name
+        engine, stored = self._source.counts.engine, self._source.counts
+        self.joins = stored.name
         for column, (levels, name) in enumerate(zip(self._wanted, self._names, strict=True)):
             own, top = self._source.levels[column], self._steps.heights[column] - 1
             moved = [level for level in levels if own < level < top]
@@ -207,53 +189,21 @@ class _Labels:
             columns = {"code": codes, **maps}
             engine.put(name, pa.table({k: pa.array(v, kind) for k, v in columns.items()}))
             self._put.append(name)
-            self.joins += f" JOIN {name} ON {held.name}.q{column} = {name}.code"
+            self.joins += f" JOIN {name} ON {stored.name}.q{column} = {name}.code"
         return self
 
     def __exit__(self, *_: object) -> None:
         for name in self._put:
-            self._source.held.engine.drop(name)
+            self._source.counts.engine.drop(name)
 
     def of(self, levels: Levels) -> list[str]:
         """SQL of a node's label in each column; a column that is all `*` has the one label 0."""
         told = []
         for column, level in enumerate(levels):
             if level == self._source.levels[column]:
-                told.append(f"{self._source.held.name}.q{column}")
+                told.append(f"{self._source.counts.name}.q{column}")
             elif level == self._steps.heights[column] - 1:
                 told.append(_ANY)
             else:
                 told.append(f"{self._names[column]}.l{level}")
         return told
-
-
-def _renamed(held: Held, name: str) -> Held:
-    return Held(
-        held.engine,
-        name,
-        held.quasi,
-        held.sensitive,
-        labels=held.labels,
-        weighted=held.weighted,
-        spanning=held.spanning,
-    )
-
-
-def _prime(least: int) -> int:
-    """A prime at or above: a remainder by it depends on every column of a key."""
-    number = max(least, 2)
-    while any(number % divisor == 0 for divisor in range(2, int(number**0.5) + 1)):
-        number += 1
-    return number
-
-
-def _runs(tuples: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Runs of buckets (first and last) with as many tuples as fit; a bucket is not divided."""
-    first, inside = 0, 0
-    for bucket, number in enumerate(tuples.tolist()):
-        if inside and inside + number > most:
-            yield first, bucket - 1
-            first, inside = bucket, 0
-        inside += number
-    if inside:
-        yield first, len(tuples) - 1

@@ -144,11 +144,6 @@ class Rolled:
         return self.of_finer[self.finer.of_base()]
 
 
-def finest(counts: Counts, levels: Sequence[Levels], cells: Sequence[Cells]) -> Rolled:
-    """The node that generalizes nothing: the table's own groups."""
-    return lowest(counts, Steps(levels), (0,) * len(levels), cells)
-
-
 def lowest(counts: Counts, steps: Steps, levels: tuple[int, ...], cells: Sequence[Cells]) -> Rolled:
     """The node that a table's own groups are, whose codes are the labels of these levels."""
     group, first = counts.group_of

@@ -1,22 +1,32 @@
 """From an engine's rows to Counts, in one grouping query.
 
 Two ways, same result. *Raw*: group by the values as they stand and encode the compact result; the
-domains come out of the same scan. *Coded* (`holding.py`): fetch each column's distinct values, join
-their codes inside the SELECT and group by these; needed when distinct tuples number in the millions
-(raw text keys take three times the memory), when rows must first be gathered by person, and when
-the counts themselves may not fit in memory. The choice is by expected distinct tuples; no table of
-encoded rows is ever written.
+domains come out of the same scan. *Coded* (`store`): fetch each column's distinct values,
+join their codes inside the SELECT and group by these; needed when distinct tuples number in the
+millions (raw text keys take three times the memory), when rows must first be gathered by person,
+and when the counts themselves may not fit in memory. The choice is by expected distinct tuples; no
+table of encoded rows is ever written.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
-from sfumato.counts.columns import check_lists, encode, key_of, keys, measures
-from sfumato.counts.count_by_code import hold
-from sfumato.counts.counts import Attribute, Counts
-from sfumato.counts.people import check_people
-from sfumato.counts.stored import bytes_for, fits
+from sfumato.counts.columns import (
+    Column,
+    check_lists,
+    check_people,
+    encode,
+    encode_distinct,
+    gather,
+    key_of,
+    keys,
+    measures,
+    weight_of,
+)
+from sfumato.counts.counts import Attribute, Counts, TableCounts
+from sfumato.counts.stored import SMALL, StoredCounts, bytes_for, fresh
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError
@@ -27,10 +37,10 @@ MANY_ROWS = 4_000_000
 MANY_TUPLES = 1_000_000
 
 
-def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
+def scan(engine: Engine, source: Source, schema: Schema) -> TableCounts:
     """Count the people of a registered source by their QIs and sensitive values.
 
-    Counts that do not fit in memory stay with the engine (`Held`).
+    Counts that do not fit in memory stay with the engine (`StoredCounts`).
     """
     check_people(engine, source, schema)
     check_lists(source, schema)
@@ -38,11 +48,11 @@ def scan(engine: Engine, source: Source, schema: Schema) -> Counts:
     large = beyond or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     if by_person or beyond or (large and _many_tuples(engine, source, schema)):
-        held = hold(engine, source, schema, large=large)
-        counts: Counts = held
-        if fits(held):
-            counts = held.whole()
-            engine.drop(held.name)
+        stored = store(engine, source, schema, large=large)
+        counts: TableCounts = stored
+        if stored.fits:
+            counts = stored.whole()
+            engine.drop(stored.name)
     else:
         counts = _raw(engine, source, schema)
     if counts.people == 0:
@@ -92,3 +102,155 @@ def _raw(engine: Engine, source: Source, schema: Schema) -> Counts:
     if not kept.all():
         counts = counts.take(np.flatnonzero(kept))
     return counts.compact()
+
+
+# -- the coded way: codes joined inside the SELECT, distinct tuples kept by the engine -------------
+#
+# Each column's distinct values are fetched and coded here; the engine joins the codes to its rows
+# and groups by them. No row and no table of encoded rows ever travels, and what is kept is as
+# compact as the counts. Rows of one person with equal quasi-identifiers are gathered first.
+
+
+def store(engine: Engine, source: Source, schema: Schema, *, large: bool) -> StoredCounts:
+    """Count the people of a source and leave the counts with the engine."""
+    brought: list[str] = []  # tables that are not needed once people are counted
+    columns, joins, where = join_codes(engine, source, schema, brought, large=large)
+    extra, people = 0, ""
+    summed = measures(source, schema)
+    if schema.person is not None and not source.one_each:
+        joins, where, people = _by_person(
+            engine, source, schema, joins, columns, where, brought, large=large
+        )
+        extra = int(
+            engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS s FROM {people}")
+            .column(0)[0]
+            .as_py()
+        )
+        summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
+        summed += [named("SUM(w)", "w")] if schema.weight is not None else []
+    called = {name: f"q{place}" for place, name in enumerate(schema.quasi)}
+    called |= {name: f"s{place}" for place, name in enumerate(schema.sensitive)}
+    if schema.protect:
+        called[schema.protect] = "p"
+    group = [
+        f"CAST({where[name]} AS {'SMALLINT' if columns[name].size <= SMALL else 'INT'})"
+        for name in called
+    ]
+    listed = [named(key, called[name]) for name, key in zip(called, group, strict=True)]
+    tuples = select([*listed, *summed], joins, group=group)
+    name = fresh("tuples")
+    # A pre-aggregated row of 0 people describes nobody.
+    engine.materialize(name, f"SELECT * FROM ({tuples}) AS counted WHERE n > 0", large=large)
+    shared = None
+    if extra and bytes_for(2 * extra, len(listed)) <= engine.memory:
+        # Nobody's name leaves the engine: people are told apart by a number.
+        place = named(f"DENSE_RANK() OVER (ORDER BY {people}.person)", "person")
+        several = select(["person"], people, group=["person"]) + " HAVING COUNT(*) > 1"
+        shared = engine.fetch(
+            f"{select([place, *listed], joins)} WHERE {people}.person IN ({several})"
+        )
+    for table in brought:
+        engine.drop(table)
+    repeated = schema.several == "multiset"
+    return StoredCounts(
+        engine,
+        name,
+        tuple(columns[name].domain for name in schema.quasi),
+        tuple(
+            Attribute(columns[name].domain, columns[name].sets, repeated)
+            for name in schema.sensitive
+        ),
+        labels=columns[schema.protect].domain if schema.protect else None,
+        weighted=schema.weight is not None,
+        extra_memberships=extra,
+        shared=shared,
+    )
+
+
+def join_codes(
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    brought: list[str],
+    *,
+    large: bool,
+    kept: bool = False,
+) -> tuple[dict[str, Column], str, dict[str, str]]:
+    """The key columns' domains, SQL of the rows with their codes, and where each code is.
+
+    `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
+    """
+    relation, where = source.name, dict.fromkeys(keys(schema), "")
+    if source.untyped:  # parse a text file once, not once a column
+        relation = fresh("parsed")
+        brought.append(relation)
+        left_out = ("identifiers",) if kept else ("identifiers", "keep")
+        needed = [name for role, name in schema.roles() if role not in left_out]
+        parsed = select([source.column(name) for name in needed], source.name)
+        engine.materialize(relation, parsed, large=large)
+    columns: dict[str, Column] = {}
+    joins = relation
+    for name in where:
+        key = key_of(engine, source, schema, name, relation)
+        raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
+        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema)
+        joins, where[name] = _joined(engine, joins, key, raw, columns[name], brought)
+    return columns, joins, where
+
+
+def _joined(
+    engine: Engine,
+    joins: str,
+    key: str,
+    raw: pa.ChunkedArray,
+    column: Column,
+    brought: list[str],
+) -> tuple[str, str]:
+    """SQL of the rows with one more column's codes, and where the code is."""
+    table = fresh("codes")
+    brought.append(table)
+    codes = pa.array(column.codes, pa.int32())
+    # Names that no column of the rows they are joined to will have.
+    engine.put(table, pa.table({"sfumato_value": raw, "sfumato_code": codes}))
+    joins += f" JOIN {table} ON {key} IS NOT DISTINCT FROM {table}.sfumato_value"
+    return joins, f"{table}.sfumato_code"
+
+
+def _by_person(
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    joins: str,
+    columns: dict[str, Column],
+    where: dict[str, str],
+    brought: list[str],
+    *,
+    large: bool,
+) -> tuple[str, dict[str, str], str]:
+    """Gather each person's rows with equal QIs first: one person, a set of values.
+
+    The columns of sensitive attributes become those of the sets that were found. Last comes the
+    name of the table of people.
+    """
+    person = source.column(str(schema.person))
+    plain = {name: code for name, code in where.items() if name not in schema.sensitive}
+    called = {name: f"k{place}" for place, name in enumerate(plain)}
+    inner = [named(person, "person"), *(named(plain[name], called[name]) for name in plain)]
+    repeated = schema.several == "multiset"
+    for place, name in enumerate(schema.sensitive):
+        inner.append(named(engine.set_of_rows(where[name], repeated=repeated), f"l{place}"))
+    if schema.weight is not None:
+        inner.append(named(weight_of(source, schema.weight, "MAX"), "w"))
+    people = fresh("people")
+    brought.append(people)
+    grouped = select(inner, joins, group=[person, *plain.values()])
+    engine.materialize(people, grouped, large=large)
+    found = {name: f"{people}.{called[name]}" for name in plain}
+    gathered = people
+    for place, name in enumerate(schema.sensitive):
+        key = f"{people}.l{place}"
+        raw = engine.fetch(select([named(key, "v")], people, group=[key])).column(0)
+        lists = raw.combine_chunks()
+        columns[name] = gather(columns[name], lists, repeated=repeated)
+        gathered, found[name] = _joined(engine, gathered, key, raw, columns[name], brought)
+    return gathered, found, people

@@ -1,23 +1,31 @@
-"""Held: counts too many for memory, kept by the engine and asked for by SQL.
+"""Counts too many for memory, kept by the engine and asked for by SQL.
 
-It answers like Counts wherever only domains or totals matter. Whoever asks for the tuples
-themselves gets an error that says so: nothing is worked out on a part of the people. What is made
-for tables of any size asks for `histograms` (people by the codes of one column and their sensitive
-values, node by node) or for the tuples `within` some bounds, of which there must be few enough.
+Nothing is worked out on a part of the people. What is made for tables of any size asks for `parts`,
+for `histograms` (people by the codes of one column and their sensitive values, node by node), for
+the tuples `within` some bounds, of which there must be few enough, or for `kinds`.
+
+*Kinds*: equal groups told once. Criteria read of a group its people by sensitive value. A table of
+a hundred million rows has millions of groups, but few that differ in that: most are one person with
+one value. The engine groups twice, by quasi-identifiers and then by what the groups count, and only
+one group of each kind comes here, with the number of its likes. Groups are told apart by sums over
+their people of secret random numbers, three for each value. Two groups that differ agree in all
+three with a chance of about 2**-93 however they were made, so that among a million kinds one is
+overlooked with a chance below 2**-50.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NoReturn
+from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.counts.counts import Attribute, Counts
+from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
 from sfumato.errors import ResourceError
@@ -29,87 +37,66 @@ COPIES = 7
 SMALL = 1 << 15  # codes that a SMALLINT holds
 _numbers = itertools.count(1)
 
+_BUCKETS = 32  # a part of a table is made of about so many buckets, so that none is much too large
+_SUMS = ("a", "b", "c")  # of secret numbers: what groups of different kinds differ in
+_TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of its own
+_MOST_PEOPLE = 1 << 32  # times a number below 2**31: the sums fit a BIGINT
+_WIDE = 1 << 62  # keys that a BIGINT holds
+_WIDEST = 10**37  # keys that a DECIMAL(38) holds
+
 
 def fresh(name: str) -> str:
     """A name for a table of the engine's that no other table has."""
     return f"{name}_{next(_numbers)}"
 
 
-class Held(Counts):
-    """Distinct tuples in an engine's table: columns q0, q1, ... s0, ... p, n and w.
+class TooManyKinds(ResourceError):
+    """Even told once, the groups do not fit in memory."""
 
-    q are the codes of the QIs, s those of the sensitive attributes, p the protect column's, n
-    people and w their summed weights. `shared` lists the places of people who have several, by a
-    number for each of them and the codes there; None where there are none, or too many.
+
+@dataclass(frozen=True)
+class Kinds:
+    """One group of each kind, and how often the kind occurs.
+
+    `counts` are the people of these groups by all but quasi-identifiers, `of` the kind of each;
+    `codes` the quasi-identifiers of each group.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        name: str,
-        quasi: tuple[Domain, ...],
-        sensitive: tuple[Attribute, ...],
-        *,
-        labels: Domain | None = None,
-        weighted: bool = False,
-        spanning: int = 0,
-        shared: pa.Table | None = None,
-    ) -> None:
-        for field, given in {
-            "engine": engine,
-            "name": name,
-            "quasi": quasi,
-            "sensitive": sensitive,
-            "labels": labels,
-            "weighted": weighted,
-            "spanning": spanning,
-            "shared": shared,
-        }.items():
-            object.__setattr__(self, field, given)
+    counts: Counts
+    codes: Codes
+    of: Ints
+    times: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCounts(TableCounts):
+    """Distinct tuples in an engine's table: columns q0, q1, ... s0, ... p, n and w.
+
+    q are the codes of the QIs, s those of the sensitive attributes, p the protect column's (its
+    domain is `labels`), n people and w their summed weights. `shared` lists the places of people
+    who have several, by a number for each of them and the codes there; None where there are none,
+    or too many.
+    """
 
     engine: Engine
     name: str
-    labels: Domain | None
-    weighted: bool
-    shared: pa.Table | None
+    quasi: tuple[Domain, ...]
+    sensitive: tuple[Attribute, ...]
+    labels: Domain | None = None
+    weighted: bool = False
+    extra_memberships: int = 0
+    several: SeveralTuples | None = None
+    shared: pa.Table | None = None
 
-    # -- what does not fit ------------------------------------------------------------------------
-
-    def _refuse(self) -> NoReturn:
+    def in_memory(self, why: str) -> Counts:
         size = bytes_for(len(self), len(self.columns))
         raise ResourceError(
-            f"this needs all {len(self):,} distinct tuples of the table in memory, about "
+            f"{why} needs all {len(self):,} distinct tuples of the table in memory, about "
             f"{size / 1e9:,.1f} GB; raise the memory limit, or use a part of the rows"
         )
 
-    @property
-    def codes(self) -> Codes:
-        self._refuse()
-
-    @property
-    def values(self) -> Codes:
-        self._refuse()
-
-    @property
-    def n(self) -> Ints:
-        self._refuse()
-
-    @property
-    def weights(self) -> npt.NDArray[np.float64] | None:
-        if self.weighted:
-            self._refuse()
-        return None
-
-    @property
-    def protect(self) -> tuple[Domain, Codes] | None:
-        if self.labels is not None:
-            self._refuse()
-        return None
-
     def __repr__(self) -> str:
-        return f"Held({len(self):,} distinct tuples of {self.people:,} people)"
-
-    # -- what does --------------------------------------------------------------------------------
+        return f"StoredCounts({len(self):,} distinct tuples of {self.people:,} people)"
 
     @cached_property
     def _size(self) -> tuple[int, int]:
@@ -122,12 +109,7 @@ class Held(Counts):
         return self._size[0]
 
     @property
-    def people(self) -> int:
-        return self._size[1] - self.spanning
-
-    @property
-    def places(self) -> int:
-        """People, one who is in several groups counted in each."""
+    def memberships(self) -> int:
         return self._size[1]
 
     @property
@@ -148,19 +130,44 @@ class Held(Counts):
         summed = ["CAST(SUM(n) AS BIGINT) AS n"]
         return [*summed, "SUM(w) AS w"] if self.weighted else summed
 
-    def having(self, column: str, size: int) -> Ints:
+    def _having(self, column: str, size: int) -> Ints:
         found = self.engine.fetch(select([column, *self.sums], self.name, group=[column]))
         people = np.zeros(size, dtype=np.int64)
         people[found.column(column).to_numpy()] = found.column("n").to_numpy()
         return people
 
     def by_code(self, column: int) -> Ints:
-        return self.having(f"q{column}", len(self.quasi[column]))
+        return self._having(f"q{column}", len(self.quasi[column]))
 
     def by_value(self, attribute: int) -> Ints:
-        described = self.sensitive[attribute]
-        size = len(described.domain if described.sets is None else described.sets)
-        return self.having(f"s{attribute}", size)
+        return self._having(f"s{attribute}", self.sensitive[attribute].codes)
+
+    # -- the tuples, as many as fit ---------------------------------------------------------------
+
+    @property
+    def most(self) -> int:
+        """How many tuples fit in memory."""
+        return self.engine.memory // bytes_for(1, len(self.columns))
+
+    @property
+    def fits(self) -> bool:
+        """Whether all tuples may be brought to memory."""
+        return len(self) <= self.most
+
+    def parts(self) -> Iterator[Counts]:
+        if self.fits:
+            yield self.within()
+            return
+        # Groups are dealt to buckets by a remainder of their key, and never parted.
+        buckets = _prime(_BUCKETS * ceil(len(self) / max(self.most, 1)))
+        bucket = f"MOD({self._group_key()}, {buckets})"
+        counted = self.engine.fetch(
+            select([named(bucket, "b"), "COUNT(*) AS t"], self.name, group=[bucket])
+        )
+        tuples = np.zeros(buckets, dtype=np.int64)
+        tuples[counted.column("b").to_numpy()] = counted.column("t").to_numpy()
+        for low, high in _runs(tuples, self.most):
+            yield self.within(f"{bucket} BETWEEN {low} AND {high}")
 
     def whole(self) -> Counts:
         """All tuples, in memory, and who is in several of them."""
@@ -178,7 +185,7 @@ class Held(Counts):
         return self.made_of(self.engine.fetch(f"{text} WHERE {where}" if where else text))
 
     def made_of(self, table: pa.Table) -> Counts:
-        """Counts from columns named like the held ones; those that are missing hold zeros."""
+        """Counts from columns named like the stored ones; those that are missing hold zeros."""
 
         def stack(names: Sequence[str]) -> Codes:
             found = np.zeros((len(names), table.num_rows), dtype=np.int32)
@@ -196,7 +203,7 @@ class Held(Counts):
             n=table.column("n").to_numpy().astype(np.int64),
             weights=table.column("w").to_numpy().astype(np.float64) if self.weighted else None,
             protect=None if self.labels is None else (self.labels, stack(["p"])[0]),
-            spanning=self.spanning,
+            extra_memberships=self.extra_memberships,
         )
 
     def numbered(self, node: str, where: str) -> tuple[Counts, Ints]:
@@ -207,7 +214,7 @@ class Held(Counts):
         order = np.argsort(number, kind="stable")
         return self.made_of(found).take(order), number[order].astype(np.int64)
 
-    def in_order(self, number: str) -> Held:
+    def in_order(self, number: str) -> StoredCounts:
         """The same tuples sorted by an SQL expression, which is a column `b` of theirs.
 
         Whoever asks for one number after another then reads each tuple once.
@@ -215,15 +222,7 @@ class Held(Counts):
         name = fresh("tuples")
         listed = select([named(f"CAST({number} AS INT)", "b"), "*"], self.name)
         self.engine.materialize(name, f"{listed} ORDER BY b", large=True)
-        return Held(
-            self.engine,
-            name,
-            self.quasi,
-            self.sensitive,
-            labels=self.labels,
-            weighted=self.weighted,
-            spanning=self.spanning,
-        )
+        return replace(self, name=name)
 
     def totals(self, where: str) -> Counts:
         """The people that a condition selects by all but their quasi-identifiers."""
@@ -250,12 +249,119 @@ class Held(Counts):
     def _weight(self) -> list[str]:
         return ["w"] if self.weighted else []
 
+    # -- equal groups told once -------------------------------------------------------------------
+
+    def kinds(self) -> Kinds:
+        """The groups by what they count."""
+        engine, key = self.engine, self._group_key()
+        joins, summed, brought = self._fingerprint()
+        grouped = (
+            f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed}, COUNT(*) AS m "
+            f"FROM {self.name}{joins} GROUP BY {key}"
+        )
+        name = fresh("classes")
+        sums = ", ".join(["n", *_SUMS])
+        kinds = "MIN(k) AS k, CAST(COUNT(*) AS BIGINT) AS t, CAST(MAX(m) AS BIGINT) AS m"
+        try:
+            engine.materialize(name, f"SELECT {kinds} FROM ({grouped}) AS groups GROUP BY {sums}")
+            size = engine.fetch(f"SELECT CAST(SUM(m) AS BIGINT) AS m, COUNT(*) AS k FROM {name}")
+            tuples, number = size.column("m")[0].as_py() or 0, size.column("k")[0].as_py()
+            if tuples * _TUPLE + number * (8 * len(self.quasi) + _GROUP) > engine.memory:
+                raise TooManyKinds(
+                    f"the table has {number:,} different groups of {tuples:,} tuples, too many for "
+                    "the memory limit; raise it, or judge a part of the columns"
+                )
+            found = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
+            numbered = fresh("kinds")
+            engine.put(numbered, found.select(["k"]).append_column("kind", _up_to(found.num_rows)))
+            brought.append(numbered)
+            joined = f"{self.name} JOIN {numbered} ON {key} = {numbered}.k"
+            listed = ", ".join(["kind", *self.shown, "n", *(["w"] if self.weighted else [])])
+            told = engine.fetch(f"SELECT {listed} FROM {joined}")
+            least = ", ".join(f"MIN({q}) AS {q}" for q in self.columns[: len(self.quasi)])
+            shown = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by(
+                "kind"
+            )
+        finally:
+            for one in (name, *brought):
+                engine.drop(one)
+        codes = [shown.column(q).to_numpy() for q in self.columns[: len(self.quasi)]]
+        return Kinds(
+            self.made_of(told),
+            np.array(codes, dtype=np.int32).reshape(len(codes), shown.num_rows),
+            told.column("kind").to_numpy().astype(np.int64),
+            found.column("t").to_numpy().astype(np.int64),
+        )
+
+    def _group_key(self) -> str:
+        """SQL: the codes of a tuple's quasi-identifiers as one number."""
+        space = 1
+        for domain in self.quasi:
+            space *= max(len(domain), 1)
+        if space >= _WIDEST:
+            raise ResourceError(
+                "the quasi-identifiers have more than 1e37 combinations of values, too many to "
+                "judge a table larger than memory by; use fewer columns or coarser domains"
+            )
+        kind = "BIGINT" if space < _WIDE else "DECIMAL(38, 0)"
+        text = f"CAST(0 AS {kind})"
+        for place, domain in enumerate(self.quasi):
+            text = f"CAST({text} * {max(len(domain), 1)} + q{place} AS {kind})"
+        return text
+
+    def _fingerprint(self) -> tuple[str, str, list[str]]:
+        """SQL: the tables of secret numbers, the sums of them over people; and those tables."""
+        most = _MOST_PEOPLE // max(len(self.shown), 1)
+        if self.memberships >= most:
+            raise ResourceError(
+                f"{self.memberships:,} people are more than a table larger than memory can be "
+                f"judged by ({most:,}); judge parts of it"
+            )
+        joins, brought = "", []
+        for column in self.shown:
+            size = self.codes_in(column)
+            secret = {name: pa.array([secrets.randbits(31) for _ in range(size)]) for name in _SUMS}
+            brought.append(fresh("secrets"))
+            self.engine.put(brought[-1], pa.table({"code": _up_to(size), **secret}))
+            joins += f" JOIN {brought[-1]} ON {self.name}.{column} = {brought[-1]}.code"
+        terms = {
+            name: " + ".join(f"CAST(SUM(n * {table}.{name}) AS BIGINT)" for table in brought) or "0"
+            for name in _SUMS
+        }
+        return joins, ", ".join(named(terms[name], name) for name in _SUMS), brought
+
+    def codes_in(self, column: str) -> int:
+        """How many codes a column besides the quasi-identifiers may hold."""
+        if column == "p":
+            assert self.labels is not None
+            return len(self.labels)
+        return self.sensitive[int(column[1:])].codes
+
 
 def bytes_for(tuples: int, columns: int) -> int:
     """The bytes it takes to work on so many tuples in memory."""
     return tuples * (4 * columns + 16) * COPIES
 
 
-def fits(held: Held) -> bool:
-    """Whether the tuples may be brought to memory."""
-    return bytes_for(len(held), len(held.columns)) <= held.engine.memory
+def _up_to(number: int) -> pa.Array:
+    return pa.array(np.arange(number, dtype=np.int64))
+
+
+def _prime(least: int) -> int:
+    """A prime at or above: a remainder by it depends on every column of a key."""
+    number = max(least, 2)
+    while any(number % divisor == 0 for divisor in range(2, int(number**0.5) + 1)):
+        number += 1
+    return number
+
+
+def _runs(tuples: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Runs of buckets (first and last) with as many tuples as fit; a bucket is not divided."""
+    first, inside = 0, 0
+    for bucket, number in enumerate(tuples.tolist()):
+        if inside and inside + number > most:
+            yield first, bucket - 1
+            first, inside = bucket, 0
+        inside += number
+    if inside:
+        yield first, len(tuples) - 1

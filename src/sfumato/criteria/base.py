@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.threat import Threat
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
@@ -179,7 +179,7 @@ class Criterion(ABC):
         """No group of fewer people can hold; what searches need not even try."""
         return 1
 
-    def bind(self, counts: Counts) -> Self:
+    def bind(self, counts: TableCounts) -> Self:
         """What a search does once before it starts."""
         return self
 

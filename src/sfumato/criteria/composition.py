@@ -41,7 +41,7 @@ from sfumato.adversaries.composition.exposure import (
 )
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.threat import FACTOR, BeliefChange, Threat
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
@@ -158,13 +158,14 @@ class CompositionBound(ReleaseCriterion):
         many = len(self.before) or "no"
         return f"{many} earlier release{'s' if len(self.before) > 1 else ''}"
 
-    def bind(self, counts: Counts) -> Self:
+    def bind(self, counts: TableCounts) -> Self:
         """Locate the table's people in the earlier releases, once for the whole search."""
-        nobody = np.zeros(len(counts), dtype=np.int64)
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:
+                people = counts.in_memory(self.name)
+                nobody = np.zeros(len(people), dtype=np.int64)
                 try:
-                    self._watch(counts, group_counts(counts, nobody, 1, place))
+                    self._watch(people, group_counts(people, nobody, 1, place))
                 except InputError as error:
                     raise PolicyError(f"{self.name}: {error}") from None
         return self

@@ -29,7 +29,7 @@ import numpy as np
 from sfumato.adversaries.leakage.class_priors import Expectation
 from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError
@@ -161,7 +161,7 @@ class _Leakage(GroupCriterion):
         """The cells of the classes, where what is expected depends on them."""
         return frozenset() if self.observer.fixed else frozenset({"regions"})
 
-    def bind(self, counts: Counts) -> Self:
+    def bind(self, counts: TableCounts) -> Self:
         what = "joint targets" if self.joint else "a prior given fewer columns"
         if self.joint or kind_of(self.prior) == "given":
             raise PolicyError(

@@ -41,7 +41,7 @@ from sfumato.adversaries.skyline.breach import (
     unknown_value,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.counts.counts import Attribute, Counts
+from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import Candidates, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.criteria.skyline_search import Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError, quoted
@@ -244,7 +244,7 @@ class SkylinePrivacy(ReleaseCriterion):
 
     # -- what a search may rely on ----------------------------------------------------------------
 
-    def bind(self, counts: Counts) -> Self:
+    def bind(self, counts: TableCounts) -> Self:
         """Single values, and lists that can be judged exactly, never grow worse by merging."""
         about = [a for a in counts.sensitive if self.sensitive in (None, a.name)]
         bound = copy.copy(self)

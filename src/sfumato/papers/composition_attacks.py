@@ -80,8 +80,7 @@ class Overlap:
     @property
     def commonest(self) -> float:
         """How often guessing the most frequent value of the shared people is right."""
-        counts = self.shared.counts
-        people = np.bincount(counts.values[0], weights=counts.n)
+        people = self.shared.counts.by_value(0)
         return float(people.max() / people.sum())
 
 
@@ -92,7 +91,7 @@ def studies(data: Path | None, seed: int) -> tuple[Study, ...]:
 
 def split(study: Study, seed: int, *, quick: bool = False) -> Overlap:
     """Everybody dealt by chance: some to both parts, half of the others to each."""
-    counts = study.table.counts
+    counts = study.table.counts.in_memory("dealing everybody by chance")
     people = np.repeat(np.arange(len(counts)), counts.n)
     people = np.random.default_rng(seed).permutation(people)[: QUICK if quick else None]
     both = round(OVERLAP * len(people) / OF)
@@ -107,7 +106,7 @@ def declared(study: Study, overlap: Overlap) -> Overlap:
 
     Declared are the values of the whole table, which stands for a code book here.
     """
-    counts = study.table.counts
+    counts = study.table.counts.in_memory("dealing everybody by chance")
     texts = [one for one in counts.quasi if one.kind in ("categorical", "ordered")]
     values = {one.name: one.values for one in (*texts, counts.sensitive[0].domain)}
     schema = Schema(

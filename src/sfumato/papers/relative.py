@@ -85,9 +85,8 @@ def _studied(table: Table, seed: int, sizes: tuple[int, ...], sweeps: int) -> It
         both: list[Criterion] = [KAnonymity(size), DistinctDiversity(size)]
         yield _study(table, f"lattice, k = l = {size}", both, Lattice(), seed, sweeps)
         yield _study(table, f"Mondrian, k = l = {size}", both, Mondrian(), seed, sweeps)
-    counts = table.counts
     # No more is possible than the most frequent value leaves room for.
-    largest = int(table.people // np.bincount(counts.values[0], weights=counts.n).max())
+    largest = int(table.people // table.counts.by_value(0).max())
     for size in sorted({min(size, largest) for size in sizes} - {0, 1}):
         diverse: list[Criterion] = [DistinctDiversity(size)]
         yield _study(table, f"Anatomy, l = {size}", diverse, Anatomy(size), seed, sweeps)

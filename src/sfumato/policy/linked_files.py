@@ -323,12 +323,12 @@ class Links:
 
     def _write_counts(self, slot: Slot, table: Table, schema: Schema) -> dict[str, Any]:
         """The people of a table by what matters of them: distinct combinations, and how many."""
-        if table.held is not None:
+        if table.stored is not None:
             raise ResourceError(
                 f"{slot}: {table.source.label} is no file and larger than memory, so the policy "
                 "cannot keep it; read it from a file"
             )
-        counts = table.counts
+        counts = table.counts.in_memory("keeping a table beside its policy")
         columns: dict[str, Any] = {}
         for domain, codes in zip(counts.quasi, counts.codes, strict=True):
             if slot != "shape" and domain.name in schema.quasi:

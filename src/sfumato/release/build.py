@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, TableCounts
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
@@ -17,7 +17,7 @@ from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, spread
 
 
-def references(counts: Counts) -> dict[str, Floats]:
+def references(counts: TableCounts) -> dict[str, Floats]:
     """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
     found = {}
     for place, attribute in enumerate(counts.sensitive):
@@ -65,10 +65,11 @@ def build_release(
             described = described.take(first)
     table = origin.table
     population = None
-    if table.counts.weights is not None:
+    counts = origin.counts
+    if counts.weights is not None:
         kept = origin.groups >= 0
-        share = origin.n[kept] / table.counts.n[origin.tuples[kept]]
-        weights = table.counts.weights[origin.tuples[kept]] * share
+        share = origin.n[kept] / counts.n[origin.tuples[kept]]
+        weights = counts.weights[origin.tuples[kept]] * share
         summed = np.bincount(origin.groups[kept], weights=weights, minlength=len(described))
         population = summed.astype(np.float64)
     return Release(
@@ -88,7 +89,7 @@ def build_release(
 
 def _several(origin: Origin) -> SeveralGroups | None:
     """Who is in several groups, where a tuple is whole in one."""
-    if not origin.counts.spanning:
+    if not origin.counts.extra_memberships:
         return None
     group = np.full(len(origin.counts), -1, dtype=np.int64)
     group[origin.tuples] = origin.groups

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.counts.group_kinds import equal_groups
-from sfumato.counts.stored import Held
+from sfumato.counts.stored import StoredCounts
 from sfumato.release.build import references
 from sfumato.release.groups import Groups
 from sfumato.release.regions import Examples, Regions, Singletons
@@ -15,17 +14,17 @@ from sfumato.release.summing import group_counts
 from sfumato.table.load import Table
 
 
-def kinds_as_they_stand(table: Table, held: Held) -> Release:
+def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
     """One group of each kind stands for all of its kind (`Groups.multiplicity`).
 
     Descriptions are those of the one group; nothing can be told of regions, members or weights of
     the others, and what needs these is not judged.
     """
-    found = equal_groups(held)
-    known = references(held)
+    found = stored.kinds()
+    known = references(stored)
     total = len(found.times)
     made: dict[str, Groups] = {}
-    for place, attribute in enumerate(held.sensitive):
+    for place, attribute in enumerate(stored.sensitive):
         made[attribute.name] = group_counts(
             found.counts, found.of, total, place, known[attribute.name]
         )
@@ -36,14 +35,14 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         for name, groups in made.items()
     }
     regions = Regions(
-        columns=tuple(domain.name for domain in held.quasi),
-        parts=tuple(Singletons(domain) for domain in held.quasi),
+        columns=tuple(domain.name for domain in stored.quasi),
+        parts=tuple(Singletons(domain) for domain in stored.quasi),
         codes=found.codes,
     )
     notes = [
         "the table is larger than memory: groups that count the same are told once, by one of them"
     ]
-    if held.weighted:
+    if stored.weighted:
         notes.append("survey weights are not read from a table larger than memory")
     return Release(
         table.schema,
@@ -51,5 +50,5 @@ def kinds_as_they_stand(table: Table, held: Held) -> Release:
         Examples(regions),
         label=table.source.label,
         notes=(*standing_notes(table), *notes),
-        several=SeveralGroups(held.people) if held.spanning else None,
+        several=SeveralGroups(stored.people) if stored.extra_memberships else None,
     )

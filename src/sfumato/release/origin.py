@@ -36,7 +36,7 @@ class Origin:
 
     @property
     def counts(self) -> Counts:
-        return self.table.counts
+        return self.table.counts.in_memory("telling whose tuple is in which group")
 
     @property
     def suppressed(self) -> int:
@@ -97,5 +97,5 @@ class HeldOrigin(Origin):
 
 def whole_tuples(table: Table, group_of_tuple: Ints, **more: Any) -> Origin:
     """The usual case: every person of a tuple is in the same group."""
-    counts = table.counts
+    counts = table.counts.in_memory("telling whose tuple is in which group")
     return Origin(table, np.arange(len(counts)), group_of_tuple.astype(np.int64), counts.n, **more)

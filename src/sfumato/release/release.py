@@ -185,11 +185,11 @@ def same_people(one: object, other: object) -> bool:
 
 def as_it_stands(table: Table) -> Release:
     """A table read as if it were published unchanged: one group per distinct QI tuple."""
-    if table.held is not None:
+    if table.stored is not None:
         from sfumato.release.kinds import kinds_as_they_stand
 
-        return kinds_as_they_stand(table, table.held)
-    counts = table.counts
+        return kinds_as_they_stand(table, table.stored)
+    counts = table.counts.in_memory("a release of every tuple")
     group, first = counts.group_of
     names: list[str | None] = [attribute.name for attribute in counts.sensitive]
     positions: list[int | None] = list(range(len(names)))
@@ -220,7 +220,7 @@ def as_it_stands(table: Table) -> Release:
 
 def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
     """Who is in several groups, of which each tuple is in one."""
-    if not counts.spanning:
+    if not counts.extra_memberships:
         return None
     known = counts.several
     if known is None:
@@ -234,10 +234,11 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     schema, counts = table.schema, table.counts
     if schema.person is None and schema.count is None and not table.source.one_each:
         notes.append("one row is taken for one person (no person column was named)")
-    if counts.spanning:
+    if counts.extra_memberships:
         notes.append(
             f"people whose rows differ in their quasi-identifiers are in several groups "
-            f"({counts.spanning:,} more places than people): each group counts them, people are "
+            f"({counts.extra_memberships:,} more places than people): each group counts them, "
+            "people are "
             + ("counted once" if counts.several is not None else "told as at most so many")
         )
     if schema.keep:

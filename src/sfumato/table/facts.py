@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.counts.people import is_numeric
+from sfumato.counts.columns import is_numeric
 from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.sql import named, select

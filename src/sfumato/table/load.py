@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.counts.scan import scan
-from sfumato.counts.stored import Held
+from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.choose import open_engine
 from sfumato.errors import expect
@@ -28,7 +28,7 @@ class Table:
     """
 
     schema: Schema
-    counts: Counts
+    counts: TableCounts
     levels: Mapping[str, Levels]
     source: Source
     engine: Engine
@@ -39,9 +39,9 @@ class Table:
         return self.counts.people
 
     @property
-    def held(self) -> Held | None:
+    def stored(self) -> StoredCounts | None:
         """The counts, if they did not fit in memory and are the engine's."""
-        return self.counts if isinstance(self.counts, Held) else None
+        return self.counts if isinstance(self.counts, StoredCounts) else None
 
     def __repr__(self) -> str:
         sensitive = ", ".join(self.schema.sensitive) or "none"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
 from sfumato.release.coverage import Coverage
 from sfumato.utility.view import View
@@ -35,7 +35,7 @@ class Utility(ABC):
     def cost(self, view: View) -> float:
         """The cost of the release; lower is more useful; NaN when it does not apply."""
 
-    def by_level(self, counts: Counts, covers: list[list[Coverage]]) -> list[Floats] | None:
+    def by_level(self, counts: TableCounts, covers: list[list[Coverage]]) -> list[Floats] | None:
         """For lattice searches: per column, what each level costs at the least.
 
         The sum over columns must never exceed the cost of that node, whoever is suppressed;

@@ -91,7 +91,7 @@ def exact_features(counts: Counts, target: Target) -> Matrix:
 def _group_features(view: View, target: Target) -> Matrix:
     columns = [np.zeros((len(view.sizes), 0), dtype=np.float32)]
     for column in target.features:
-        seen = _features(view.coverage(column), view.counts, column)
+        seen = _features(view.coverage(column), view.tuples, column)
         columns.append(seen[view.regions.codes[column]])
     return _stacked(columns)
 
@@ -139,12 +139,12 @@ def release_lessons(view: View, target: Target, features: Matrix, learners: Ints
     if view.exact:
         if target.column is None:
             return _bucket_lessons(view, target, features, pieces)
-        shown = np.bincount(pieces.tuples, weights=pieces.n, minlength=len(view.counts))
-        return table_lessons(view.counts, target, features, shown.astype(np.int64))
+        shown = np.bincount(pieces.tuples, weights=pieces.n, minlength=len(view.tuples))
+        return table_lessons(view.tuples, target, features, shown.astype(np.int64))
     # Groups in the order of their first combination, so that an unchanged table teaches the same
     # lessons in the same order and gives the very same tree.
-    earliest = np.full(len(view.sizes), len(view.counts), dtype=np.int64)
-    np.minimum.at(earliest, pieces.groups, view.counts.group_of[0][pieces.tuples])
+    earliest = np.full(len(view.sizes), len(view.tuples), dtype=np.int64)
+    np.minimum.at(earliest, pieces.groups, view.tuples.group_of[0][pieces.tuples])
     order = np.argsort(earliest, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -172,7 +172,7 @@ def _covered(view: View, column: int, groups: Ints) -> tuple[Ints, Ints, Floats]
 
 def _bucket_lessons(view: View, target: Target, features: Matrix, pieces: Pieces) -> Lessons:
     """Each person of a bucket with each value of it, in proportion."""
-    number, first = view.counts.group_of
+    number, first = view.tuples.group_of
     size = np.bincount(pieces.groups, weights=pieces.n, minlength=len(view.sizes))
     listed = tally(pieces.groups, number[pieces.tuples], pieces.n, len(first))
     held = tally(pieces.groups, target.of_tuple[pieces.tuples], pieces.n, target.classes)
@@ -256,7 +256,7 @@ class Classification(Utility):
         """Both accuracies and the baseline."""
         if not view.covering or view.people < 2:
             raise InputError("classification needs a release of regions about two people or more")
-        trial = self._trial.of(view.counts, make=lambda: self._prepare(view.counts))
+        trial = self._trial.of(view.tuples, make=lambda: self._prepare(view.tuples))
         learners = _learners_of_pieces(view, trial.tested, self.seed)
         lessons = release_lessons(view, trial.target, trial.features, learners)
         return ClassificationResult(

@@ -63,7 +63,7 @@ class Divergence(Utility):
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering:
             return float("nan")
-        cells = self._cells.of(view.counts, make=lambda: cells_of(view.counts))
+        cells = self._cells.of(view.tuples, make=lambda: cells_of(view.tuples))
         people = cells.cells.n.astype(np.float64)
         bits = dot(people, np.log2(people / expected_people(view, cells))) / view.people
         return max(0.0, bits)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
 from sfumato.release.coverage import Coverage
 from sfumato.utility.base import Utility
@@ -36,9 +36,9 @@ class Loss(Utility):
         lost = view.total([view.coverage(column).widening() for column in range(columns)])
         return lost / columns / view.people + view.suppressed / view.people
 
-    def by_level(self, counts: Counts, covers: list[list[Coverage]]) -> list[Floats] | None:
+    def by_level(self, counts: TableCounts, covers: list[list[Coverage]]) -> list[Floats] | None:
         """Mean widening of everybody: suppressing somebody costs 1, never less than widening."""
-        people, columns = counts.places, len(covers)
+        people, columns = counts.memberships, len(covers)
         found = []
         for column, levels in enumerate(covers):
             having = counts.by_code(column)

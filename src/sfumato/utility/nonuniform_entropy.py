@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import View, dot
@@ -48,7 +48,7 @@ class NonUniformEntropy(Utility):
         return sum(bits) / max(len(columns) * view.people, 1)
 
 
-def _people_by_value(counts: Counts) -> list[Floats]:
+def _people_by_value(counts: TableCounts) -> list[Floats]:
     return [counts.by_code(column).astype(np.float64) for column in range(len(counts.quasi))]
 
 
@@ -77,6 +77,6 @@ def _hidden_bits(view: View, columns: list[Floats]) -> list[float]:
     tuples, n = view.pieces.tuples[gone], view.pieces.n[gone].astype(np.float64)
     hidden = view.suppressed * log2(view.people)
     return [
-        max(0.0, hidden - dot(np.log2(people[view.counts.codes[place, tuples]]), n))
+        max(0.0, hidden - dot(np.log2(people[view.tuples.codes[place, tuples]]), n))
         for place, people in enumerate(columns)
     ]

@@ -86,7 +86,7 @@ class QueryError(Utility):
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering:
             return float("nan")
-        work = self.workload(view.counts)
+        work = self.workload(view.tuples)
         answers = answer_exact(view, work) if view.exact else answer_spread(view, work)
         errors = np.abs(answers - work.truth) / np.maximum(work.truth, self.sanity * view.people)
         return float(np.minimum(errors, self.cap).mean())
@@ -169,7 +169,7 @@ def answer_exact(view: View, work: Workload) -> Floats:
     )
     answers = np.zeros(len(work.queries))
     for place, query in enumerate(work.queries):
-        fits = _matches(view.counts, query, tuples)
+        fits = _matches(view.tuples, query, tuples)
         share = _having(view, query) / view.weights
         answers[place] = dot(share[groups[fits]], n[fits])
     return answers

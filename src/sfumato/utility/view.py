@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.release.coverage import Coverage, cover
@@ -126,7 +126,7 @@ class View:
 
     def __init__(
         self,
-        counts: Counts,
+        counts: TableCounts,
         levels: tuple[Levels, ...],
         regions: Regions | Members | Callable[[], Regions],
         sizes: Ints | Sums,
@@ -141,7 +141,7 @@ class View:
         self.levels = levels
         self._regions = regions
         self._sizes = sizes
-        self.people = counts.places
+        self.people = counts.memberships
         published = sizes.people if isinstance(sizes, Sums) else int(sizes.sum())
         self.suppressed = self.people - published
         self.disjoint = disjoint
@@ -150,6 +150,11 @@ class View:
         self._coverage = coverage
         self._margins = margins
         self._covered: dict[int, Coverage] = {}
+
+    @property
+    def tuples(self) -> Counts:
+        """The table's tuples, for measures that compare with everybody's own values."""
+        return self.counts.in_memory("comparing a release with everybody's own values")
 
     @property
     def sizes(self) -> Ints:
@@ -236,7 +241,7 @@ class View:
     @cached_property
     def tally(self) -> Tally:
         """The published groups' people by their value of the first sensitive attribute."""
-        pieces, value = self.pieces, first_values(self.counts)
+        pieces, value = self.pieces, first_values(self.tuples)
         kept = pieces.groups >= 0
         return tally(
             pieces.groups[kept],
@@ -264,12 +269,11 @@ def first_values(counts: Counts) -> Codes:
     return counts.values[0] if counts.sensitive else np.zeros(len(counts), dtype=np.int32)
 
 
-def first_width(counts: Counts) -> int:
+def first_width(counts: TableCounts) -> int:
     """How many codes the first sensitive attribute has; 1 when there is none."""
     if not counts.sensitive:
         return 1
-    first = counts.sensitive[0]
-    return len(first.domain) if first.sets is None else len(first.sets)
+    return counts.sensitive[0].codes
 
 
 def tally(groups: Ints, values: Ints, n: Ints, width: int) -> Tally:

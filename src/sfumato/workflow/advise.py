@@ -325,7 +325,7 @@ def _cannot_coarsen(release: Release) -> str:
         return "its groups overlap"
     if release.scheme != "generalized":
         return "it does not publish ranges or labels"
-    if source is not None and source.counts.spanning:
+    if source is not None and source.counts.extra_memberships:
         return "some people are in several groups"
     if len(release.groups.data) * len(release.regions.columns) > MOST_COUNTS:
         return "the release has too many groups for that; anonymize searches faster"

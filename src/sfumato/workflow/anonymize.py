@@ -84,7 +84,7 @@ def generalize(
 
 def _check_people(table: Table) -> None:
     expect("table", table, Table, "a Table, as sf.read makes one")
-    if table.counts.spanning:
+    if table.counts.extra_memberships:
         raise InputError(
             "some people's rows differ in their quasi-identifiers, so merging groups would count "
             "them more than once; make the quasi-identifiers the same on all rows of a person"

@@ -68,7 +68,7 @@ def compare(
     check_risk(risk)
     expect("table", table, Table, "a Table, as sf.read makes one")
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
-    if table.held is not None and utilities is None:
+    if table.stored is not None and utilities is None:
         left_out = [measure.name for measure in measures if measure.reads_tuples]
         measures = tuple(measure for measure in measures if not measure.reads_tuples)
         if left_out:

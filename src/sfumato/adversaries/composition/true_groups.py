@@ -131,7 +131,7 @@ def _inside_by_table(release: Release, table: Table) -> Inside | str:
     """Who is in which group, or why that is not known."""
     if release.scheme != "generalized" or not release.disjoint or release.matched is not None:
         return "people may fit several groups"
-    counts = table.counts
+    counts = table.counts.in_memory("telling who of a table is in which group")
     located = locate(release, targets_of(counts))
     many = np.diff(located.indptr)
     if (many > 1).any():

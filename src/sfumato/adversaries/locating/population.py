@@ -90,7 +90,7 @@ def count_behind(regions: Regions, population: Table) -> Ints:
 
 def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Domain], Ints]:
     """The population's distinct tuples of these columns, and how many people have each."""
-    counts = population.counts
+    counts = population.counts.in_memory("looking people up in a population")
     place = {domain.name: number for number, domain in enumerate(counts.quasi)}
     missing = [column for column in columns if column not in place]
     if missing:
@@ -98,10 +98,11 @@ def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Do
             f"the population {population.source.label} lacks quasi-identifiers of the release: "
             f"{name_some(missing)}; read it with a schema that names them in quasi"
         )
-    if counts.spanning:
+    if counts.extra_memberships:
         raise InputError(
             f"the population {population.source.label} lists people under several combinations of "
-            f"quasi-identifiers ({counts.spanning:,} more places than people); keep one row each"
+            f"quasi-identifiers ({counts.extra_memberships:,} more places than people); keep one "
+            "row each"
         )
     wanted = [place[column] for column in columns]
     codes, domains = counts.codes[wanted], [counts.quasi[number] for number in wanted]

@@ -99,15 +99,16 @@ def targets_of(counts: Counts, columns: Sequence[str] | None = None) -> Targets:
 
 
 def _of_table(table: Table, columns: Sequence[str], truth: Truth) -> Targets:
-    counts, label = table.counts, table.source.label
+    counts = table.counts.in_memory("an attack on everybody of a table")
+    label = table.source.label
     names = [domain.name for domain in counts.quasi]
     missing = [name for name in columns if name not in names]
     if missing:
         raise _lacking(missing, label)
-    if counts.spanning:
+    if counts.extra_memberships:
         raise InputError(
             f"{label} lists people under several combinations of quasi-identifiers "
-            f"({counts.spanning:,} more places than people); keep one row each"
+            f"({counts.extra_memberships:,} more places than people); keep one row each"
         )
     if truth is None:
         return targets_of(counts, columns)

@@ -257,11 +257,12 @@ def people_by_value(
 ) -> Iterator[tuple[str, Ints]]:
     """Every value of an outside table's attribute, and how many people with it fit each region."""
     place = _place(outside, attribute, who)
-    described = outside.counts.sensitive[place]
+    counts = outside.counts.in_memory(f"the outside table of the {who}")
+    described = counts.sensitive[place]
     if described.sets is not None:
         raise PolicyError(f"{who}: people of the outside table have several values each")
-    codes = outside.counts.values[place]
+    codes = counts.values[place]
     for code, value in enumerate(described.domain.labels):
-        part = replace(outside, counts=outside.counts.take(np.flatnonzero(codes == code)))
+        part = replace(outside, counts=counts.take(np.flatnonzero(codes == code)))
         nobody = len(part.counts) == 0
         yield value, np.zeros(len(regions), np.int64) if nobody else count_behind(regions, part)

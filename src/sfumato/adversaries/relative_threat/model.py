@@ -28,7 +28,7 @@ import numpy as np
 
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.columns import Column, column_of
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.numbers import Floats, Ints, rows_of, run_places
 from sfumato.release.groups import Groups
@@ -141,7 +141,7 @@ def _positive(weight: object, what: str) -> None:
         raise InputError(f"{what} = {quoted(weight)} is not allowed; every weight must be above 0")
 
 
-def _sensitive(counts: Counts) -> list[str]:
+def _sensitive(counts: TableCounts) -> list[str]:
     """The sensitive columns in which everybody has one value."""
     return [attribute.name for attribute in counts.sensitive if attribute.sets is None]
 
@@ -152,34 +152,32 @@ def _codes(theirs: Domain, ours: Domain) -> Ints:
     return np.array([len(ours) if code is None else code for code in codes], dtype=np.int64)
 
 
-def _column(counts: Counts, domain: Domain) -> Ints:
-    place = [one.name for one in counts.quasi].index(domain.name)
-    found: Ints = _codes(counts.quasi[place], domain)[counts.codes[place]]
-    return found
-
-
-def _value(counts: Counts, domain: Domain) -> Ints:
+def _sums(counts: TableCounts, domain: Domain) -> Floats:
     place = counts.attribute(domain.name)
-    found: Ints = _codes(counts.sensitive[place].domain, domain)[counts.values[place]]
-    return found
-
-
-def _sums(counts: Counts, domain: Domain) -> Floats:
-    found = np.bincount(_value(counts, domain), weights=counts.n, minlength=len(domain) + 1)
+    codes = _codes(counts.sensitive[place].domain, domain)
+    found = np.bincount(codes, weights=counts.by_value(place), minlength=len(domain) + 1)
     return found[:-1].astype(np.float64)
 
 
-def _seen(counts: Counts, domain: Domain) -> Floats:
-    found = np.bincount(_column(counts, domain), weights=counts.n, minlength=len(domain) + 1)
+def _seen(counts: TableCounts, domain: Domain) -> Floats:
+    place = [one.name for one in counts.quasi].index(domain.name)
+    codes = _codes(counts.quasi[place], domain)
+    found = np.bincount(codes, weights=counts.by_code(place), minlength=len(domain) + 1)
     return found[:-1].astype(np.float64)
 
 
-def _by_value(counts: Counts, domain: Domain, values: Domain) -> Floats:
+def _by_value(counts: TableCounts, domain: Domain, values: Domain) -> Floats:
+    """People by sensitive value and by quasi-identifier, summed part by part."""
+    column = [one.name for one in counts.quasi].index(domain.name)
+    place = counts.attribute(values.name)
+    code_of = _codes(counts.quasi[column], domain)
+    value_of = _codes(counts.sensitive[place].domain, values)
     width = len(domain) + 1
-    key = _value(counts, values) * width + _column(counts, domain)
-    found = np.bincount(key, weights=counts.n, minlength=width * (len(values) + 1))
-    table: Floats = found.reshape(len(values) + 1, width)[:-1, :-1].astype(np.float64)
-    return table
+    table: Floats = np.zeros((len(values) + 1, width))
+    for part in counts.parts():
+        key = value_of[part.values[place]] * width + code_of[part.codes[column]]
+        table += np.bincount(key, weights=part.n, minlength=table.size).reshape(table.shape)
+    return table[:-1, :-1]
 
 
 @dataclass(frozen=True)

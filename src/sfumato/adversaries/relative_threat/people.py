@@ -70,12 +70,12 @@ def people_of(
     if origin is not None and (table is None or table is origin.table):
         held, rows, n, group = origin.table, origin.tuples, origin.n, origin.groups
     elif table is not None:
-        many = len(table.counts)
-        held, rows, n, group = table, np.arange(many), table.counts.n, None
+        n = table.counts.in_memory("asking what is believed of everybody").n
+        held, rows, group = table, np.arange(len(n)), None
     else:
         return _of_release(release, groups, domains)
     place = _attribute(held, values)
-    counts = held.counts
+    counts = held.counts.in_memory("asking what is believed of everybody")
     names = [domain.name for domain in counts.quasi]
     wanted = [names.index(domain.name) for domain in domains]
     codes = np.array(
@@ -108,7 +108,7 @@ def people_of(
         group_of - 1,
         (number, s, counts.n),
         int(n[~published].sum()),
-        counts.people if counts.spanning else None,
+        counts.people if counts.extra_memberships else None,
     )
 
 

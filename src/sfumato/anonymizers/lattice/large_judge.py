@@ -19,10 +19,9 @@ import pyarrow as pa
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.gather import Harvest
 from sfumato.anonymizers.lattice.nodes import PUBLISHES_NOBODY, Judge, Node, node_regions
-from sfumato.counts.group_kinds import TooManyKinds
 from sfumato.counts.node_tables import NodeTable, NodeTables
 from sfumato.counts.roll_up import Rolled
-from sfumato.counts.stored import Held, fresh
+from sfumato.counts.stored import StoredCounts, TooManyKinds, fresh
 from sfumato.errors import ResourceError
 from sfumato.numbers import Bools, Ints
 from sfumato.release.release import Release
@@ -31,10 +30,10 @@ from sfumato.utility.view import Sums, View, dot
 Levels = tuple[int, ...]
 
 
-class HeldJudge(Judge):
+class StoredJudge(Judge):
     """Judges nodes of one task's lattice; `tables` are what the engine keeps of them."""
 
-    def __init__(self, task: Task, held: Held) -> None:
+    def __init__(self, task: Task, stored: StoredCounts) -> None:
         for criterion in task.require:
             if "members" in criterion.needs:
                 raise ResourceError(
@@ -48,14 +47,14 @@ class HeldJudge(Judge):
                 "utility, such as 'loss'"
             )
         super().__init__(task)
-        self.engine = held.engine
-        self.tables = NodeTables(held, self.steps)
+        self.engine = stored.engine
+        self.tables = NodeTables(stored, self.steps)
 
     @contextmanager
     def node(self, levels: Levels) -> Iterator[Rolled]:
         """The groups of one node; equal ones are told once where there are too many."""
         table = self.tables.at(levels)
-        if self.tables.fits(table):
+        if table.counts.fits:
             with self.brought(table) as rolled:
                 yield rolled
             return
@@ -93,7 +92,7 @@ class HeldJudge(Judge):
 
     def judge_levels(self, levels: Levels) -> Node:
         table = self.tables.at(levels)
-        if self.tables.fits(table):
+        if table.counts.fits:
             with self.brought(table) as rolled:
                 return self.judge(rolled)
         if self.task.by_release or not self.engine.embedded:
@@ -183,8 +182,8 @@ class _Kept:
 
 def judge_of(task: Task) -> Judge:
     """The judge for a table in memory, or for one that is larger."""
-    held = task.table.held
-    return Judge(task) if held is None else HeldJudge(task, held)
+    stored = task.table.stored
+    return Judge(task) if stored is None else StoredJudge(task, stored)
 
 
 # The release of one node of a table larger than memory: groups here, people with the engine.
@@ -192,10 +191,10 @@ def judge_of(task: Task) -> Judge:
 _COPIES = 3  # groups are kept, joined, and judged
 
 
-def held_release(judge: HeldJudge, levels: Levels, search: dict[str, Any]) -> Release:
+def stored_release(judge: StoredJudge, levels: Levels, search: dict[str, Any]) -> Release:
     """The good groups of a node, part by part; the rest is suppressed."""
     tables = judge.tables
-    table, harvest = tables.at(levels), Harvest(judge.task, tables.finest.held)
+    table, harvest = tables.at(levels), Harvest(judge.task, tables.finest.counts)
     labels, groups, cells, suppressed = fresh("groups"), 0, 0, 0
     with judge.engine.yield_memory():
         for node in judge.parts(table):
@@ -220,12 +219,12 @@ def held_release(judge: HeldJudge, levels: Levels, search: dict[str, Any]) -> Re
     return harvest.release(search, suppressed)
 
 
-def _check_room(judge: HeldJudge, table: NodeTable, groups: int, cells: int) -> None:
+def _check_room(judge: StoredJudge, table: NodeTable, groups: int, cells: int) -> None:
     """Refuse a node whose groups are too many even without the people in them."""
-    held = table.held
-    needed = cells * 12 * max(len(held.sensitive), 1) + groups * (4 * len(held.quasi) + 32)
+    stored = table.counts
+    needed = cells * 12 * max(len(stored.sensitive), 1) + groups * (4 * len(stored.quasi) + 32)
     if needed * _COPIES > judge.engine.memory:
-        names = zip(held.quasi, table.levels, strict=True)
+        names = zip(stored.quasi, table.levels, strict=True)
         levels = ", ".join(f"{domain.name} {level}" for domain, level in names)
         raise ResourceError(
             f"the release of node ({levels}) has {groups:,} groups or more, too many for the "

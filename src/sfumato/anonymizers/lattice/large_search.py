@@ -15,10 +15,9 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.anonymizers.lattice.large_judge import HeldJudge
+from sfumato.anonymizers.lattice.large_judge import StoredJudge
 from sfumato.anonymizers.lattice.nodes import Node, roll_to
 from sfumato.anonymizers.lattice.search import Walk
-from sfumato.counts.group_kinds import codes_of
 from sfumato.counts.roll_up import Rolled
 from sfumato.numbers import Bools, Floats
 from sfumato.progress import Ticker
@@ -32,17 +31,17 @@ _VISITED = 0.5  # of the nodes that nothing is known of, about so many are looke
 class Sizes:
     """How many tuples nodes have, as far as is known: a coarser node never has more."""
 
-    def __init__(self, judge: HeldJudge) -> None:
+    def __init__(self, judge: StoredJudge) -> None:
         tables = judge.tables
-        self._fit, held = float(tables.most), tables.finest.held
+        self._fit, stored = float(tables.most), tables.finest.counts
         labels = [
             np.array([len(level.regions) for level in one.levels], dtype=np.float64)
             for one in judge.levels
         ]
-        other = prod(float(codes_of(held, column)) for column in held.shown)
-        self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(held))
+        other = prod(float(stored.codes_in(column)) for column in stored.shown)
+        self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(stored))
         self._least: Floats = np.ones(judge.heights)
-        self.learn(tables.finest.levels, len(held))
+        self.learn(tables.finest.levels, len(stored))
 
     def learn(self, levels: Levels, tuples: int) -> None:
         """A node has so many, or about so many."""
@@ -64,10 +63,10 @@ class Sizes:
         return found
 
 
-class HeldSearch:
+class StoredSearch:
     """One search: what is known of nodes, and of how many tuples they have."""
 
-    def __init__(self, walk: Walk, judge: HeldJudge) -> None:
+    def __init__(self, walk: Walk, judge: StoredJudge) -> None:
         self._walk, self._judge, self._tables = walk, judge, judge.tables
         self._sizes = Sizes(judge)
 
@@ -102,7 +101,7 @@ class HeldSearch:
         self._smaller_tables(levels)
         table = self._tables.at(levels)
         self._sizes.learn(levels, len(table))
-        if self._tables.fits(table):
+        if table.counts.fits:
             with judge.brought(table) as base:
                 walk.over(base)
                 walk.settle(lambda other: judge.judge(roll_to(base, other)), levels)
@@ -158,7 +157,7 @@ class Descent:
     ones as fit, along one way down.
     """
 
-    def __init__(self, judge: HeldJudge) -> None:
+    def __init__(self, judge: StoredJudge) -> None:
         self._judge = judge
         self._base: Rolled | None = None
 
@@ -167,7 +166,7 @@ class Descent:
         if base is None or any(a > b for a, b in zip(base.levels, levels, strict=True)):
             self._base = base = None  # before the engine takes memory
             table = judge.tables.at(self._lowest(levels))
-            if not judge.tables.fits(table):
+            if not table.counts.fits:
                 return judge.judge_levels(levels)
             with judge.brought(table) as base:
                 self._base = base

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
-from sfumato.anonymizers.lattice.large_judge import HeldJudge, held_release
-from sfumato.anonymizers.lattice.large_search import Descent, HeldSearch
+from sfumato.anonymizers.lattice.large_judge import StoredJudge, stored_release
+from sfumato.anonymizers.lattice.large_search import Descent, StoredSearch
 from sfumato.anonymizers.lattice.nodes import Judge, Node, node_regions, roll_to
 from sfumato.anonymizers.lattice.search import Walk, best_of, preference
 from sfumato.counts.node_tables import Passes
@@ -76,20 +76,20 @@ def search_lattice(judge: Judge, budget: int) -> Found:
     exact = prod(judge.heights) <= budget
     if exact:
         walk = Walk(judge)
-        if isinstance(judge, HeldJudge):
-            HeldSearch(walk, judge).run()
+        if isinstance(judge, StoredJudge):
+            StoredSearch(walk, judge).run()
         else:
             walk.over(judge.base)
             walk.settle(judge.judge_levels)
         nodes, best, inherited = walk.nodes, walk.best, walk.inherited
     else:
-        one_by_one = Descent(judge).judge if isinstance(judge, HeldJudge) else judge.judge_levels
+        one_by_one = Descent(judge).judge if isinstance(judge, StoredJudge) else judge.judge_levels
         nodes = list(_best_first(judge, budget, one_by_one))
         best, inherited = best_of(nodes), ()
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
-    passes = replace(judge.tables.passes) if isinstance(judge, HeldJudge) else None
+    passes = replace(judge.tables.passes) if isinstance(judge, StoredJudge) else None
     return Found(
         columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes, inherited
     )
@@ -165,8 +165,8 @@ def _made(task: Task, judge: Judge, levels: Levels, found: Found | None) -> Rele
         "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
         "found": found,
     }
-    if isinstance(judge, HeldJudge):
-        return held_release(judge, levels, search)
+    if isinstance(judge, StoredJudge):
+        return stored_release(judge, levels, search)
     node = roll_to(judge.base, levels)
     bad, _, _ = judge.bad_groups(node)
     origin = whole_tuples(

@@ -118,7 +118,7 @@ class Judge:
     def __init__(self, task: Task) -> None:
         self.task = task
         counts = task.table.counts
-        self.people = counts.places
+        self.people = counts.memberships
         self.limit = floor(fraction(task.suppression) * self.people)
         self._references = references(counts)
         self.levels = tuple(task.table.levels[domain.name] for domain in counts.quasi)
@@ -140,7 +140,8 @@ class Judge:
     @cached_property
     def base(self) -> Rolled:
         """The node that generalizes nothing."""
-        return self.rolled(self.task.table.counts, (0,) * len(self.levels))
+        counts = self.task.table.counts.in_memory("rolling up all nodes of a lattice at once")
+        return self.rolled(counts, (0,) * len(self.levels))
 
     def rolled(self, counts: Counts, levels: tuple[int, ...]) -> Rolled:
         """The node that counts by the labels of these levels are."""
@@ -238,8 +239,8 @@ class Judge:
         counts = self.task.table.counts
 
         def pieces() -> Pieces:
-            people = counts.n  # refused where the tuples are not in memory
-            return Pieces(np.arange(len(counts)), self.group_of_tuple(node, kept), people)
+            people = counts.in_memory("measuring a utility of everybody's own values").n
+            return Pieces(np.arange(len(people)), self.group_of_tuple(node, kept), people)
 
         return View(
             counts,

@@ -15,7 +15,7 @@ from sfumato.anonymizers.mondrian.choose_split import Choice, Spread
 from sfumato.anonymizers.mondrian.nodes import Nodes, Rows
 from sfumato.anonymizers.mondrian.published_regions import Columns
 from sfumato.counts.counts import Counts
-from sfumato.counts.stored import Held
+from sfumato.counts.stored import StoredCounts
 from sfumato.numbers import Codes, Ints
 
 
@@ -46,7 +46,12 @@ class HistogramChoice(Choice):
 
 
 def batch_of(
-    held: Held, found: pa.Table, columns: Columns, low: Codes, high: Codes, target_width: int
+    stored: StoredCounts,
+    found: pa.Table,
+    columns: Columns,
+    low: Codes,
+    high: Codes,
+    target_width: int,
 ) -> tuple[Counts, Nodes, Ints]:
     """Nodes 0, 1, ... with the cells `low`, `high` from their histograms; and tuples per row."""
     width = len(columns)
@@ -57,7 +62,7 @@ def batch_of(
         here = np.flatnonzero(shown.is_valid().to_numpy(zero_copy_only=False))
         codes[here, column] = columns.searched(column, shown.drop_null().to_numpy())
         which[here] = column
-    counts = held.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
+    counts = stored.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
     run = found.column("node").to_numpy().astype(np.int64) * width + which
     # In the order of codes and values, whatever order the engine found them in.
     keys = [counts.n, *counts.values[::-1], codes[np.arange(len(run)), which], run]

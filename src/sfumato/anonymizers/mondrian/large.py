@@ -26,7 +26,7 @@ from sfumato.anonymizers.mondrian.partition import Partition
 from sfumato.anonymizers.mondrian.published_regions import Columns
 from sfumato.anonymizers.mondrian.sql_tree import Node
 from sfumato.counts.counts import Counts
-from sfumato.counts.stored import Held, bytes_for
+from sfumato.counts.stored import StoredCounts, bytes_for
 from sfumato.numbers import Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.regions import Regions
@@ -39,22 +39,22 @@ _SHARE = 0.5  # of our memory, for one batch; the rest is for the groups that ar
 
 
 class Beyond:
-    """A search on a held table; `describe` tells what candidate parts would publish."""
+    """A search on a stored table; `describe` tells what candidate parts would publish."""
 
     def __init__(
         self,
         task: Task,
-        held: Held,
+        stored: StoredCounts,
         columns: Columns,
         describe: Describe,
         order: str | Priority,
         target: str | None,
     ) -> None:
-        self._held, self._columns = held, columns
+        self._stored, self._columns = stored, columns
         self._order, self._target = order, target
         low, high = outermost(columns)
-        self.root = Node(low[0], high[0], len(held))
-        self._most = max(1, int(held.engine.memory * _SHARE) // bytes_for(1, len(held.columns)))
+        self.root = Node(low[0], high[0], len(stored))
+        self._most = max(1, int(stored.engine.memory * _SHARE) // bytes_for(1, len(stored.columns)))
         # Everybody, as any one column shows them.
         counts, batch, _ = self._histograms([self.root])
         rows = batch.rows.take(np.arange(batch.stops[0]))
@@ -62,11 +62,11 @@ class Beyond:
         self.safety = Safety(task, counts, batch.rows, describe)
 
     def _histograms(self, nodes: list[Node]) -> tuple[Counts, Nodes, Ints]:
-        kind, place, width = target_of(self._held, self._target)
-        found = self._held.histograms(
+        kind, place, width = target_of(self._stored, self._target)
+        found = self._stored.histograms(
             self.root.expression(_numbers(nodes)), f"{kind}{place}" if kind else None
         )
-        return batch_of(self._held, found, self._columns, *_cells(nodes), width)
+        return batch_of(self._stored, found, self._columns, *_cells(nodes), width)
 
     def split_large(self) -> None:
         """Split nodes that do not fit in memory, level by level."""
@@ -82,14 +82,14 @@ class Beyond:
             low, high = narrowed(
                 self._columns, batch, runs, column, cut, parts, order, begins, strict=True
             )
-            held = np.add.reduceat(tuples[order], begins[:-1])
+            inside_of = np.add.reduceat(tuples[order], begins[:-1])
             last = 0
             for place, node in enumerate(level):
                 first, last = last, last + int(parts[place])
                 if parts[place] == 1:
                     node.done = True
                     continue
-                made = [Node(low[p], high[p], int(held[p])) for p in range(first, last)]
+                made = [Node(low[p], high[p], int(inside_of[p])) for p in range(first, last)]
                 inside = slice(starts[place], stops[place])
                 which = int(column[place])
                 if self._columns.nested[which]:
@@ -97,7 +97,7 @@ class Beyond:
                     node.fall_apart(which, part[inside], codes, made)
                     continue
                 bound, end = int(cut[place]), int(self._columns.last[which])
-                null = len(self._held.quasi[which]) - 1
+                null = len(self._stored.quasi[which]) - 1
                 node.cut(
                     which,
                     self._columns.last_value(which, splits.up_to(bound, end)),
@@ -108,12 +108,12 @@ class Beyond:
 
     def finish(self, harvest: Harvest, describe: Finished) -> None:
         """Finish every leaf in memory, as many at a time as fit."""
-        engine, batches = self._held.engine, list(self._batches())
+        engine, batches = self._stored.engine, list(self._batches())
         ordered = None
         if len(batches) > _SORTED:
             batch_of_node = {id(node): at for at, nodes in enumerate(batches) for node in nodes}
-            ordered = self._held.in_order(self.root.expression(batch_of_node))
-        with Ticker("splitting groups", len(self._held)) as ticker, engine.yield_memory():
+            ordered = self._stored.in_order(self.root.expression(batch_of_node))
+        with Ticker("splitting groups", len(self._stored)) as ticker, engine.yield_memory():
             for at, nodes in enumerate(batches):
                 if nodes[0].done:
                     self._take_whole(nodes[0], harvest, describe)
@@ -121,7 +121,7 @@ class Beyond:
                     number = self.root.expression(_numbers(nodes))
                     if ordered is None:
                         where = " OR ".join(f"({node.where})" for node in nodes)
-                        fetched = self._held.numbered(number, where)
+                        fetched = self._stored.numbered(number, where)
                     else:
                         fetched = ordered.numbered(number, f"b = {at}")
                     self._split(nodes, fetched, harvest, describe)
@@ -167,7 +167,7 @@ class Beyond:
 
     def _take_whole(self, node: Node, harvest: Harvest, describe: Finished) -> None:
         """A node that does not fit in memory and may not be split is a group."""
-        counts = self._held.totals(node.where)
+        counts = self._stored.totals(node.where)
         # Which values there are of each column is all that descriptions ask for.
         _, batch, _ = self._histograms([node])
         codes = batch.rows.codes.copy()
@@ -179,9 +179,9 @@ class Beyond:
         described = describe(codes, *everything, *_cells([node]))
         harvest.add(counts, np.zeros(len(counts), dtype=np.int64), described)
         if harvest.places:
-            size = len(self._held.quasi[0])
+            size = len(self._stored.quasi[0])
             for code in range(size):  # a part of its tuples at a time
-                some = self._held.within(f"({node.where}) AND q0 = {code}")
+                some = self._stored.within(f"({node.where}) AND q0 = {code}")
                 harvest.place(some, np.zeros(len(some), dtype=np.int64))
 
 

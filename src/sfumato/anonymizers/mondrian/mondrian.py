@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian.check_split import Describe, Safety
     from sfumato.anonymizers.mondrian.nodes import Nodes, Split
     from sfumato.anonymizers.mondrian.published_regions import Columns
-    from sfumato.counts.stored import Held
+    from sfumato.counts.stored import StoredCounts
 
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
 
@@ -70,8 +70,8 @@ class Mondrian(Anonymizer):
             )
 
     def run(self, task: Task) -> Release:
-        if task.table.held is not None:
-            return self._beyond(task, task.table.held)
+        if task.table.stored is not None:
+            return self._beyond(task, task.table.stored)
         if task.at_end:
             return self._coarse_enough(task)
         return check_release(self._search(task), task)
@@ -114,12 +114,12 @@ class Mondrian(Anonymizer):
         from sfumato.anonymizers.mondrian.partition import Partition
         from sfumato.anonymizers.mondrian.published_regions import Columns, describe
 
-        table = task.table
-        levels = tuple(table.levels[domain.name] for domain in table.counts.quasi)
-        columns = Columns.of(table.schema, levels, table.counts, self.regions)
-        rows = Rows.of(table.counts, columns, self.target, whole=self.strict)
+        table, counts = task.table, task.table.counts.in_memory(self.name)
+        levels = tuple(table.levels[domain.name] for domain in counts.quasi)
+        columns = Columns.of(table.schema, levels, counts, self.regions)
+        rows = Rows.of(counts, columns, self.target, whole=self.strict)
 
-        safety = Safety(task, table.counts, rows, self._published(columns))
+        safety = Safety(task, counts, rows, self._published(columns))
         root = everybody(columns, rows)
         check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
@@ -162,21 +162,21 @@ class Mondrian(Anonymizer):
 
         return published
 
-    def _beyond(self, task: Task, held: Held) -> Release:
+    def _beyond(self, task: Task, stored: StoredCounts) -> Release:
         """The same on a table larger than memory."""
         from sfumato.anonymizers.gather import Harvest
         from sfumato.anonymizers.mondrian.large import Beyond
         from sfumato.anonymizers.mondrian.published_regions import Columns, describe
 
         self._refuse_beyond(task)
-        levels = tuple(task.table.levels[domain.name] for domain in held.quasi)
-        columns = Columns.of(task.table.schema, levels, held, self.regions)
-        search = Beyond(task, held, columns, self._published(columns), self.order, self.target)
+        levels = tuple(task.table.levels[domain.name] for domain in stored.quasi)
+        columns = Columns.of(task.table.schema, levels, stored, self.regions)
+        search = Beyond(task, stored, columns, self._published(columns), self.order, self.target)
         check_root(search.safety, search.everybody)
         search.split_large()
-        harvest = Harvest(task, held)
+        harvest = Harvest(task, stored)
         search.finish(harvest, partial(describe, self.regions, columns))
-        with held.engine.yield_memory():
+        with stored.engine.yield_memory():
             return check_release(harvest.release({"anonymizer": self.name}), task)
 
     def _refuse_beyond(self, task: Task) -> None:

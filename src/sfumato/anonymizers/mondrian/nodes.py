@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.anonymizers.mondrian import splits
 from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import PolicyError
 from sfumato.numbers import Codes, Ints
 
@@ -63,7 +63,7 @@ class Rows:
         )
 
 
-def target_of(counts: Counts, target: str | None) -> tuple[Literal["q", "s"] | None, int, int]:
+def target_of(counts: TableCounts, target: str | None) -> tuple[Literal["q", "s"] | None, int, int]:
     """Whether the target column is a quasi-identifier or sensitive, which, of how many codes."""
     names = [domain.name for domain in counts.quasi]
     sensitive = [attribute.name for attribute in counts.sensitive]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.release.regions import Regions
 from sfumato.schema.boundaries import Boundaries, boundaries_of
@@ -41,7 +41,9 @@ class Columns:
     own_at: Ints  # where each column's begin
 
     @classmethod
-    def of(cls, schema: Schema, levels: tuple[Levels, ...], counts: Counts, style: str) -> Columns:
+    def of(
+        cls, schema: Schema, levels: tuple[Levels, ...], counts: TableCounts, style: str
+    ) -> Columns:
         """`style`: how groups are described; labels of a hierarchy tell no cut, so any will do."""
         nested, at, tables, filled = [], [], [], 0
         found: list[Boundaries | None] = []

@@ -59,7 +59,7 @@ def rehearse(sample: Sample, roles: Roles, policy: Policy) -> Rehearsal:
                 refused[criterion.name, criterion.sensitive] = f"{verdict.note}."
             else:
                 kept.append(criterion)
-        if table.counts.spanning:
+        if table.counts.extra_memberships:
             return Rehearsal(refused, "people's rows differ in their quasi-identifiers", rows)
         task = Task(table, tuple(kept), suppression=policy.suppression)
         (policy.anonymizer or Mondrian()).run(task)

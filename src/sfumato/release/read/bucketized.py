@@ -47,9 +47,10 @@ def read_pair(
             f"column {schema.count!r} (count) is neither in {lists.label} nor in {buckets.label}; "
             "drop the role if a row is one person"
         )
-    tuples = scan(engine, lists, _counted(exact, lists, schema.count))
+    why = "reading a bucketized release"
+    tuples = scan(engine, lists, _counted(exact, lists, schema.count)).in_memory(why)
     told = as_published(engine, buckets, _counted(told, buckets, schema.count))
-    counts = scan(engine, buckets, told)
+    counts = scan(engine, buckets, told).in_memory(why)
     members, group_of = _match(tuples, counts, lists, buckets)
     published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
     table = Table(published, counts, {}, buckets, engine)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sfumato.counts.stored import Held
+from sfumato.counts.stored import StoredCounts
 from sfumato.errors import ResourceError
 from sfumato.release.read.cells import Cells, shown_parts
 from sfumato.release.regions import Examples, Regions
@@ -16,7 +16,7 @@ from sfumato.table.load import Table
 
 
 def large_release(
-    table: Table, held: Held, columns: list[Cells], *, wildcard: bool
+    table: Table, stored: StoredCounts, columns: list[Cells], *, wildcard: bool
 ) -> tuple[Release, int]:
     """The release, and how many of its people are published with nothing told of them."""
     several = [cells.twice for cells in columns if cells.twice is not None]
@@ -39,4 +39,4 @@ def large_release(
     ]
     # Whether groups overlap is asked of all of them; here is one of each kind.
     told = replace(release, regions=Examples(regions), disjoint=False)
-    return told, held.totals(" AND ".join(hidden)).places
+    return told, stored.totals(" AND ".join(hidden)).memberships

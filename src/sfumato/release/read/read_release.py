@@ -212,18 +212,19 @@ def _generalized(
     ]
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
-    if table.held is not None:
+    if table.stored is not None:
         release, everybody = large_release(
-            table, table.held, columns, wildcard=matching == "wildcard"
+            table, table.stored, columns, wildcard=matching == "wildcard"
         )
         notes += ("whether groups overlap is not told; they are taken to overlap",)
     else:
         release, told = _in_memory(table, columns, matching)
         notes += told
+        tuples = counts.in_memory("a release in memory")
         hidden = [
-            np.isin(row, cells.hidden) for row, cells in zip(counts.codes, columns, strict=True)
+            np.isin(row, cells.hidden) for row, cells in zip(tuples.codes, columns, strict=True)
         ]
-        everybody = int(counts.n[np.logical_and.reduce(hidden)].sum())
+        everybody = int(tuples.n[np.logical_and.reduce(hidden)].sum())
     return replace(
         release,
         label=registered.label,
@@ -238,7 +239,7 @@ def _in_memory(
     table: Table, columns: list[Cells], matching: Matching
 ) -> tuple[Release, tuple[str, ...]]:
     """The groups of equal descriptions, and what is to be noted of them."""
-    counts = table.counts
+    counts = table.counts.in_memory("putting equal descriptions together")
     codes = shown_parts(columns, counts.codes)
     group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
     regions = Regions(

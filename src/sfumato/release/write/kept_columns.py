@@ -51,7 +51,7 @@ def rows_of_people(
         encode(name, rows.column(f"k{place}").combine_chunks(), source, schema)
         for place, name in enumerate(keys(schema))
     ]
-    counts = table.counts
+    counts = table.counts.in_memory("publishing kept columns row by row")
     extra = [] if counts.protect is None else [counts.protect[1][None, :]]
     known = np.vstack([counts.codes, counts.values, *extra])
     both = np.hstack([known, np.vstack([column.codes for column in coded])])

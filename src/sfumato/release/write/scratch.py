@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.counts.count_by_code import join_codes
+from sfumato.counts.scan import join_codes
 from sfumato.counts.stored import fresh
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select

@@ -158,7 +158,7 @@ def costs_of(report: Report) -> dict[str, float]:
     table = evidence.release.origin.table
     small = len(table.counts) <= _MOST_TUPLES
     names = dict.fromkeys((asked, *(ALWAYS if small else ())))
-    if table.held is not None:  # everybody's own values are not in memory to compare with
+    if table.stored is not None:  # everybody's own values are not in memory to compare with
         names = {name: None for name in names if not UTILITIES[name].reads_tuples}
     view = view_of(evidence.release)
     return {name: utility_named(name).cost(view) for name in names}

@@ -69,11 +69,12 @@ def of_table(table: Table, wanted: Collection[str]) -> Ground:
     """The columns of a table; kept ones if they are wanted."""
     schema = table.schema
     kept = tuple(name for name in schema.keep if name in wanted)
-    counts = table.counts
+    counted = table.counts
     if kept:
         others = tuple(name for name in schema.keep if name not in kept)
         wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=others)
-        counts = scan(table.engine, table.source, wider)
+        counted = scan(table.engine, table.source, wider)
+    counts = counted.in_memory("characterizing a table")
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
     sensitive, its_labels = sensitive_columns(counts)
     names = (*schema.quasi, *(attribute.name for attribute in counts.sensitive))

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import nodes
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion, Measure, ReleaseCriterion, Verdict, summarize
 from sfumato.release.groups import Groups
@@ -575,7 +574,7 @@ REQUIRE = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.TCloseness(0.5))
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, most: int, search: Any) -> None:
     table = larger_table(larger_rows())
     whole = Mondrian(**search).run(Task(table, REQUIRE))
-    monkeypatch.setattr(nodes, "BATCH", most)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.partition.BATCH", most)
     cut = Mondrian(**search).run(Task(table, REQUIRE))
     assert len(whole.groups) > 20
     assert content(cut) == content(whole)
@@ -584,7 +583,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, most: int, sear
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     table = larger_table(larger_rows())
-    monkeypatch.setattr(nodes, "BATCH", 20)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.partition.BATCH", 20)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     alone = Mondrian().run(Task(table, REQUIRE))
     monkeypatch.setattr("os.cpu_count", lambda: 4)
@@ -684,7 +683,7 @@ def check_budget(release: Release, most: float, others: Sequence[Criterion]) -> 
 
 @pytest.mark.parametrize("most", [2, 10, 25])
 def test_a_budget_is_kept_in_batches_too(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
-    monkeypatch.setattr(nodes, "BATCH", 20)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.partition.BATCH", 20)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     table, others = larger_table(larger_rows(200)), [sf.KAnonymity(2)]
     release, again = (Mondrian().run(Task(table, (*others, Budget(most)))) for _ in range(2))

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import nodes
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion
@@ -189,7 +188,7 @@ def test_sorted_tuples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_batches_of_the_partition_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "BATCH", 5)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.partition.BATCH", 5)
     for seed in range(10):
         table = small_table(seed)
         made = both(table, [sf.KAnonymity(2)], 12)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import nodes
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.release.groups import Groups
@@ -180,7 +179,7 @@ def test_merging_harms_values_in_a_bag_but_not_whole_lists() -> None:
 
 
 def test_batches_change_nothing_that_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "BATCH", 20)
+    monkeypatch.setattr("sfumato.anonymizers.mondrian.partition.BATCH", 20)
     chance = Random(1)
     people = {
         "age": [chance.randint(20, 80) for _ in range(600)],

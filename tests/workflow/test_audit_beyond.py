@@ -125,7 +125,7 @@ def test_kinds_are_few_and_too_many_are_refused() -> None:
     large = beyond(table, 5)
     assert isinstance(large.counts, StoredCounts)
     kinds = large.counts.kinds()
-    assert sorted(kinds.times.tolist()) == [500, 500]  # two of "a" here, two of "b" there
+    assert sorted(kinds.multiplicity.tolist()) == [500, 500]  # two of "a" here, two of "b" there
     varied = [age for age in range(60) for _ in range(age + 1)]
     rows = {"age": varied, "ill": ["a"] * len(varied)}
     many = beyond(sf.read(pa.table(rows), sf.Schema(quasi=["age"], sensitive="ill")), 5)

@@ -79,7 +79,7 @@ class Rolled:
     """The groups of one node. `finer` is what it was rolled up from, `of_finer` the mapping.
 
     `counts` are the tuples of the table that it all began with; where equal groups are told once,
-    `times` says how many each stands for.
+    `multiplicity` says how many each stands for.
     """
 
     steps: Steps
@@ -90,19 +90,23 @@ class Rolled:
     of_finer: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     base: tuple[Cells, ...] = ()
     counts: Counts | None = None
-    times: Ints | None = None
+    multiplicity: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def people(self, chosen: npt.NDArray[np.bool_]) -> int:
         """How many people are in the chosen groups."""
-        sizes = self.sizes if self.times is None else self.sizes * self.times
+        sizes = self.sizes if self.multiplicity is None else self.sizes * self.multiplicity
         return int(sizes[chosen].sum())
 
     def number(self, chosen: npt.NDArray[np.bool_]) -> int:
         """How many groups are chosen."""
-        return int(np.count_nonzero(chosen) if self.times is None else self.times[chosen].sum())
+        return int(
+            np.count_nonzero(chosen)
+            if self.multiplicity is None
+            else self.multiplicity[chosen].sum()
+        )
 
     def up(self, column: int, level: int) -> Rolled:
         """Roll one column up to a coarser level."""

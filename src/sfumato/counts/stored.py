@@ -65,7 +65,7 @@ class Kinds:
     counts: Counts
     codes: Codes
     of: Ints
-    times: Ints
+    multiplicity: Ints
 
 
 @dataclass(frozen=True, eq=False)

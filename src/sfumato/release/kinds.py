@@ -22,7 +22,7 @@ def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
     """
     found = stored.kinds()
     known = references(stored)
-    total = len(found.times)
+    total = len(found.multiplicity)
     made: dict[str, Groups] = {}
     for place, attribute in enumerate(stored.sensitive):
         made[attribute.name] = group_counts(
@@ -31,7 +31,7 @@ def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
     if not made:
         made[""] = group_counts(found.counts, found.of, total, None)
     made = {
-        name: groups.with_beside(replace(groups.beside, multiplicity=found.times))
+        name: groups.with_beside(replace(groups.beside, multiplicity=found.multiplicity))
         for name, groups in made.items()
     }
     regions = Regions(

@@ -94,7 +94,7 @@ def _order(release: Release, name: str, domain: Domain, parts: list[Value]) -> d
     if declared is not None and not isinstance(declared, str):
         texts = [text_of(value) for value in declared]
     elif release.origin is not None:
-        known = {one.name: one for one in release.origin.counts.quasi}[name]
+        known = {one.name: one for one in release.origin.table.counts.quasi}[name]
         texts = [text_of(value) for value in known.values if value is not None]
     else:
         texts = []

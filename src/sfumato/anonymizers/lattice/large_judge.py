@@ -3,7 +3,7 @@
 A node whose tuples fit is brought to memory and judged there. One that is too fine is judged part
 by part: criteria of scope "group" look at each group alone, and sums over parts are all that the
 simple utility measures need. Where criteria judge all groups together, or the engine is elsewhere
-and counts should not travel, equal groups are told once (`counts/classes.py`) and judged first.
+and counts should not travel, equal groups are told once (`StoredCounts.kinds`) and judged first.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class StoredJudge(Judge):
         counts = replace(found.counts, codes=found.codes[:, found.of])
         rolled = self.rolled(counts, table.levels)
         _, first = counts.group_of
-        return replace(rolled, times=found.times[found.of[first]])
+        return replace(rolled, multiplicity=found.multiplicity[found.of[first]])
 
     def judge_levels(self, levels: Levels) -> Node:
         table = self.tables.at(levels)

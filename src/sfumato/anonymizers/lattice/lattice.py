@@ -1,6 +1,6 @@
 """Full-domain generalization (Samarati 2001; LeFevre et al. 2005): one level per column for all.
 
-The search itself, and what it may skip, is in lattice_search.py; it is loaded when first run.
+Here are what a search found and the anonymizer; which nodes are judged at all is in `search.py`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from sfumato.utility.view import Pieces, View
 
 def sized_groups(node: Rolled) -> Groups:
     """Sizes alone, for criteria that read no values."""
-    return Groups.of_sizes(node.sizes, Beside(multiplicity=node.times))
+    return Groups.of_sizes(node.sizes, Beside(multiplicity=node.multiplicity))
 
 
 def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
@@ -51,7 +51,7 @@ def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Flo
         domain=attribute.domain,
         case=attribute.case,
         lists=lists,
-        beside=Beside(multiplicity=node.times),
+        beside=Beside(multiplicity=node.multiplicity),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import cuts, splits
-from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, Split, rows_of
+from sfumato.anonymizers.mondrian.partition import Nodes, Rows, Split, rows_in
 from sfumato.counts.counts import Counts, Sets
 from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
@@ -224,7 +224,7 @@ class Safety:
         distinct, which = np.unique(nodes, return_inverse=True)
         lengths = batch.stops[distinct] - batch.starts[distinct]
         begins = offsets_of(lengths)
-        order = rows_of(batch, distinct)
+        order = rows_in(batch, distinct)
         people = np.add.reduceat(batch.rows.n[order], begins[:-1])
         return self._groups(batch, order, begins, people, attribute).take(which)
 

@@ -9,9 +9,9 @@ from enum import Enum, auto
 import numpy as np
 
 from sfumato.anonymizers.mondrian import cuts, splits
+from sfumato.anonymizers.mondrian.cells import Columns
 from sfumato.anonymizers.mondrian.check_split import Safety
-from sfumato.anonymizers.mondrian.nodes import Nodes, Split, rows_of
-from sfumato.anonymizers.mondrian.published_regions import Columns
+from sfumato.anonymizers.mondrian.partition import Nodes, Split, rows_in
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
@@ -110,7 +110,7 @@ class Choice:
             taken = self.owner(split.nodes[allowed])
             column[taken], cut[taken] = split.column[allowed], split.cut[allowed]
             parts[taken] = split.parts[allowed]
-            inside = rows_of(batch, split.nodes[allowed])
+            inside = rows_in(batch, split.nodes[allowed])
             part[inside] = split.part[inside]
             undecided = undecided[~np.isin(undecided, taken, assume_unique=True)]
             return allowed
@@ -203,7 +203,7 @@ class Choice:
                 where[halved],
                 columns.last,
             )
-            inside = rows_of(batch, nodes[halved])
+            inside = rows_in(batch, nodes[halved])
             part[inside] = halves[inside]
         order, begins, people = splits.gather(part, parts, starts, stops, rows.n)
         return Split(nodes, which, where, part, parts, order, begins, people)

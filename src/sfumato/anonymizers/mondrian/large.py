@@ -1,44 +1,51 @@
 """Mondrian on a table larger than memory.
 
-Nodes too large for memory are split by histograms that the engine counts in one pass a level
-(`histograms.py`); as soon as they fit, their tuples are fetched in batches and finished in memory,
-by the same code as a table that fits (`partition.py`). For criteria of scope "group" the groups
-are the same as in memory, since each node's splits depend on the node alone. For criteria of scope
-"release" splits are accepted in this order: large nodes level by level, then batch by batch; the
-result is safe, and where refused splits stay refused no allowed split remains.
+Nodes too large for memory are split by histograms that the engine counts in one pass a level; as
+soon as they fit, their tuples are fetched in batches and finished in memory, by the same code as a
+table that fits (`partition.py`). A tuple's leaf follows from its codes alone, so no row is ever
+moved or marked: the upper part of the partition is a tree that becomes an SQL expression, and a
+leaf of it a condition.
+
+To choose a split it is enough to know, column by column, how many people of a node have each value
+of the column together with each sensitive value: extents, medians, what both sides of a cut hold.
+So every node stands here with one run of rows for each column, in which the other columns are
+silent, and the very code that chooses splits of rows chooses these.
+
+For criteria of scope "group" the groups are the same as in memory, since each node's splits depend
+on the node alone. For criteria of scope "release" splits are accepted in this order: large nodes
+level by level, then batch by batch; the result is safe, and where refused splits stay refused no
+allowed split remains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.gather import Harvest
 from sfumato.anonymizers.mondrian import splits
-from sfumato.anonymizers.mondrian.cell_bounds import everybody, narrowed, outermost
+from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
-from sfumato.anonymizers.mondrian.choose_split import Choice, Priority
-from sfumato.anonymizers.mondrian.histograms import HistogramChoice, batch_of
-from sfumato.anonymizers.mondrian.nodes import Nodes, Rows, target_of
-from sfumato.anonymizers.mondrian.partition import Partition
-from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.anonymizers.mondrian.sql_tree import Node
+from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
+from sfumato.anonymizers.mondrian.partition import Nodes, Partition, Rows, everybody, target_of
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for
 from sfumato.numbers import Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.regions import Regions
 
-# What finished groups publish, from (codes, order, begins, low, high).
-Finished = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]
+# What finished groups publish, of (codes, order, begins, low, high).
+DescribeGroups = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]
 
 _SORTED = 32  # batches from which on it pays to sort the tuples rather than to look for each
 _SHARE = 0.5  # of our memory, for one batch; the rest is for the groups that are finished
 
 
-class Beyond:
+class LargeSearch:
     """A search on a stored table; `describe` tells what candidate parts would publish."""
 
     def __init__(
@@ -53,7 +60,7 @@ class Beyond:
         self._stored, self._columns = stored, columns
         self._order, self._target = order, target
         low, high = outermost(columns)
-        self.root = Node(low[0], high[0], len(stored))
+        self.root = TreeNode(low[0], high[0], len(stored))
         self._most = max(1, int(stored.engine.memory * _SHARE) // bytes_for(1, len(stored.columns)))
         # Everybody, as any one column shows them.
         counts, batch, _ = self._histograms([self.root])
@@ -61,7 +68,7 @@ class Beyond:
         self.everybody = everybody(columns, rows)
         self.safety = Safety(task, counts, batch.rows, describe)
 
-    def _histograms(self, nodes: list[Node]) -> tuple[Counts, Nodes, Ints]:
+    def _histograms(self, nodes: list[TreeNode]) -> tuple[Counts, Nodes, Ints]:
         kind, place, width = target_of(self._stored, self._target)
         found = self._stored.histograms(
             self.root.expression(_numbers(nodes)), f"{kind}{place}" if kind else None
@@ -89,7 +96,7 @@ class Beyond:
                 if parts[place] == 1:
                     node.done = True
                     continue
-                made = [Node(low[p], high[p], int(inside_of[p])) for p in range(first, last)]
+                made = [TreeNode(low[p], high[p], int(inside_of[p])) for p in range(first, last)]
                 inside = slice(starts[place], stops[place])
                 which = int(column[place])
                 if self._columns.nested[which]:
@@ -106,7 +113,7 @@ class Beyond:
                 )
             level = [one for node in level for one in node.branches if one.tuples > self._most]
 
-    def finish(self, harvest: Harvest, describe: Finished) -> None:
+    def finish(self, harvest: Harvest, describe: DescribeGroups) -> None:
         """Finish every leaf in memory, as many at a time as fit."""
         engine, batches = self._stored.engine, list(self._batches())
         ordered = None
@@ -129,8 +136,8 @@ class Beyond:
         if ordered is not None:
             engine.drop(ordered.name)
 
-    def _batches(self) -> Iterator[list[Node]]:
-        waiting: list[Node] = []
+    def _batches(self) -> Iterator[list[TreeNode]]:
+        waiting: list[TreeNode] = []
         for leaf in self.root.leaves():
             room = self._most - sum(node.tuples for node in waiting)
             if waiting and (leaf.done or leaf.tuples > room):
@@ -145,10 +152,10 @@ class Beyond:
 
     def _split(
         self,
-        nodes: list[Node],
+        nodes: list[TreeNode],
         fetched: tuple[Counts, Ints],
         harvest: Harvest,
-        describe: Finished,
+        describe: DescribeGroups,
     ) -> None:
         """Finish some leaves whose tuples are here, sorted by leaf."""
         counts, number = fetched
@@ -165,7 +172,7 @@ class Beyond:
         harvest.add(counts, group, describe(rows.codes, order, begins, low, high))
         harvest.place(counts, group)
 
-    def _take_whole(self, node: Node, harvest: Harvest, describe: Finished) -> None:
+    def _take_whole(self, node: TreeNode, harvest: Harvest, describe: DescribeGroups) -> None:
         """A node that does not fit in memory and may not be split is a group."""
         counts = self._stored.totals(node.where)
         # Which values there are of each column is all that descriptions ask for.
@@ -185,10 +192,161 @@ class Beyond:
                 harvest.place(some, np.zeros(len(some), dtype=np.int64))
 
 
-def _numbers(nodes: list[Node]) -> dict[int, int]:
+def _numbers(nodes: list[TreeNode]) -> dict[int, int]:
     return {id(node): place for place, node in enumerate(nodes)}
 
 
-def _cells(nodes: list[Node]) -> tuple[Codes, Codes]:
+def _cells(nodes: list[TreeNode]) -> tuple[Codes, Codes]:
     low = np.array([node.low for node in nodes], dtype=np.int32)
     return low, np.array([node.high for node in nodes], dtype=np.int32)
+
+
+# -- the upper part of the partition, as a tree that SQL can walk ----------------------------------
+
+
+@dataclass
+class TreeNode:
+    """A node: its cell, how many tuples it has and, once split, the codes of each branch.
+
+    `done`: no split of it is allowed; it is a group of the release.
+    """
+
+    low: Codes
+    high: Codes
+    tuples: int
+    condition: tuple[str, ...] = ()
+    branches: list[TreeNode] = field(default_factory=list)
+    done: bool = False
+
+    def cut(
+        self, column: int, bound: int, null: int | None, made: tuple[TreeNode, TreeNode]
+    ) -> None:
+        """Split between two codes; `null`: the code of NULL, where it goes left all the same."""
+        below, above = f"q{column} <= {bound}", f"q{column} > {bound}"
+        if null is not None:
+            below = f"({below} OR q{column} = {null})"
+            above = f"({above} AND q{column} <> {null})"
+        self._grow([below, above], list(made))
+
+    def fall_apart(self, column: int, part: Codes, code: Codes, made: list[TreeNode]) -> None:
+        """Split: rows with these codes of a column fell into those parts."""
+        codes = [np.unique(code[part == number]).tolist() for number in range(len(made))]
+        self._grow([_among(f"q{column}", some) for some in codes], made)
+
+    def _grow(self, texts: list[str], made: list[TreeNode]) -> None:
+        self.branches = made
+        for text, branch in zip(texts, made, strict=True):
+            branch.condition = (*self.condition, text)
+
+    def leaves(self) -> Iterator[TreeNode]:
+        """The leaves in the order of the tree, which is the order of acceptance."""
+        if not self.branches:
+            yield self
+        for branch in self.branches:
+            yield from branch.leaves()
+
+    @property
+    def where(self) -> str:
+        """SQL: whether a tuple is in this node."""
+        return " AND ".join(self.condition) or "1 = 1"
+
+    def expression(self, number: dict[int, int]) -> str:
+        """SQL: the number of a tuple's leaf, by `id` of the leaf; NULL of those not numbered."""
+        if not self.branches:
+            return str(number.get(id(self), "NULL"))
+        texts = [branch.expression(number) for branch in self.branches]
+        if set(texts) == {"NULL"}:
+            return "NULL"
+        cases = [
+            f"WHEN {branch.condition[-1]} THEN {text}"
+            for branch, text in zip(self.branches, texts, strict=True)
+            if text != "NULL"
+        ]
+        return f"CASE {' '.join(cases)} END"
+
+
+def _among(column: str, codes: list[int]) -> str:
+    """SQL: whether a code is one of these, runs of codes told as ranges."""
+    runs: list[list[int]] = []
+    for code in codes:
+        if runs and runs[-1][1] == code - 1:
+            runs[-1][1] = code
+        else:
+            runs.append([code, code])
+    return "(" + " OR ".join(f"{column} BETWEEN {low} AND {high}" for low, high in runs) + ")"
+
+
+# -- nodes of which only histograms are known -----------------------------------------------------
+
+
+class HistogramChoice(Choice):
+    """Chooses among nodes that have a run of rows for each column, in the order of columns."""
+
+    def runs(self, nodes: Ints, which: Codes) -> Ints:
+        return nodes * len(self.columns) + which
+
+    def every_run(self, nodes: Ints) -> Ints:
+        width = len(self.columns)
+        return np.repeat(nodes * width, width) + np.tile(np.arange(width), len(nodes))
+
+    def owner(self, runs: Ints) -> Ints:
+        return runs // len(self.columns)
+
+    def spread(self, batch: Nodes) -> Spread:
+        found = super().spread(batch)
+        width = len(self.columns)
+        shape = (len(batch) // width, width, width)
+        own = np.arange(width)
+        return Spread(
+            found.low.reshape(shape)[:, own, own],
+            found.high.reshape(shape)[:, own, own],
+            found.tops.reshape(shape)[:, own, own],
+            found.missing.reshape(shape)[:, own, own],
+        )
+
+
+def batch_of(
+    stored: StoredCounts,
+    found: pa.Table,
+    columns: Columns,
+    low: Codes,
+    high: Codes,
+    target_width: int,
+) -> tuple[Counts, Nodes, Ints]:
+    """Nodes 0, 1, ... with the cells `low`, `high` from their histograms; and tuples per row."""
+    width = len(columns)
+    codes = np.zeros((found.num_rows, width), dtype=np.int32)
+    which = np.zeros(found.num_rows, dtype=np.int64)
+    for column in range(width):
+        shown = found.column(f"q{column}").combine_chunks()
+        here = np.flatnonzero(shown.is_valid().to_numpy(zero_copy_only=False))
+        codes[here, column] = columns.searched(column, shown.drop_null().to_numpy())
+        which[here] = column
+    counts = stored.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
+    run = found.column("node").to_numpy().astype(np.int64) * width + which
+    # In the order of codes and values, whatever order the engine found them in.
+    keys = [counts.n, *counts.values[::-1], codes[np.arange(len(run)), which], run]
+    order = np.lexsort(keys)
+    counts = counts.take(order)
+    total = len(low) * width
+    begins = np.searchsorted(run[order], np.arange(total + 1))
+    target = np.zeros(0, dtype=np.int32)
+    if "target" in found.schema.names:
+        target = found.column("target").to_numpy().astype(np.int32)[order]
+    rows = Rows(
+        np.arange(len(order)),
+        np.ascontiguousarray(codes[order]),
+        counts.n,
+        counts.values,
+        target,
+        target_width,
+    )
+    nodes = Nodes(
+        rows,
+        np.arange(len(order)),
+        begins[:-1],
+        begins[1:],
+        np.repeat(low, width, axis=0),
+        np.repeat(high, width, axis=0),
+    )
+    return counts, nodes, found.column("t").to_numpy().astype(np.int64)[order]

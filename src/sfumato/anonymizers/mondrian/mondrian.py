@@ -32,9 +32,9 @@ from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.mondrian.cells import Columns
     from sfumato.anonymizers.mondrian.check_split import Describe, Safety
-    from sfumato.anonymizers.mondrian.nodes import Nodes, Split
-    from sfumato.anonymizers.mondrian.published_regions import Columns
+    from sfumato.anonymizers.mondrian.partition import Nodes, Split
     from sfumato.counts.stored import StoredCounts
 
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
@@ -71,7 +71,7 @@ class Mondrian(Anonymizer):
 
     def run(self, task: Task) -> Release:
         if task.table.stored is not None:
-            return self._beyond(task, task.table.stored)
+            return self._run_large(task, task.table.stored)
         if task.at_end:
             return self._coarse_enough(task)
         return check_release(self._search(task), task)
@@ -107,12 +107,10 @@ class Mondrian(Anonymizer):
 
     def _search(self, task: Task) -> Release:
         """Split until no split is allowed by the criteria that a search can carry along."""
-        from sfumato.anonymizers.mondrian.cell_bounds import everybody
+        from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.check_split import Safety
         from sfumato.anonymizers.mondrian.choose_split import Choice
-        from sfumato.anonymizers.mondrian.nodes import Rows
-        from sfumato.anonymizers.mondrian.partition import Partition
-        from sfumato.anonymizers.mondrian.published_regions import Columns, describe
+        from sfumato.anonymizers.mondrian.partition import Partition, Rows, everybody
 
         table, counts = task.table, task.table.counts.in_memory(self.name)
         levels = tuple(table.levels[domain.name] for domain in counts.quasi)
@@ -142,8 +140,7 @@ class Mondrian(Anonymizer):
 
     def _published(self, columns: Columns) -> Describe:
         """What the parts of candidate splits would publish."""
-        from sfumato.anonymizers.mondrian.cell_bounds import narrowed
-        from sfumato.anonymizers.mondrian.published_regions import describe
+        from sfumato.anonymizers.mondrian.cells import describe, narrowed
 
         def published(batch: Nodes, split: Split) -> Regions:
             low, high = narrowed(
@@ -162,16 +159,18 @@ class Mondrian(Anonymizer):
 
         return published
 
-    def _beyond(self, task: Task, stored: StoredCounts) -> Release:
+    def _run_large(self, task: Task, stored: StoredCounts) -> Release:
         """The same on a table larger than memory."""
         from sfumato.anonymizers.gather import Harvest
-        from sfumato.anonymizers.mondrian.large import Beyond
-        from sfumato.anonymizers.mondrian.published_regions import Columns, describe
+        from sfumato.anonymizers.mondrian.cells import Columns, describe
+        from sfumato.anonymizers.mondrian.large import LargeSearch
 
-        self._refuse_beyond(task)
+        self._refuse_large(task)
         levels = tuple(task.table.levels[domain.name] for domain in stored.quasi)
         columns = Columns.of(task.table.schema, levels, stored, self.regions)
-        search = Beyond(task, stored, columns, self._published(columns), self.order, self.target)
+        search = LargeSearch(
+            task, stored, columns, self._published(columns), self.order, self.target
+        )
         check_root(search.safety, search.everybody)
         search.split_large()
         harvest = Harvest(task, stored)
@@ -179,7 +178,7 @@ class Mondrian(Anonymizer):
         with stored.engine.yield_memory():
             return check_release(harvest.release({"anonymizer": self.name}), task)
 
-    def _refuse_beyond(self, task: Task) -> None:
+    def _refuse_large(self, task: Task) -> None:
         """What cannot be told from histograms."""
         needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         for wrong, what in (

@@ -1,4 +1,4 @@
-"""Mondrian's search: a partition that is refined batch by batch, each batch level by level.
+"""Mondrian's search: rows, nodes that are runs of rows, and the partition that they are refined to.
 
 Large nodes are split first; as soon as nodes are small they are put into batches that fit the
 processor's cache and finished there, side by side on the cores there are. Nodes are independent for
@@ -9,18 +9,149 @@ and their order is part of the definition.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian import nodes, splits
-from sfumato.anonymizers.mondrian.cell_bounds import narrowed
-from sfumato.anonymizers.mondrian.choose_split import Choice
-from sfumato.anonymizers.mondrian.nodes import Nodes
-from sfumato.anonymizers.mondrian.published_regions import Columns
-from sfumato.numbers import Codes, Ints, offsets_of
+from sfumato.anonymizers.mondrian import splits
+from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
+from sfumato.counts.counts import Counts, TableCounts
+from sfumato.errors import PolicyError
+from sfumato.numbers import Codes, Ints, offsets_of, run_places, taken_rows
 from sfumato.progress import Ticker
+
+if TYPE_CHECKING:  # splits are chosen of what is defined here
+    from sfumato.anonymizers.mondrian.choose_split import Choice
+
+BATCH = 1 << 18  # rows that fit the cache together
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The tuples to be partitioned, rows by columns: codes, people, sensitive values, target."""
+
+    tuples: Ints
+    codes: Codes
+    n: Ints
+    values: Codes
+    target: Codes
+    target_width: int
+
+    @classmethod
+    def of(cls, counts: Counts, columns: Columns, target: str | None, *, whole: bool) -> Rows:
+        """`whole`: people with equal values stay one row; else each person is one."""
+        tuples = np.arange(len(counts))
+        n = counts.n
+        if not whole:
+            tuples = np.repeat(tuples, counts.n)
+            n = np.ones(len(tuples), dtype=np.int64)
+        kind, place, width = target_of(counts, target)
+        values = np.zeros(len(counts), dtype=np.int32)
+        if kind is not None:
+            values = counts.codes[place] if kind == "q" else counts.values[place]
+        codes = np.stack([columns.searched(c, row) for c, row in enumerate(counts.codes)], axis=1)
+        return cls(
+            tuples,
+            np.ascontiguousarray(codes[tuples], dtype=np.int32),
+            n,
+            np.ascontiguousarray(counts.values[:, tuples]),
+            values[tuples],
+            width,
+        )
+
+    def take(self, order: Ints) -> Rows:
+        """Some of the rows, without what the search does not look at."""
+        codes, n, values = splits.moved(order, self.codes, self.n, self.values)
+        return Rows(
+            self.tuples[:0],
+            codes,
+            n,
+            values,
+            self.target[order] if self.target_width > 1 else self.target[:0],
+            self.target_width,
+        )
+
+
+def target_of(counts: TableCounts, target: str | None) -> tuple[Literal["q", "s"] | None, int, int]:
+    """Whether the target column is a quasi-identifier or sensitive, which, of how many codes."""
+    names = [domain.name for domain in counts.quasi]
+    sensitive = [attribute.name for attribute in counts.sensitive]
+    if target is None:
+        return None, 0, 1
+    if target in names:
+        return "q", names.index(target), len(counts.quasi[names.index(target)])
+    if target in sensitive:
+        attribute = counts.sensitive[sensitive.index(target)]
+        return "s", sensitive.index(target), attribute.codes
+    raise PolicyError(
+        f"mondrian: target {target!r} is neither quasi nor sensitive; allowed: "
+        f"{', '.join([*names, *sensitive])}"
+    )
+
+
+@dataclass
+class Nodes:
+    """A batch: its rows (positions in the whole, `place`), its nodes and the cell of each node."""
+
+    rows: Rows
+    place: Ints
+    starts: Ints
+    stops: Ints
+    low: Codes
+    high: Codes
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+def everybody(columns: Columns, rows: Rows) -> Nodes:
+    """The one node a search begins with."""
+    low, high = outermost(columns)
+    total = len(rows.n)
+    place = np.arange(total, dtype=np.int64)
+    return Nodes(rows, place, np.array([0]), np.array([total]), low, high)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A candidate split of some nodes of a batch, one for each: by what, and who would be where.
+
+    Parts are numbered through: first those of the first node, from left to right, then the next's.
+    """
+
+    nodes: Ints  # which nodes of the batch
+    column: Codes  # by which column each is split
+    cut: Codes  # after which code or, of a nested column, at which level; NONE: not at all
+    part: Codes  # of every row of the batch: the part of its own node that it falls into
+    parts: Codes  # into how many parts each node falls
+    order: Ints  # the nodes' rows in the order of parts ...
+    begins: Ints  # ... where those of each part begin, and where the last end
+    people: Ints  # how many people each part holds
+
+
+def rows_in(batch: Nodes, nodes: Ints) -> Ints:
+    """The rows of some nodes of a batch."""
+    return run_places(batch.starts[nodes], batch.stops[nodes] - batch.starts[nodes])
+
+
+def batches(batch: Nodes) -> Iterator[Nodes]:
+    """Cut a batch into several of consecutive nodes, about BATCH rows each."""
+    goal = np.cumsum(batch.stops - batch.starts) // BATCH
+    edges = np.flatnonzero(np.diff(goal)) + 1
+    for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(batch)], strict=True):
+        begin, end = batch.starts[first], batch.stops[last - 1]
+        order = np.arange(begin, end)
+        yield Nodes(
+            batch.rows.take(order),
+            batch.place[order],
+            batch.starts[first:last] - begin,
+            batch.stops[first:last] - begin,
+            batch.low[first:last],
+            batch.high[first:last],
+        )
 
 
 @dataclass(frozen=True)
@@ -65,8 +196,8 @@ class Partition:
         while len(batch):
             batch, ended = self._refine(batch)
             done.append(ended)
-            if len(batch) > 1 and len(batch.place) > nodes.BATCH:
-                return done, list(nodes.batches(batch))
+            if len(batch) > 1 and len(batch.place) > BATCH:
+                return done, list(batches(batch))
         return done, []
 
     def _refine(self, batch: Nodes) -> tuple[Nodes, Done]:
@@ -77,7 +208,9 @@ class Partition:
         low, high = narrowed(
             self.columns, batch, nodes, column, cut, parts, order, begins, strict=self._strict
         )
-        final = np.repeat(parts == 1, parts)
+        # A node of one part was not split, and is a group; the parts of others are nodes from here
+        # on, of rows that are laid out anew so that each is a run again.
+        final = np.repeat(parts == 1, parts)  # of each part, then of each row in the order of parts
         lengths = np.diff(begins)
         keep = np.repeat(final, lengths)
         done = Done(batch.place[order[keep]], lengths[final], low[final], high[final])
@@ -98,13 +231,13 @@ class Partition:
 
         Groups are numbered by their first row, whoever was done first.
         """
-        nodes = np.concatenate([one.rows for one in self._done])
+        rows = np.concatenate([one.rows for one in self._done])
         lengths = np.concatenate([one.lengths for one in self._done])
         low = np.concatenate([one.low for one in self._done])
         high = np.concatenate([one.high for one in self._done])
         begins = offsets_of(lengths)
-        ranked = np.argsort(np.minimum.reduceat(nodes, begins[:-1]))
-        moved = lengths[ranked]
-        ends = np.cumsum(moved)
-        order = nodes[np.repeat(begins[ranked] - (ends - moved), moved) + np.arange(len(nodes))]
-        return order, np.concatenate([[0], ends]), low[ranked], high[ranked]
+        # Batches end in any order, and within a group rows are in the order of its last split: the
+        # least row is what a group has whoever finished it.
+        ranked = np.argsort(np.minimum.reduceat(rows, begins[:-1]))
+        ends, places = taken_rows(begins, ranked)
+        return rows[places], ends, low[ranked], high[ranked]

@@ -36,10 +36,10 @@ def own_values(release: Release) -> dict[str, OwnValues]:
     if origin is None or type(regions) is not Regions:
         return {}
     found = {}
-    for column, domain in enumerate(origin.counts.quasi):
+    for column, domain in enumerate(origin.table.counts.quasi):
         if domain.kind not in ("numeric", "date"):
             continue
-        people = origin.counts.by_code(column)
+        people = origin.table.counts.by_code(column)
         told: set[Value] = set()
         parts = regions.parts[column]
         for place in occurring(regions.codes[column], len(parts)):

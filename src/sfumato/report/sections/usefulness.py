@@ -131,11 +131,11 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
         return []
     k = max((one.fewest_people for one in evidence.criteria), default=1)
     told = []
-    for column, domain in enumerate(origin.counts.quasi):
+    for column, domain in enumerate(origin.table.counts.quasi):
         ordered = domain.kind in ("numeric", "date")
         if domain.name not in hidden or not ordered or not domain.has_null:
             continue
-        if 0 < origin.counts.by_code(column)[-1] < k:
+        if 0 < origin.table.counts.by_code(column)[-1] < k:
             told.append(
                 f"{domain.name} is missing for fewer people than a group needs, who would stand "
                 "out if it were told of the others: fill it in, or leave out those rows."

@@ -1,17 +1,20 @@
-"""From Mondrian's partition to what is published of each group, in one of three ways.
+"""Cells of Mondrian's partition: how columns are cut, what parts are bounded by, what is published.
 
-"cell": the cut cells themselves; they say nothing about who is absent inside them. "tight": the
-narrowest ranges or sets of the group's own values that may be told. "hierarchy": the finest
-hierarchy label that covers them. Bounds of numbers and dates are those of `schema/boundaries.py`:
-such a column is searched in its blocks, so that people are parted by the bound that is published.
+Groups publish one of three things. "cell": the cut cells themselves; they say nothing about who is
+absent inside them. "tight": the narrowest ranges or sets of the group's own values that may be
+told. "hierarchy": the finest hierarchy label that covers them. Bounds of numbers and dates are
+those of `schema/boundaries.py`: such a column is searched in its blocks, so that people are parted
+by the bound that is published.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.anonymizers.mondrian import splits
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.release.regions import Regions
@@ -21,6 +24,9 @@ from sfumato.schema.hierarchy import Levels
 from sfumato.schema.recipes import Masking
 from sfumato.schema.region import Anything, Region, ValueSet
 from sfumato.schema.roles import Schema
+
+if TYPE_CHECKING:  # nodes are made of cells
+    from sfumato.anonymizers.mondrian.partition import Nodes
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,94 @@ def _splits_along_hierarchy(schema: Schema, domain: Domain) -> bool:
     if domain.name not in schema.hierarchies:
         return False
     return domain.kind == "categorical" or isinstance(schema.hierarchies[domain.name], Masking)
+
+
+# -- the cells of the parts a node falls into ------------------------------------------------------
+
+
+def outermost(columns: Columns) -> tuple[Codes, Codes]:
+    """The cell that holds everybody."""
+    low = np.zeros((1, len(columns)), dtype=np.int32)
+    high = columns.sizes[None, :] - np.int32(1)
+    for column, one in enumerate(columns.levels):
+        if columns.nested[column]:
+            low[0, column], high[0, column] = one.height - 1, 0
+    return low, high
+
+
+def narrowed(
+    columns: Columns,
+    batch: Nodes,
+    nodes: Ints,
+    column: Codes,
+    cut: Codes,
+    parts: Codes,
+    order: Ints,
+    begins: Ints,
+    *,
+    strict: bool,
+) -> tuple[Codes, Codes]:
+    """Cells of all parts: node `nodes[i]` falls into `parts[i]` by `cut[i]` of `column[i]`.
+
+    A part holds the rows `order[begins[p]:begins[p + 1]]` of the batch. A cell that was cut takes
+    in NULL where somebody in it has it (`splits.py` says how its upper bound tells that).
+    """
+    # Below all is by part. A part begins with its node's cell, and only in the column of the split
+    # is it narrowed: by label where columns are nested (any row of the part has it, so the first),
+    # else by the cut. A cut makes two parts side by side: `left`, and right of it the next.
+    of_node = np.repeat(np.arange(len(nodes)), parts)
+    low, high = batch.low[nodes[of_node]], batch.high[nodes[of_node]]
+    nodes_split = cut[of_node] != splits.NONE
+    which = column[of_node]
+    first = batch.rows.codes[order[begins[:-1]], which]
+    left = np.append(True, of_node[1:] != of_node[:-1])
+    for one in range(len(columns)):
+        here = np.flatnonzero(nodes_split & (which == one))
+        if not len(here):
+            continue
+        if columns.nested[one]:
+            level = cut[of_node[here]]
+            base = columns.at[one] + level.astype(np.int64) * int(columns.nested[one])
+            low[here, one], high[here, one] = level, columns.labels[base + first[here]]
+            continue
+        last, codes = int(columns.last[one]), batch.rows.codes[order, one]
+        where = cut[of_node]
+        if last >= 0:
+            where = values_up_to(where, last)
+            high[here, one] = np.minimum(values_up_to(high[here, one], last), last)
+        right = here[~left[here]]  # the left part of the same node is the one before
+        # A clean cut puts equal values on one side, so that the bound parts them. In relaxed mode
+        # people of one value may be on both sides, and only what they have can bound the parts;
+        # NULL is cut off in strict mode and in relaxed mode alike.
+        clean = right if strict else right[where[right] == last]
+        low[clean, one] = where[clean] + 1
+        high[clean - 1, one] = np.minimum(where[clean], high[clean - 1, one])
+        halved = np.setdiff1d(right, clean, assume_unique=True)
+        if len(halved):
+            valued = codes if last < 0 else np.where(codes > last, -1, codes)
+            least = np.minimum.reduceat(codes, begins[:-1])
+            most = np.maximum.reduceat(valued, begins[:-1])
+            # The right part begins where the left one ends, which may be in its last value.
+            low[halved, one] = np.minimum(least[halved], most[halved - 1] + 1)
+            high[halved - 1, one] = most[halved - 1]
+        if last >= 0:
+            # Whoever lacks a value stands beside the values of her part, or alone.
+            lacking = here[np.maximum.reduceat(codes, begins[:-1])[here] > last]
+            reached = high[lacking, one]
+            beside = splits.with_null(reached, last)
+            high[lacking, one] = np.where(reached == last, last + 1, beside)
+            off = right[where[right] == last]
+            low[off, one] = high[off, one] = last + 1
+    return low, high
+
+
+def values_up_to(bounds: Codes, last: int) -> Codes:
+    """The last code of a value that each bound takes in, of a column with NULL."""
+    taken = np.where(bounds > last + 1, bounds - last - 2, bounds)
+    return np.asarray(taken, dtype=np.int32)
+
+
+# -- what is published of groups -------------------------------------------------------------------
 
 
 def describe(

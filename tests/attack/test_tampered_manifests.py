@@ -33,6 +33,16 @@ def saved(out: Path, policy: sf.Policy | None = None) -> Path:
     return release.save(out, report=sf.audit(release, rules), policy=rules)
 
 
+def with_reference(release: Path, folder: Path, content: str) -> Path:
+    """A copy of a release with another reference.json, and no list of hashes that would tell."""
+    shutil.copytree(release, folder)
+    (folder / "private" / "reference.json").write_text(content)
+    with pytest.raises(sf.InputError, match="was changed since the release was made"):
+        sf.read_release(folder, SCHEMA)
+    (folder / "private" / "manifest.sha256").unlink()
+    return folder
+
+
 def outcome(folder: Path) -> str:
     """The verdict, or that it was refused; anything else is an error of ours."""
     try:
@@ -110,18 +120,14 @@ def test_with_private_no_change_goes_unnoticed(release: Path, tmp_path: Path) ->
     ],
 )
 def test_a_reference_that_does_not_fit_is_refused(release: Path, tmp_path, weights) -> None:
-    folder = tmp_path / "own"
-    shutil.copytree(release, folder)
-    (folder / "private" / "reference.json").write_text(json.dumps({"disease": weights}))
+    folder = with_reference(release, tmp_path / "own", json.dumps({"disease": weights}))
     with pytest.raises(sf.InputError, match=r"reference\.json does not fit"):
         sf.read_release(folder, SCHEMA)
 
 
 @pytest.mark.parametrize("content", ["NaN", "[" * 100_000, '{"disease": {"flu": NaN}}', "\0", "{"])
 def test_a_reference_that_is_no_json_of_ours_is_refused(release: Path, tmp_path, content) -> None:
-    folder = tmp_path / "own"
-    shutil.copytree(release, folder)
-    (folder / "private" / "reference.json").write_text(content)
+    folder = with_reference(release, tmp_path / "own", content)
     with pytest.raises(sf.InputError, match=r"reference\.json (is broken|does not fit)"):
         sf.read_release(folder, SCHEMA)
 

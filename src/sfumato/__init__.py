@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sfumato.adversaries.base import Threat
     from sfumato.adversaries.composition.attack import IntersectionAttack, intersection_attack
     from sfumato.adversaries.linkage.risks import Linkage, linkage
     from sfumato.adversaries.random_worlds import RandomWorlds
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from sfumato.adversaries.skyline.breach import breach_probability
     from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
     from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
-    from sfumato.adversaries.threat import Threat
     from sfumato.anonymizers.anatomy import Anatomy
     from sfumato.anonymizers.lattice.lattice import Lattice
     from sfumato.anonymizers.microaggregation import Microaggregation
@@ -88,7 +88,7 @@ _HOMES = {
     "sfumato.adversaries.skyline.grounding": ("Grounding", "worst_grounding"),
     "sfumato.adversaries.skyline.knowledge": ("KnowledgeSkyline", "knowledge_skyline"),
     "sfumato.adversaries.randomised.semantic": ("SemanticPrivacy", "semantic_privacy"),
-    "sfumato.adversaries.threat": ("Threat",),
+    "sfumato.adversaries.base": ("Threat",),
     "sfumato.criteria.base": ("Measure", "Verdict"),
     "sfumato.criteria.closeness": ("TCloseness",),
     "sfumato.criteria.composition": ("CompositionBound",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.skyline.acquaintance import Acquaintance, words
+from sfumato.adversaries.skyline.acquaintance import Acquainted, words
 from sfumato.adversaries.skyline.grounding import people_behind
 from sfumato.errors import InputError
 
@@ -13,13 +13,13 @@ GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="di
 
 
 def test_she_is_measured_by_what_she_can_become_sure_of() -> None:
-    (threat,) = Acquaintance(GROUPS, (1, 0, 0), [0]).threats()
+    (threat,) = Acquainted(GROUPS, (1, 0, 0), [0]).threats()
     assert (threat.adversary, threat.about) == ("acquaintance", "disease")
     # Of all 14, once the 7 with a cold are ruled out, 2 of 7; of the first group's, 1 of 2.
     assert (threat.belief.value, threat.belief.before) == ("HIV", pytest.approx(2 / 7))
     assert threat.belief.after == pytest.approx(1 / 2)
     assert threat.people.number == 0
-    (threat,) = Acquaintance(GROUPS, (1, 1, 0), [0, 1]).threats()
+    (threat,) = Acquainted(GROUPS, (1, 1, 0), [0, 1]).threats()
     assert (threat.belief.before, threat.belief.after) == (pytest.approx(2 / 6), 1)
     assert threat.people.number == 14
 
@@ -27,7 +27,7 @@ def test_she_is_measured_by_what_she_can_become_sure_of() -> None:
 def test_facts_that_settle_it_by_themselves_are_not_the_doing_of_the_release() -> None:
     """Whoever has no cold has the flu: she needs no release for that."""
     groups = sf.Groups([[3, 1], [2, 2]], ["flu", "cold"])
-    (threat,) = Acquaintance(groups, (1, 0, 0), [0, 1]).threats()
+    (threat,) = Acquainted(groups, (1, 0, 0), [0, 1]).threats()
     assert (threat.belief.before, threat.belief.after, threat.people.number) == (1, 1, 0)
 
 

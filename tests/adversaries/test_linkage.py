@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.base import BeliefChange
 from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
 from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.realistic.priors import counts_in
-from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.report.ladder import matrix

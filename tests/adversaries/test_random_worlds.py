@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from sfumato.adversaries.base import BeliefChange
 from sfumato.adversaries.random_worlds import RandomWorlds
-from sfumato.adversaries.threat import BeliefChange
 from sfumato.release.groups import Groups
 from tests.oracles import criteria_oracle as oracle
 from tests.oracles.tables import Small, tables

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.base import LIKELY, moved
 from sfumato.adversaries.linkage.risks import linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
-from sfumato.adversaries.threat import LIKELY, moved
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.release import as_it_stands
 from sfumato.report.ladder import matrix

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.leakage.observer import Observer
+from sfumato.adversaries.base import BeliefChange, Threat, chance, factors, moved
+from sfumato.adversaries.leakage.observer import Observation, Observer
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.realistic.beliefs import Beliefs
-from sfumato.adversaries.skyline.acquaintance import Acquaintance
-from sfumato.adversaries.threat import BeliefChange, Threat, chance, factors, moved
+from sfumato.adversaries.skyline.acquaintance import Acquainted
 from sfumato.report.ladder import matrix
 from sfumato.report.sections.next_steps import next_steps_section as next_steps
 from tests.report.zoo import SMALL, people
@@ -67,9 +67,9 @@ def rows_of(groups: sf.Groups) -> list[Threat]:
     her = [sf.RealisticAdversary("table", 50, at_most=False), sf.RealisticAdversary(None, 50)]
     return [
         *RandomWorlds(groups).threats(),
-        *Observer().threats(groups),
+        *Observation(Observer(), groups).threats(),
         *(threat for one in her for threat in Beliefs(one, groups).threats()),
-        *Acquaintance(groups, (1, 1, 1), range(groups.width)).threats(),
+        *Acquainted(groups, (1, 1, 1), range(groups.width)).threats(),
     ]
 
 

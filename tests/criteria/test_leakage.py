@@ -417,7 +417,7 @@ def test_an_audit_tells_of_the_observer() -> None:
 
 
 def test_a_threat_that_cannot_be_measured_says_why() -> None:
-    from sfumato.adversaries.leakage.observer import Observer
+    from sfumato.adversaries.leakage.observer import Observation, Observer
 
     several = sf.Groups([[2, 2]], sizes=[3])
     for observer, groups, why in (
@@ -425,7 +425,7 @@ def test_a_threat_that_cannot_be_measured_says_why() -> None:
         (Observer(), sf.Groups([[1]], reference=[0]), "empty"),
         (Observer(LISTED), sf.Groups([[1]]), "do not publish cells"),
     ):
-        (threat,) = observer.threats(groups)
+        (threat,) = Observation(observer, groups).threats()
         assert threat.status == "not_applicable"
         assert why in threat.learns
 

@@ -15,11 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.threat import Moves, Threat
+from sfumato.adversaries.base import IN_IT, Entry, Moves, Threat
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 
 NAME = "random worlds"
+
+
+@dataclass(frozen=True)
+class GroupReader:
+    """Somebody who finds her target's group, and reads its counts."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> RandomWorlds:
+        return RandomWorlds(release.groups if groups is None else groups)
 
 
 @dataclass(frozen=True)
@@ -49,14 +62,13 @@ class RandomWorlds:
         return n / size
 
     def threats(self) -> list[Threat]:
-        knows = "the target's quasi-identifiers, and that the target is in the release"
         groups = self.groups
         if len(groups) == 0 or groups.width == 0:
             why = "nothing: there is no sensitive column" if len(groups) else "no group"
-            return [Threat(NAME, knows, why, groups.attribute, status="not_applicable")]
+            return [Threat(NAME, IN_IT, why, groups.attribute, status="not_applicable")]
         name = groups.attribute or "the sensitive value"
         found = self.moves()
-        return [Threat(NAME, knows, f"{name}: {found.told}", name, found.people, found.worst)]
+        return [Threat(NAME, IN_IT, f"{name}: {found.told}", name, found.people, found.worst)]
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""
@@ -71,3 +83,15 @@ class RandomWorlds:
         before = self._believed(summed.astype(np.float64), everybody)
         found.see_counts(before[groups.indices], self._believed(having, groups.sizes[groups.row]))
         return found
+
+
+ENTRY = Entry(
+    NAME,
+    "Which value is most common in the target's group?",
+    IN_IT,
+    "the target's sensitive value, from the counts of the target's group",
+    "name a sensitive column",
+    "by itself",
+    ("t-closeness", "entropy-diversity", "alpha-k-anonymity"),
+    stand_ins=lambda _: (GroupReader(),),
+)

@@ -14,7 +14,7 @@ In doubt a criterion does not hold: only the status "holds" counts as holding.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.base import Asked, Attack, Threat
 from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
@@ -30,6 +30,7 @@ from sfumato.release.groups import Groups
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
+    from sfumato.table.load import Table
 
 # Candidate splits as a release-scope criterion weighs them for a search.
 
@@ -163,6 +164,7 @@ class Criterion(ABC):
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
     about_identity: ClassVar[bool] = False  # True: it asks who can be told apart, by QIs alone
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
+    of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
     merge_closed: ClassVar[bool]
     upward_closed: ClassVar[bool]
@@ -173,6 +175,23 @@ class Criterion(ABC):
     def against(self) -> str:
         """The adversary whose belief this one bounds, as the report's threat matrix names her."""
         return self.adversary
+
+    def bounds(self, adversary: str) -> bool:
+        """Whether what holds here bounds an adversary too, by her name in the threat matrix."""
+        return adversary == self.against
+
+    def adversaries(self, release: Release) -> Iterable[Asked]:
+        """Those whom this names, for an audit to run on a release; with none, stand-ins run."""
+        return ()
+
+    def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
+        """The verdict by attacks that were run already, where one is what this bounds."""
+        return None
+
+    @property
+    def population_table(self) -> Table | None:
+        """The table of the population that this names, if it does; linkage is measured on it."""
+        return None
 
     @property
     def fewest_people(self) -> int:

@@ -19,6 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
@@ -34,7 +35,7 @@ class TCloseness(GroupCriterion):
     """Every group's values are distributed as in the whole table, up to a distance t."""
 
     name: ClassVar[str] = "t-closeness"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 

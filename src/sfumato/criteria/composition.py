@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
+from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Counting,
@@ -40,9 +41,9 @@ from sfumato.adversaries.composition.exposure import (
     exposed_by_regions,
 )
 from sfumato.adversaries.composition.summary import values_left
-from sfumato.adversaries.threat import FACTOR, BeliefChange, Threat
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
+from sfumato.criteria.judge import groups_about
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
 from sfumato.numbers import Bools, Ints, fraction
@@ -154,7 +155,7 @@ class CompositionBound(ReleaseCriterion):
         return tuple(one for one in releases if one.scheme != "randomised")
 
     @property
-    def _beside(self) -> str:
+    def beside(self) -> str:
         many = len(self.before) or "no"
         return f"{many} earlier release{'s' if len(self.before) > 1 else ''}"
 
@@ -178,7 +179,7 @@ class CompositionBound(ReleaseCriterion):
             known[groups.attribute] = mine
         return mine
 
-    def _exposed(self, groups: Groups, most: int | None = None) -> Exposed:
+    def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
         """Who has at most so many values left; by default what the confidence comes to."""
         most = values_left(self.confidence) if most is None else most
         if groups.inside is None:
@@ -193,7 +194,7 @@ class CompositionBound(ReleaseCriterion):
         reason = self.inapplicable(groups)
         if reason:
             raise InputError(f"{self.name} cannot be measured: {reason}")
-        return self._measured(groups, self._exposed(groups))
+        return self._measured(groups, self.exposed(groups))
 
     def _measured(self, groups: Groups, found: Exposed) -> Share:
         """What is surely so where that alone is too much, else what may be so."""
@@ -213,7 +214,7 @@ class CompositionBound(ReleaseCriterion):
             return self._told("not_applicable", groups, None, reason)
         note = ""
         try:
-            found = self._exposed(groups)
+            found = self.exposed(groups)
         except (InputError, ResourceError) as error:
             alone = exposed_alone(groups, values_left(self.confidence), self.counting)
             found, note = Exposed(alone, groups.sizes), str(error)
@@ -224,7 +225,7 @@ class CompositionBound(ReleaseCriterion):
         told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; give the table it was made of (--table)"
-        words = f"{told} of {groups.sizes.sum():,}, with {self._beside}"
+        words = f"{told} of {groups.sizes.sum():,}, with {self.beside}"
         beyond_mending = ""
         if groups.inside is not None and not note:
             words += self._before(groups, int(sure))
@@ -284,53 +285,13 @@ class CompositionBound(ReleaseCriterion):
             beyond_mending=beyond_mending,
         )
 
-    def threats(self, groups: Groups) -> list[Threat]:
-        """The adversary this is about, on these groups."""
-        verdict = self.verdict(groups)
-        knows = f"the target's quasi-identifiers, and {self._beside}"
-        if verdict.per_group is None or not verdict.note:
-            return []
-        status: Literal["measured", "not_measured"] = "measured"
-        if verdict.status == "cannot_judge":
-            status = "not_measured"
-        learns = (
-            f"{groups.attribute}, with confidence {self.confidence:.4g} or more: {verdict.note}"
-        )
-        if status != "measured":
-            return [Threat(NAME, knows, learns, groups.attribute, status=status)]
-        people, belief = self._moves(groups)
-        return [Threat(NAME, knows, learns, groups.attribute, people, belief)]
-
-    def _moves(self, groups: Groups) -> tuple[Headcount | None, BeliefChange | None]:
-        """From any value alike to those left: how many move far, and the fewest anybody has left.
-
-        Whoever has no more than so many values left is counted for more of them, too.
-        """
-        width = groups.width
-        beliefs = [BeliefChange(1 / width, 1 / left) for left in range(1, width + 1)]
-        far = sum(belief.factor > FACTOR for belief in beliefs)
-
-        def exposed(most: int) -> int:
-            return int(self._exposed(groups, most).possible.sum())
-
-        try:
-            people = self._people(groups, far) if far else Headcount(0)
-            fewest = bisect_right(range(1, width), 0, key=exposed)
-        except (InputError, ResourceError):
-            return None, None  # judged by what this release gives away alone
-        return people, beliefs[fewest]
-
-    def _people(self, groups: Groups, most: int) -> Headcount:
-        """Who has at most so many values left; at most so many people, where that is not known."""
-        found = self._exposed(groups, most)
-        possible = int(found.possible.sum())
-        several = groups.several is not None and possible > 1
-        return Headcount(min(possible, groups.people()), at_most=several or not found.exact)
+    def adversaries(self, release: Release) -> Iterator[Asked]:
+        return (Asked(EarlierReader(self), groups) for groups in groups_about(self, release))
 
     # -- searches -----------------------------------------------------------------------------
 
     def start(self, groups: Groups) -> State:
-        return State(int(self._exposed(groups).possible.sum()), self._limit(groups))
+        return State(int(self.exposed(groups).possible.sum()), self._limit(groups))
 
     def split(self, state: State, parent: Groups, children: Groups) -> State | None:
         weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
@@ -345,6 +306,72 @@ class CompositionBound(ReleaseCriterion):
         whole = parents.with_beside(replace(parents.beside, inside=inside.together(first)))
         after = np.add.reduceat(watched.exposed(children, most, self.counting), first[:-1])
         return Weighed(after - watched.exposed(whole, most, self.counting), state)
+
+
+@dataclass(frozen=True)
+class EarlierReader:
+    """Somebody who holds the earlier releases that a bound names."""
+
+    bound: CompositionBound
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> ReadTogether:
+        return ReadTogether(self.bound, release.groups if groups is None else groups)
+
+
+@dataclass(frozen=True)
+class ReadTogether:
+    """What a release gives away beside the earlier ones, about one sensitive attribute."""
+
+    bound: CompositionBound
+    groups: Groups
+
+    def threats(self) -> list[Threat]:
+        bound, groups = self.bound, self.groups
+        verdict = bound.verdict(groups)
+        knows = f"the target's quasi-identifiers, and {bound.beside}"
+        if verdict.per_group is None or not verdict.note:
+            return []
+        status: Literal["measured", "not_measured"] = "measured"
+        if verdict.status == "cannot_judge":
+            status = "not_measured"
+        learns = (
+            f"{groups.attribute}, with confidence {bound.confidence:.4g} or more: {verdict.note}"
+        )
+        if status != "measured":
+            return [Threat(NAME, knows, learns, groups.attribute, status=status)]
+        people, belief = self._moves()
+        return [Threat(NAME, knows, learns, groups.attribute, people, belief)]
+
+    def _moves(self) -> tuple[Headcount | None, BeliefChange | None]:
+        """From any value alike to those left: how many move far, and the fewest anybody has left.
+
+        Whoever has no more than so many values left is counted for more of them, too.
+        """
+        groups, width = self.groups, self.groups.width
+        beliefs = [BeliefChange(1 / width, 1 / left) for left in range(1, width + 1)]
+        far = sum(belief.factor > FACTOR for belief in beliefs)
+
+        def exposed(most: int) -> int:
+            return int(self.bound.exposed(groups, most).possible.sum())
+
+        try:
+            people = self._people(far) if far else Headcount(0)
+            fewest = bisect_right(range(1, width), 0, key=exposed)
+        except (InputError, ResourceError):
+            return None, None  # judged by what this release gives away alone
+        return people, beliefs[fewest]
+
+    def _people(self, most: int) -> Headcount:
+        """Who has at most so many values left; at most so many people, where that is not known."""
+        groups = self.groups
+        found = self.bound.exposed(groups, most)
+        possible = int(found.possible.sum())
+        several = groups.several is not None and possible > 1
+        return Headcount(min(possible, groups.people()), at_most=several or not found.exact)
 
 
 def _share_of(people: int, everybody: int) -> float:

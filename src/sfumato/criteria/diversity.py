@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, entropy_sign, sign
 from sfumato.numbers import Bools, Ints, fraction
@@ -24,7 +25,7 @@ class DistinctDiversity(GroupCriterion):
     """Every group shows at least l distinct values."""
 
     name: ClassVar[str] = "distinct-diversity"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
 
@@ -50,7 +51,7 @@ class EntropyDiversity(GroupCriterion):
     """
 
     name: ClassVar[str] = "entropy-diversity"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 
@@ -88,7 +89,7 @@ class RecursiveDiversity(GroupCriterion):
     """
 
     name: ClassVar[str] = "recursive-diversity"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 

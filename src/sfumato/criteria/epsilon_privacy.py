@@ -18,13 +18,14 @@ nothing is promised for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from sfumato.adversaries.base import Asked
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
@@ -32,9 +33,11 @@ from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.judge import groups_about
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.schema.exact import shortest
 
 
@@ -76,6 +79,9 @@ class EpsilonPrivacy(GroupCriterion):
     @property
     def against(self) -> str:
         return self.adversary.name
+
+    def adversaries(self, release: Release) -> Iterator[Asked]:
+        return (Asked(self.adversary, groups) for groups in groups_about(self, release))
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]

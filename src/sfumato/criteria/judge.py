@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from sfumato.adversaries.base import Asked
 from sfumato.criteria.base import EXACT, Criterion, ReleaseCriterion, Status, Verdict
 from sfumato.release.groups import Groups
 from sfumato.release.joint import joint_groups
@@ -23,6 +24,24 @@ _ORDER: tuple[Status, ...] = (
 
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
+    if unreadable := _unreadable(criterion, release):
+        return unreadable
+    about = groups_about(criterion, release)
+    verdict = worst_of([criterion.of_release(release, groups) for groups in about])
+    if release.scheme == "bucketized" and criterion.about_identity:
+        return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
+    return verdict
+
+
+def named_adversaries(criteria: Iterable[Criterion], release: Release) -> Iterator[Asked]:
+    """Those the criteria name, where they can be asked about this release."""
+    for criterion in criteria:
+        if not _unreadable(criterion, release):
+            yield from criterion.adversaries(release)
+
+
+def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
+    """The verdict on a release of which a criterion can read nothing; None where it can."""
     if release.scheme == "randomised" and not criterion.of_noise:
         return criterion.unjudged(
             "not_applicable", "counts are noisy; the release carries its own guarantee"
@@ -33,11 +52,7 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
             "it needs every group's own description and people, and the table is larger than "
             "memory; raise the memory limit",
         )
-    about = groups_about(criterion, release)
-    verdict = worst_of([criterion.of_release(release, groups) for groups in about])
-    if release.scheme == "bucketized" and criterion.about_identity:
-        return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
-    return verdict
+    return None
 
 
 def by_counts(criterion: Criterion) -> bool:

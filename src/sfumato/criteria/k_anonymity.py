@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from sfumato.adversaries.linkage.risks import PROSECUTOR, WHOSE_ROW
+from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, sign
 from sfumato.numbers import Bools, fraction
@@ -29,7 +31,7 @@ class KAnonymity(GroupCriterion):
     """Every group has at least k people."""
 
     name: ClassVar[str] = "k-anonymity"
-    adversary: ClassVar[str] = "prosecutor"
+    adversary: ClassVar[str] = PROSECUTOR
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
@@ -48,6 +50,10 @@ class KAnonymity(GroupCriterion):
     def fewest_people(self) -> int:
         return self.k
 
+    def bounds(self, adversary: str) -> bool:
+        """A journalist is weaker; a marketer is right as often as prosecutors are on average."""
+        return adversary in WHOSE_ROW
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         return summarize(groups, groups.sizes, "at_least"), groups.sizes >= self.k
 
@@ -60,7 +66,8 @@ class AlphaK(GroupCriterion):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
+    of_several: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from sfumato.adversaries.linkage.published_people import people_surely_inside
+from sfumato.adversaries.linkage.risks import JOURNALIST
 from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.errors import PolicyError, quoted
@@ -37,7 +38,7 @@ class KMap(GroupCriterion):
     """
 
     name: ClassVar[str] = "k-map"
-    adversary: ClassVar[str] = "journalist"
+    adversary: ClassVar[str] = JOURNALIST
     needs: ClassVar[frozenset[str]] = frozenset({"regions"})
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
@@ -72,6 +73,10 @@ class KMap(GroupCriterion):
     @property
     def required(self) -> str:
         return f"k ≥ {self.k} in the population"
+
+    @property
+    def population_table(self) -> Table | None:
+        return self.population if isinstance(self.population, Table) else None
 
     def inapplicable(self, groups: Groups) -> str:
         reason = super().inapplicable(groups)

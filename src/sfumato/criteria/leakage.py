@@ -16,7 +16,7 @@ them group by group, so a search refuses them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,15 +26,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from sfumato.adversaries.base import Asked
 from sfumato.adversaries.leakage.class_priors import Expectation
 from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.judge import groups_about
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.schema.exact import shortest
 
 # The exact sign of a sum of logarithms of whole numbers with rational factors.
@@ -155,6 +158,9 @@ class _Leakage(GroupCriterion):
     @property
     def against(self) -> str:
         return self.observer.name
+
+    def adversaries(self, release: Release) -> Iterator[Asked]:
+        return (Asked(self.observer, groups) for groups in groups_about(self, release))
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]

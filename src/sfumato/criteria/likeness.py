@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.exact import decide, sign
 from sfumato.numbers import Bools, fraction
@@ -37,7 +38,7 @@ class BetaLikeness(GroupCriterion):
     """No value is more frequent in a group than in the table by more than a factor 1 + beta."""
 
     name: ClassVar[str] = "beta-likeness"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 
@@ -81,7 +82,7 @@ class DeltaDisclosure(GroupCriterion):
     """No value's share differs from the table's by a factor e^delta or more, either way."""
 
     name: ClassVar[str] = "delta-disclosure"
-    adversary: ClassVar[str] = "random worlds"
+    adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 

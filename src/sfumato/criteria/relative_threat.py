@@ -22,6 +22,7 @@ quasi-identifier. That reading can show that the bound is violated; it never sho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -29,11 +30,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.base import Attack
 from sfumato.adversaries.relative_threat.learnt import SURE, Belief
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
 from sfumato.criteria.exact import NEAR
+from sfumato.criteria.judge import worst_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats, fraction
 from sfumato.release.groups import Groups
@@ -141,6 +144,14 @@ class RelativeThreatBound(ReleaseCriterion):
         except SfumatoError as error:
             return self.unjudged("cannot_judge", str(error), groups)
         return self.judge_threat(groups, threat)
+
+    def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
+        verdicts = [
+            self.judge_threat(release.groups_for(attack.attribute), attack)
+            for attack in attacks
+            if isinstance(attack, RelativeThreat) and self.sensitive in (None, attack.attribute)
+        ]
+        return worst_of(verdicts) if verdicts else None
 
     def judge_threat(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         """The verdict on what was found already."""

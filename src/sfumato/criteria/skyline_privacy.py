@@ -18,7 +18,7 @@ of Fig. 6: "A5 = min{A4, ...}" must be min{A5, ...}, and the starting group is n
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +27,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sfumato.adversaries.skyline.acquaintance import certainties
+from sfumato.adversaries.base import Asked
+from sfumato.adversaries.skyline.acquaintance import Acquaintance, certainties
 from sfumato.adversaries.skyline.breach import (
     NAME,
     Bounds,
@@ -43,10 +44,12 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import Candidates, Measure, ReleaseCriterion, Verdict, summarize
+from sfumato.criteria.judge import groups_about
 from sfumato.criteria.skyline_search import Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.schema.exact import shortest
 
 # Certainties of many points on one scale, group by group, for the measure of `SkylinePrivacy`.
@@ -173,6 +176,7 @@ class SkylinePrivacy(ReleaseCriterion):
 
     name: ClassVar[str] = "skyline-privacy"
     adversary: ClassVar[str] = NAME
+    of_several: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
     cases: ClassVar[tuple[Case, ...]] = ()  # of the attributes it is about, once bound
     closed: ClassVar[frozenset[str]] = frozenset()  # those of them that merging cannot spoil
@@ -315,6 +319,13 @@ class SkylinePrivacy(ReleaseCriterion):
         for code, point in zip(asked.targets.tolist(), asked.points.tolist(), strict=True):
             found.setdefault(check_point(point), []).append(code)
         return found
+
+    def adversaries(self, release: Release) -> Iterator[Asked]:
+        """Whoever knows as much as a point says, by the values it is about."""
+        for groups in groups_about(self, release):
+            if len(groups) and groups.width:
+                for known, values in self.known(groups).items():
+                    yield Asked(Acquaintance(known, tuple(values)), groups)
 
     def start(self, groups: Groups) -> Any:
         return begin(self.questions(groups), groups)

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from sfumato.adversaries.base import Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Counting,
@@ -30,7 +31,6 @@ from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.adversaries.randomised.accounting import compose
-from sfumato.adversaries.threat import Threat
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
 from sfumato.release.groups import Groups

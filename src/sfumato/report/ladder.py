@@ -1,7 +1,7 @@
-"""The adversaries of the threat matrix, from weak to strong, and the matrix itself.
+"""The threat matrix: every adversary of the catalogue, from weak to strong.
 
-An adversary of a new paper is one `Rung` here; its rows come from the audit's threats, by name. One
-that was not run on a release is still a row, which says how to have it measured.
+Rows come from the audit's threats, by name. An adversary who was not run on a release is still a
+row, which says how to have her measured.
 """
 
 from __future__ import annotations
@@ -9,132 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sfumato.adversaries import random_worlds
-from sfumato.adversaries.leakage import observer as leakage
-from sfumato.adversaries.linkage import risks as linkage
-from sfumato.adversaries.randomised import semantic
-from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER
-from sfumato.adversaries.skyline import breach as skyline
-from sfumato.adversaries.threat import BeliefChange, Threat
+from sfumato.adversaries.base import BeliefChange, Entry, Threat
+from sfumato.adversaries.catalogue import ADVERSARIES, entry_of
+from sfumato.criteria import CRITERIA
 from sfumato.report.report import Report, few
-
-_OF_SEVERAL = ("alpha-k-anonymity", "skyline-privacy")  # they can judge several values a person
-_OF_ROWS = ("k-anonymity", "k-map")  # of exact quasi-identifiers, which no bucket changes
-_TARGET = "the target's quasi-identifiers, and that the target is in the release"
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One adversary: what she knows, what she is after, how to have her measured, what bounds her.
-
-    Every criterion in `criteria` bounds her; one that no release of ours can keep has none.
-    """
-
-    adversary: str
-    knows: str
-    learns: str
-    measure: str
-    criteria: tuple[str, ...] = ()
-
-
-LADDER = (
-    Rung(
-        linkage.JOURNALIST,
-        "the quasi-identifiers of everybody in the population",
-        "whose row it is",
-        "give a register of the population (audit --population), or survey weights",
-        ("k-map", "k-anonymity"),
-    ),
-    Rung(
-        linkage.MARKETER,
-        "everybody's quasi-identifiers, and that they are in the release",
-        "whose rows they are, for as many people as possible",
-        "audit a release that is not randomised",
-        ("k-anonymity",),
-    ),
-    Rung(
-        linkage.PROSECUTOR,
-        _TARGET,
-        "which row is the target's",
-        "audit a release that is not randomised",
-        ("k-anonymity",),
-    ),
-    Rung(
-        random_worlds.NAME,
-        _TARGET,
-        "the target's sensitive value, from the counts of the target's group",
-        "name a sensitive column",
-        ("t-closeness", "entropy-diversity", "alpha-k-anonymity"),
-    ),
-    Rung(
-        leakage.NAME,
-        "the distribution of the sensitive values, and how it differs between groups",
-        "how much more (or less) likely a value is in a group than in the table",
-        "require distribution-leakage or entropy-leakage in the policy",
-        ("distribution-leakage", "entropy-leakage"),
-    ),
-    Rung(
-        "realistic I",
-        f"{_TARGET}, and outside statistics of known shape and limited size",
-        "the sensitive value: how far the row moves a belief formed outside",
-        "require epsilon-privacy with a shape and a stubbornness",
-        ("epsilon-privacy",),
-    ),
-    Rung(
-        "realistic II",
-        f"{_TARGET}, and outside statistics of any shape and limited size",
-        "the sensitive value: how far the row moves a belief formed outside",
-        "require epsilon-privacy with a stubbornness and no shape",
-        ("epsilon-privacy",),
-    ),
-    Rung(
-        "realistic III",
-        f"{_TARGET}, and outside statistics of known shape that nothing can move",
-        "the sensitive value: how far the row moves a belief formed outside",
-        "require epsilon-privacy with a shape and stubbornness inf",
-        ("epsilon-privacy",),
-    ),
-    Rung(
-        skyline.NAME,
-        "facts about the target, about some other people, and who has the same value",
-        "the target's sensitive value, as surely as so many facts allow",
-        "require skyline-privacy, or run: sfumato skyline RELEASE",
-        ("skyline-privacy",),
-    ),
-    Rung(
-        LEARNER,
-        "the target's quasi-identifiers, and what the release tells of the population",
-        "the sensitive value of anybody with given quasi-identifiers, in the release or not",
-        "audit with --original TABLE, or run: sfumato attack bayes",
-    ),
-    Rung(
-        ATTACKER,
-        "what the learner knows, and that the target is in the release",
-        "the target's sensitive value, beyond what a learner would know",
-        "audit with --original TABLE, or run: sfumato attack bayes",
-        ("relative-threat",),
-    ),
-    Rung(
-        "composition",
-        "the target's quasi-identifiers, and other releases about the same people",
-        "the sensitive values that all releases leave possible for the target",
-        "audit with --original TABLE --earlier RELEASE, or run: sfumato attack intersect",
-        ("composition",),
-    ),
-)
-
-OF_NOISE = Rung(
-    semantic.NAME,
-    "anything: any prior, any other release, everybody else's records",
-    "how much more she learns than if the target's record were not there",
-    "",
-    ("differential-privacy",),
-)
-BEYOND = (
-    "Not in it: somebody whose outside belief may be anything and whom nothing can move (realistic "
-    "IV), and any prior whatsoever. No release of people's groups holds against them; only noise "
-    "does."
-)
 
 
 @dataclass(frozen=True)
@@ -176,22 +54,21 @@ class ThreatRow:
 
 
 def matrix(report: Report) -> list[ThreatRow]:
-    """Every adversary we know, weak to strong; those unknown to the ladder come last."""
+    """Every adversary we know, weak to strong; those unknown to the catalogue come last."""
     rows = []
-    ladder = (*LADDER, OF_NOISE) if noisy(report) else LADDER
-    for rung in ladder:
-        found = [threat for threat in report.every_threat if _is(threat, rung)]
-        rows += [_measured(report, threat, rung) for threat in found] or [_open(report, rung)]
-    others = [t for t in report.every_threat if not any(_is(t, rung) for rung in ladder)]
+    for entry in ADVERSARIES.values():
+        own = [threat for threat in report.every_threat if entry.owns(threat.adversary)]
+        rows += [_measured(report, threat, entry) for threat in own]
+        if not own and (noisy(report) or entry.releases != "noisy"):
+            rows.append(_open(report, entry))
+    others = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
     return rows + [_measured(report, threat, None) for threat in others]
 
 
 def about_of(one: Threat | ThreatRow) -> str | None:
     """What she would learn of: a column, or whose row it is; None where neither was measured."""
-    if one.about is None and one.adversary == semantic.NAME:
-        return "anything"
-    of_rows = one.adversary in linkage.WHOSE_ROW
-    return "whose row" if one.about is None and of_rows else one.about
+    entry = entry_of(one.adversary)
+    return entry.about if one.about is None and entry is not None else one.about
 
 
 def noisy(report: Report) -> bool:
@@ -199,17 +76,11 @@ def noisy(report: Report) -> bool:
     return report.summary.scheme == "randomised"
 
 
-def _is(threat: Threat, rung: Rung) -> bool:
-    """Whether a threat is this adversary's, or that of one who expects something else."""
-    name, kind = threat.adversary, rung.adversary
-    return name == kind or name.startswith((f"{kind} ", f"{kind},"))
-
-
-def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
+def _measured(report: Report, threat: Threat, entry: Entry | None) -> ThreatRow:
     learns = threat.learns
     if report.audience == "public" and any(sign.isdigit() for sign in learns):
         # The adversary's own words hold counts.
-        learns = rung.learns if rung is not None else "told to the owner of the data only"
+        learns = entry.learns if entry is not None else "told to the owner of the data only"
     people = None if threat.people is None else few(report, threat.people.number)
     return ThreatRow(
         threat.adversary,
@@ -224,27 +95,25 @@ def _measured(report: Report, threat: Threat, rung: Rung | None) -> ThreatRow:
     )
 
 
-def _open(report: Report, rung: Rung) -> ThreatRow:
+def _open(report: Report, entry: Entry) -> ThreatRow:
     if noisy(report):
         why = "not measured: counts are noisy, and whatever she knows the guarantee bounds her"
-        return ThreatRow(rung.adversary, rung.knows, why, None, None, None, (), "not_applicable")
-    if why := _undefined(report, rung):
-        return ThreatRow(rung.adversary, rung.knows, why, None, None, None, (), "not_applicable")
+        return ThreatRow(entry.name, entry.knows, why, None, None, None, (), "not_applicable")
+    if why := _undefined(report, entry):
+        return ThreatRow(entry.name, entry.knows, why, None, None, None, (), "not_applicable")
     criteria = report.evidence.criteria if report.evidence is not None else ()
-    covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == rung.adversary))
-    why = f"not measured on this release; to have it measured, {rung.measure}"
-    return ThreatRow(rung.adversary, rung.knows, why, None, None, None, covered, "not_measured")
+    covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == entry.name))
+    why = f"not measured on this release; to have it measured, {entry.measure}"
+    return ThreatRow(entry.name, entry.knows, why, None, None, None, covered, "not_measured")
 
 
-def _undefined(report: Report, rung: Rung) -> str:
+def _undefined(report: Report, entry: Entry) -> str:
     """Why she cannot be measured on this release at all; empty where she can, or may be."""
-    if rung.adversary not in (LEARNER, ATTACKER) or report.evidence is None:
+    if report.evidence is None:
         return ""
-    from sfumato.adversaries.relative_threat.relative import undefined
-
     release = report.evidence.release
-    found = [undefined(release, groups) for groups in release.by_attribute.values()]
-    return found[0] if all(found) else ""
+    reasons = [entry.undefined(release, groups) for groups in release.by_attribute.values()]
+    return reasons[0] if all(reasons) else ""
 
 
 @dataclass(frozen=True)
@@ -266,18 +135,20 @@ def uncovered(report: Report) -> list[Unbounded]:
     for row in matrix(report):
         if row.status != "measured" or row.covered or not row.people:
             continue
-        for rung in LADDER:
-            fit = tuple(name for name in rung.criteria if _applies(name, row.about, report))
-            if rung.adversary == row.adversary and fit:
-                found.append(Unbounded(row.adversary, row.about, fit))
+        entry = ADVERSARIES.get(row.adversary)
+        fit = () if entry is None else entry.criteria
+        fit = tuple(name for name in fit if _applies(name, row.about, report))
+        if fit:
+            found.append(Unbounded(row.adversary, row.about, fit))
     return list(dict.fromkeys(found))
 
 
 def _applies(name: str, about: str | None, report: Report) -> bool:
     """Whether a criterion of this name could judge the column; most take one value a person."""
-    if report.summary.scheme == "bucketized" and name in _OF_ROWS:
-        return False
+    criterion = CRITERIA[name]
+    if report.summary.scheme == "bucketized" and criterion.about_identity:
+        return False  # it asks about exact quasi-identifiers, which no bucket changes
     if about is None or report.evidence is None:
         return True
     groups = report.evidence.release.by_attribute.get(about)
-    return groups is None or groups.single_valued or name in _OF_SEVERAL
+    return groups is None or groups.single_valued or criterion.of_several

@@ -17,9 +17,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from sfumato.adversaries.base import Threat
 from sfumato.adversaries.linkage.columns import Column
 from sfumato.adversaries.linkage.risks import Linkage
-from sfumato.adversaries.threat import Threat
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError
 from sfumato.files import write_text

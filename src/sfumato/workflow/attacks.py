@@ -18,7 +18,8 @@ def attacks_on(
     `original` is the table the release was made of: it has the people who are attacked. Where
     learner and attacker are not defined they are left out, and the threat matrix says why.
     """
-    from sfumato.adversaries.relative_threat.relative import relative_threat, undefined
+    from sfumato.adversaries.relative_threat.relative import relative_threat
+    from sfumato.adversaries.relative_threat.result import undefined
 
     names = [name for name in release.by_attribute if name]
     if not names:

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.adversaries.base import Attack, Threat
+from sfumato.adversaries.catalogue import stand_in_threats
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.columns import weakest_columns
-from sfumato.adversaries.linkage.risks import (
-    PROSECUTOR,
-    THRESHOLD,
-    WHOSE_ROW,
-    Linkage,
-    linkage,
-)
-from sfumato.adversaries.random_worlds import RandomWorlds
-from sfumato.adversaries.randomised.semantic import semantic_privacy
-from sfumato.adversaries.realistic.beliefs import Beliefs
-from sfumato.adversaries.relative_threat.result import RelativeThreat
-from sfumato.adversaries.skyline.acquaintance import Acquaintance
-from sfumato.adversaries.threat import Threat
+from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, linkage
 from sfumato.criteria.base import Criterion, Verdict
-from sfumato.criteria.composition import CompositionBound
-from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
-from sfumato.criteria.judge import by_counts, groups_about, judge, worst_of
-from sfumato.criteria.k_map import KMap
-from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
-from sfumato.criteria.relative_threat import RelativeThreatBound
-from sfumato.criteria.skyline_privacy import SkylinePrivacy
+from sfumato.criteria.judge import judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.groups import Groups
 from sfumato.release.joint import BETWEEN
 from sfumato.release.members import Members
-from sfumato.release.membership import with_inside
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
@@ -52,7 +35,6 @@ from sfumato.report.report import (
 from sfumato.table.load import Table
 from sfumato.workflow.advise import advise
 from sfumato.workflow.published import as_read
-from sfumato.workflow.usual import late_threats, usual_threats
 
 Judged = tuple[Criterion, Verdict]
 
@@ -65,7 +47,7 @@ def audit(
     population: Table | None = None,
     sampling_fraction: float | None = None,
     threshold: float = THRESHOLD,
-    attacks: Sequence[Any] = (),
+    attacks: Sequence[Attack] = (),
     table: Table | None = None,
 ) -> Report:
     """Judge every criterion of the policy and say what remains to be learnt.
@@ -87,7 +69,10 @@ def audit(
     release = as_it_stands(subject) if isinstance(subject, Table) else subject
     if table is not None:
         release = with_people_of(release, table)
-    verdicts = [_judged(criterion, release, attacks) for criterion in criteria]
+    verdicts = [
+        criterion.judge_attacks(release, attacks) or judge(criterion, release)
+        for criterion in criteria
+    ]
     linked = linkage(
         release,
         population=population if population is not None else _population(criteria),
@@ -136,7 +121,7 @@ class Audited:
 
     def late_threats(self) -> list[Threat]:
         """The threats that only a report that is shown has worked out."""
-        late = late_threats(self.seen, _named(self.threats))
+        late = stand_in_threats(self.seen, "when shown", _named(self.threats))
         return _covered(late, self.judged, self.seen)
 
     def advice(self) -> Advice:
@@ -192,20 +177,6 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
     return tuple(found)
 
 
-def _judged(criterion: Criterion, release: Release, attacks: Sequence[Any]) -> Verdict:
-    """The verdict; by an attack that was run already where that is what the criterion bounds."""
-    if isinstance(criterion, RelativeThreatBound):
-        known = [
-            criterion.judge_threat(release.groups_for(attack.attribute), attack)
-            for attack in attacks
-            if isinstance(attack, RelativeThreat)
-            and criterion.sensitive in (None, attack.attribute)
-        ]
-        if known:
-            return worst_of(known)
-    return judge(criterion, release)
-
-
 def _as_published(
     release: Release, criteria: Iterable[Criterion], verdicts: list[Verdict]
 ) -> tuple[Verdict, ...]:
@@ -237,10 +208,8 @@ def _by_anybody(criterion: Criterion, seen: Release, verdict: Verdict | None) ->
 
 def _population(criteria: Iterable[Criterion]) -> Table | None:
     """The population table the policy itself names, if it does."""
-    for criterion in criteria:
-        if isinstance(criterion, KMap) and isinstance(criterion.population, Table):
-            return criterion.population
-    return None
+    named = (criterion.population_table for criterion in criteria)
+    return next((table for table in named if table is not None), None)
 
 
 def _summary(release: Release, *, raw: bool) -> ReleaseSummary:
@@ -287,31 +256,11 @@ def _threats(
     An adversary that the policy names has what the policy gives her; all others have what is
     published.
     """
-    if release.guarantee is not None:  # who reads noisy counts as if they were exact errs
-        semantic = semantic_privacy(release.guarantee, release.people)
-        return [*semantic.threats(), *linked.threats()]
-    found = [
-        threat for groups in seen.by_attribute.values() for threat in RandomWorlds(groups).threats()
-    ]
-    found += linked.threats()
-    listed = list(criteria)
-    if release.groups.multiplicity is not None:  # what groups count is all that is known of them
-        listed = [criterion for criterion in listed if by_counts(criterion)]
-    for criterion in listed:
-        if isinstance(criterion, EpsilonPrivacy):
-            for name, groups in release.by_attribute.items():
-                if criterion.sensitive in (None, name):
-                    found += Beliefs(criterion.adversary, groups).threats()
-    for criterion in listed:
-        if isinstance(criterion, DistributionLeakage | EntropyLeakage):
-            found += [t for t in _observed(criterion, release) if t not in found]
-        if isinstance(criterion, SkylinePrivacy):
-            found += [t for t in _acquainted(criterion, release) if t not in found]
-        if isinstance(criterion, CompositionBound):
-            for name, groups in release.by_attribute.items():
-                if criterion.sensitive in (None, name):
-                    found += criterion.threats(with_inside(release, groups))
-    return found + usual_threats(seen, _named(found))
+    threats = linked.threats()
+    for adversary, groups in named_adversaries(criteria, release):
+        threats += adversary.attack(release, groups).threats()
+    threats += stand_in_threats(seen, "by itself", _named(threats))
+    return list(dict.fromkeys(threats))
 
 
 def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
@@ -336,39 +285,13 @@ def _covered(found: Sequence[Threat], judged: Sequence[Judged], release: Release
                 dict.fromkeys(
                     criterion.name
                     for criterion, verdict in judged
-                    if _bounds(criterion, threat) and _judges(criterion, verdict, threat, release)
+                    if criterion.bounds(threat.adversary)
+                    and _judges(criterion, verdict, threat, release)
                 )
             ),
         )
         for threat in found
     ]
-
-
-def _observed(
-    criterion: DistributionLeakage | EntropyLeakage, release: Release
-) -> Iterator[Threat]:
-    """The observer a leakage bound is about, on every target of hers."""
-    for groups in groups_about(criterion, release):
-        yield from criterion.observer.threats(groups)
-
-
-def _acquainted(criterion: SkylinePrivacy, release: Release) -> Iterator[Threat]:
-    """Whoever knows as much as a point of a skyline says, by the values it is about."""
-    for name, groups in release.by_attribute.items():
-        if criterion.sensitive in (None, name) and len(groups) and groups.width:
-            for known, targets in criterion.known(groups).items():
-                yield from Acquaintance(groups, known, targets).threats()
-
-
-def _bounds(criterion: Criterion, threat: Threat) -> bool:
-    """Whether a criterion bounds an adversary.
-
-    Who bounds a prosecutor bounds a journalist, who is weaker, and a marketer, who is right as
-    often as prosecutors are on average.
-    """
-    return criterion.against == threat.adversary or (
-        criterion.against == PROSECUTOR and threat.adversary in WHOSE_ROW
-    )
 
 
 def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Release) -> bool:

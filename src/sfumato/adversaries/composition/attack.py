@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from sfumato.adversaries.base import Entry, Threat, farthest, moved
 from sfumato.adversaries.composition.intersection import (
     STATUS,
     Cases,
@@ -44,9 +45,9 @@ from sfumato.adversaries.composition.true_groups import Pieces
 from sfumato.adversaries.locating.locate import Located, Scale
 from sfumato.adversaries.locating.locate import locate as find_groups
 from sfumato.adversaries.locating.targets import Targets, Truth, read_targets
-from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
 
@@ -158,6 +159,35 @@ class IntersectionAttack:
                 farthest(before, after, codes, self.labels),
             )
         ]
+
+
+@dataclass(frozen=True)
+class Intersector:
+    """Somebody who holds other releases about the same people.
+
+    `earlier` are those releases; `targets`, `truth`, `prior`, `weight`: as `intersection_attack`
+    takes them.
+    """
+
+    earlier: tuple[Release, ...]
+    targets: object
+    truth: Truth = None
+    prior: Prior = None
+    weight: Literal["count", "volume"] = "count"
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> IntersectionAttack:
+        return intersection_attack(
+            [*self.earlier, release],
+            self.targets,
+            self.truth,
+            self.prior,
+            self.weight,
+            sensitive=None if groups is None else groups.attribute,
+        )
 
 
 def intersection_attack(
@@ -295,3 +325,14 @@ def _check(releases: Sequence[Release], weight: str, locate: str) -> None:
     ):
         if value not in allowed:
             raise InputError(f"{name} = {value!r} is not known; {did_you_mean(value, allowed)}")
+
+
+ENTRY = Entry(
+    NAME,
+    "Which values do all releases about the target leave?",
+    "the target's quasi-identifiers, and other releases about the same people",
+    "the sensitive values that all releases leave possible for the target",
+    "audit with --original TABLE --earlier RELEASE, or run: sfumato attack intersect",
+    "on request",
+    ("composition",),
+)

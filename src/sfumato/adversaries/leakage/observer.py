@@ -18,19 +18,21 @@ right values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from sfumato.adversaries.base import MOST_COUNTS, Entry, Moves, Threat
 from sfumato.adversaries.leakage import class_priors
 from sfumato.adversaries.leakage.class_priors import Expectation, Listed, by_value, one_for_all
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
-from sfumato.adversaries.threat import Moves, Threat
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 
 NAME = "observer"
 _ROUNDING = 1e-13  # equal entropies summed in different order
@@ -144,29 +146,9 @@ class Observer:
                 f"{NAME}: {told}; give it a distribution for each, or use the prior 'table'"
             )
 
-    def threats(self, groups: Groups) -> list[Threat]:
-        """Her row of the threat matrix."""
-        knows = f"the target's quasi-identifiers, and {self}"
-        reason = "" if len(groups) else "no group"
-        if not reason and groups.width == 0:
-            reason = "there is no sensitive column"
-        if not reason and not groups.single_valued:
-            reason = "people have several values each; she compares distributions of one"
-        reason = reason or self.inapplicable(groups)
-        if reason:
-            about = groups.attribute
-            return [Threat(self.name, knows, reason, about, status="not_applicable")]
-        expected = self.expectation(groups)
-        found, moves = leakage(groups, expected), Moves(groups)
-        moves.see_counts(expected.met(groups), groups.share)
-        moves.unknown(expected.of < 0)
-        name = groups.attribute or "the sensitive value"
-        learns = (
-            f"{name}: distribution off by up to "
-            f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
-            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.told}"
-        )
-        return [Threat(self.name, knows, learns, name, moves.people, moves.worst)]
+    def attack(self, release: Release, groups: Groups | None = None) -> Observation:
+        """What the classes of one attribute tell her."""
+        return Observation(self, release.groups if groups is None else groups)
 
     def __str__(self) -> str:
         """What she expects, in a few words."""
@@ -177,6 +159,70 @@ class Observer:
             return "how the values are distributed among those who share what she knows"
         each = "" if self.fixed else ", one for each class"
         return f"a distribution of the values ({WORDS[kind]}{each})"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one observer reads about one sensitive attribute."""
+
+    observer: Observer
+    groups: Groups
+
+    @property
+    def inapplicable(self) -> str:
+        """Why she can read nothing here; empty when she can."""
+        groups = self.groups
+        if not len(groups):
+            return "no group"
+        if groups.width == 0:
+            return "there is no sensitive column"
+        if not groups.single_valued:
+            return "people have several values each; she compares distributions of one"
+        return self.observer.inapplicable(groups)
+
+    @cached_property
+    def expected(self) -> Expectation:
+        return self.observer.expectation(self.groups)
+
+    @cached_property
+    def leakage(self) -> Leakage:
+        """What every class leaks."""
+        return leakage(self.groups, self.expected)
+
+    def threats(self) -> list[Threat]:
+        """Her row of the threat matrix."""
+        her, groups = self.observer, self.groups
+        knows = f"the target's quasi-identifiers, and {her}"
+        if reason := self.inapplicable:
+            about = groups.attribute
+            return [Threat(her.name, knows, reason, about, status="not_applicable")]
+        found, moves = self.leakage, Moves(groups)
+        moves.see_counts(self.expected.met(groups), groups.share)
+        moves.unknown(self.expected.of < 0)
+        name = groups.attribute or "the sensitive value"
+        learns = (
+            f"{name}: distribution off by up to "
+            f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
+            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.told}"
+        )
+        return [Threat(her.name, knows, learns, name, moves.people, moves.worst)]
+
+
+def _stand_ins(groups: Groups) -> Iterator[Observer]:
+    if groups.width and 0 < len(groups.data) <= MOST_COUNTS:
+        yield Observer()
+
+
+ENTRY = Entry(
+    NAME,
+    "How does the target's class differ from what I expected?",
+    "the distribution of the sensitive values, and how it differs between groups",
+    "how much more (or less) likely a value is in a group than in the table",
+    "require distribution-leakage or entropy-leakage in the policy",
+    "by itself",
+    ("distribution-leakage", "entropy-leakage"),
+    stand_ins=_stand_ins,
+)
 
 
 def not_covered(cells: Mapping[str, str], people: int, missing: int, classes: int) -> str:

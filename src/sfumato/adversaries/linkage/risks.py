@@ -29,9 +29,9 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.adversaries.base import IN_IT, BeliefChange, Entry, Threat, moved
 from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
 from sfumato.adversaries.locating.population import Candidates, count_behind
-from sfumato.adversaries.threat import BeliefChange, Threat, moved
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.groups import Groups
@@ -43,6 +43,8 @@ PROSECUTOR = "prosecutor"
 JOURNALIST = "journalist"
 MARKETER = "marketer"
 WHOSE_ROW = (PROSECUTOR, JOURNALIST, MARKETER)  # what they look for
+_LIST = "everybody's quasi-identifiers, and that they are in the release"
+_REGISTER = "the quasi-identifiers of everybody in the population"
 THRESHOLD = 0.2  # one in five, the usual bound of health agencies
 _SLACK = 1e-9  # sums of weights are floats
 
@@ -112,9 +114,7 @@ class Linkage:
         return self.journalist.mean if self.journalist else None
 
     def threats(self) -> list[Threat]:
-        one = "the target's quasi-identifiers, and that the target is in the release"
-        all_ = "everybody's quasi-identifiers, and that they are in the release"
-        register = "the quasi-identifiers of everybody in the population"
+        one, all_, register = IN_IT, _LIST, _REGISTER
         if self.prosecutor is None:
             why = f"not measured: {self.reason}"
             return [
@@ -155,6 +155,30 @@ class Linkage:
             learns,
             people=risk.moved,
             belief=BeliefChange(risk.blind, risk.highest),
+        )
+
+
+@dataclass(frozen=True)
+class Linker:
+    """Whoever looks for names: prosecutor, marketer and, with a register, journalist.
+
+    `population`, `sampling_fraction`, `thresholds`: as `linkage` takes them.
+    """
+
+    population: Table | None = None
+    sampling_fraction: float | None = None
+    thresholds: tuple[float, ...] = (THRESHOLD,)
+
+    @property
+    def name(self) -> str:
+        return PROSECUTOR if self.population is None else JOURNALIST
+
+    def attack(self, release: Release, groups: Groups | None = None) -> Linkage:
+        return linkage(
+            release,
+            population=self.population,
+            sampling_fraction=self.sampling_fraction,
+            thresholds=self.thresholds,
         )
 
 
@@ -291,3 +315,41 @@ def _checked(thresholds: Sequence[float]) -> tuple[float, ...]:
     if not thresholds:
         raise InputError("thresholds is empty; give at least one risk, such as 0.2")
     return tuple(thresholds)
+
+
+_NOT_NOISY = "audit a release that is not randomised"
+ENTRIES = (
+    Entry(
+        JOURNALIST,
+        "Whose row is this, if anybody of the population will do?",
+        _REGISTER,
+        "whose row it is",
+        "give a register of the population (audit --population), or survey weights",
+        "when required",
+        ("k-map", "k-anonymity"),
+        about="whose row",
+        releases="any",
+    ),
+    Entry(
+        MARKETER,
+        "How many of these people can I find at once?",
+        _LIST,
+        "whose rows they are, for as many people as possible",
+        _NOT_NOISY,
+        "by itself",
+        ("k-anonymity",),
+        about="whose row",
+        releases="any",
+    ),
+    Entry(
+        PROSECUTOR,
+        "Which row is my target's?",
+        IN_IT,
+        "which row is the target's",
+        _NOT_NOISY,
+        "by itself",
+        ("k-anonymity",),
+        about="whose row",
+        releases="any",
+    ),
+)

@@ -28,11 +28,14 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.adversaries.threat import BeliefChange, Threat
-from sfumato.errors import expect
+from sfumato.adversaries.base import BeliefChange, Entry, Threat
+from sfumato.errors import InputError, expect
+from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee, Loss
+from sfumato.release.release import Release
 
 NAME = "any prior"
+_KNOWS = "anything: any prior, any other release, everybody else's records"
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,10 @@ class SemanticPrivacy:
 
     def threats(self) -> list[Threat]:
         """The row of the report's threat matrix: one, about everybody alike."""
-        knows = "anything: any prior, any other release, everybody else's records"
         best = self.best
         if best is None:
             why = f"not bounded: {self.loss} by replace-one, for which the bound is vacuous"
-            return [Threat(NAME, knows, why, status="not_measured")]
+            return [Threat(NAME, _KNOWS, why, status="not_measured")]
         paper = "".join(f" (the paper's bound: {one})" for one in self.bounds if one is not best)
         learns = (
             f"about any one person: her conclusions are within {best} of what they would be with "
@@ -85,7 +87,21 @@ class SemanticPrivacy:
         )
         # Beliefs farthest apart by so much lie evenly around one half.
         belief = BeliefChange((1 - best.distance) / 2, (1 + best.distance) / 2, at_most=True)
-        return [Threat(NAME, knows, learns, belief=belief)]
+        return [Threat(NAME, _KNOWS, learns, belief=belief)]
+
+
+@dataclass(frozen=True)
+class AnyPrior:
+    """Somebody who may know anything before she reads a randomised release."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> SemanticPrivacy:
+        if release.guarantee is None:
+            raise InputError("the release was not randomised: nothing bounds who knows anything")
+        return semantic_privacy(release.guarantee, release.people)
 
 
 def semantic_privacy(promised: Guarantee | Loss, people: int | None = None) -> SemanticPrivacy:
@@ -104,3 +120,17 @@ def semantic_privacy(promised: Guarantee | Loss, people: int | None = None) -> S
 def _growth(epsilon: float) -> float:
     """e^epsilon - 1, infinite where floats end."""
     return math.expm1(epsilon) if epsilon < 700 else math.inf
+
+
+ENTRY = Entry(
+    NAME,
+    "What do I learn that I would not have learnt without the target's record?",
+    _KNOWS,
+    "how much more she learns than if the target's record were not there",
+    "",
+    "by itself",
+    ("differential-privacy",),
+    about="anything",
+    releases="noisy",
+    stand_ins=lambda _: (AnyPrior(),),
+)

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, isinf, isnan
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -56,6 +56,9 @@ from sfumato.release.groups import Groups
 from sfumato.release.regions import Regions
 from sfumato.release.release import Release, same_people
 from sfumato.table.load import Table
+
+if TYPE_CHECKING:
+    from sfumato.adversaries.realistic.beliefs import Beliefs
 
 UNIFORM, TABLE = "uniform", "table"
 Class = Literal["I", "II", "III", "IV"]
@@ -179,6 +182,12 @@ class RealisticAdversary:
     def name(self) -> str:
         """As the threat matrix names her."""
         return f"realistic {self.adversary_class}"
+
+    def attack(self, release: Release, groups: Groups | None = None) -> Beliefs:
+        """What she believes about one sensitive attribute, with and without the target's row."""
+        from sfumato.adversaries.realistic.beliefs import Beliefs
+
+        return Beliefs(self, release.groups if groups is None else groups)
 
     def __str__(self) -> str:
         """Her parameters in one breath."""

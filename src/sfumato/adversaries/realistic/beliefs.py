@@ -8,7 +8,7 @@ the release is private on one interval, found without any search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.adversaries.base import IN_IT, MOST_COUNTS, Entry, Moves, Threat
+from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
 from sfumato.adversaries.realistic.priors import RegionalPrior
 from sfumato.adversaries.realistic.ratios import (
     Binding,
@@ -26,7 +27,6 @@ from sfumato.adversaries.realistic.ratios import (
     judged,
     smallest_epsilon,
 )
-from sfumato.adversaries.threat import Moves, Threat
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 
@@ -217,3 +217,65 @@ def share_text(p: Fraction) -> str:
     while digits < 9 and round(min(float(p), float(1 - p)), digits) == 0:
         digits += 1
     return f"{float(p):.{digits}f}".removeprefix("0")
+
+
+# Her stand-ins, where no policy names one: outside statistics shaped as this table is, or of any
+# shape, and as many records as there are people.
+
+
+def _limited(groups: Groups) -> Iterator[RealisticAdversary]:
+    if _judgeable(groups):
+        yield RealisticAdversary(TABLE, _records(groups), at_most=False)
+
+
+def _of_any_shape(groups: Groups) -> Iterator[RealisticAdversary]:
+    if _judgeable(groups):
+        yield RealisticAdversary(None, _records(groups))
+
+
+def _unmoved(groups: Groups) -> Iterator[RealisticAdversary]:
+    if _judgeable(groups):
+        yield RealisticAdversary(TABLE, inf, at_most=False)
+
+
+def _judgeable(groups: Groups) -> bool:
+    return groups.width > 0 and 0 < len(groups.data) <= MOST_COUNTS
+
+
+def _records(groups: Groups) -> float:
+    return float(max(groups.reference.sum(), groups.width, 1))
+
+
+_LEARNS = "the sensitive value: how far the row moves a belief formed outside"
+ENTRIES = (
+    Entry(
+        "realistic I",
+        "How far does the target's row move what I believe from statistics I know?",
+        f"{IN_IT}, and outside statistics of known shape and limited size",
+        _LEARNS,
+        "require epsilon-privacy with a shape and a stubbornness",
+        "by itself",
+        ("epsilon-privacy",),
+        stand_ins=_limited,
+    ),
+    Entry(
+        "realistic II",
+        "How far does it move me, whatever statistics of so many people I know?",
+        f"{IN_IT}, and outside statistics of any shape and limited size",
+        _LEARNS,
+        "require epsilon-privacy with a stubbornness and no shape",
+        "by itself",
+        ("epsilon-privacy",),
+        stand_ins=_of_any_shape,
+    ),
+    Entry(
+        "realistic III",
+        "How far is the target's group from statistics that nothing can move?",
+        f"{IN_IT}, and outside statistics of known shape that nothing can move",
+        _LEARNS,
+        "require epsilon-privacy with a shape and stubbornness inf",
+        "by itself",
+        ("epsilon-privacy",),
+        stand_ins=_unmoved,
+    ),
+)

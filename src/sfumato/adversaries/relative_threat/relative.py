@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,7 +27,12 @@ from sfumato.adversaries.relative_threat.model import Model, model_of, prior_of
 from sfumato.adversaries.relative_threat.observation import Observer
 from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.posterior import Posterior
-from sfumato.adversaries.relative_threat.result import Outcome, RelativeThreat
+from sfumato.adversaries.relative_threat.result import (
+    ATTACKER,
+    Outcome,
+    RelativeThreat,
+    undefined,
+)
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.members import Members
@@ -36,6 +42,35 @@ from sfumato.table.load import Table
 
 Method = Literal["auto", "exact", "sample", "row-gibbs", "swap", "permutation"]
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
+
+
+@dataclass(frozen=True)
+class MembershipAttacker:
+    """Who knows that her victim is in the release, beside a learner who does not.
+
+    `table`, `prior`, `learner`, `method`, `seed`: as `relative_threat` takes them.
+    """
+
+    table: Table | None = None
+    prior: object = "uniform"
+    learner: Reading = "joint"
+    method: Method = "auto"
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        return ATTACKER
+
+    def attack(self, release: Release, groups: Groups | None = None) -> RelativeThreat:
+        return relative_threat(
+            release,
+            self.table,
+            sensitive=None if groups is None else groups.attribute,
+            prior=self.prior,
+            learner=self.learner,
+            method=self.method,
+            seed=self.seed,
+        )
 
 
 def relative_threat(
@@ -112,18 +147,6 @@ def relative_threat(
         people,
         None if people is None else Ideal(people, values, domains, weights),
     )
-
-
-def undefined(release: Release, groups: Groups) -> str:
-    """Why nothing of the kind can be said of these groups; empty where it can."""
-    if release.scheme not in ("generalized", "bucketized"):
-        return (
-            f"a {release.scheme} release has no regions that contain its people's values; relative "
-            "threat is defined for generalized and bucketized releases"
-        )
-    if groups.width and not groups.single_valued:
-        return "people have several values each; relative threat is defined for one"
-    return ""
 
 
 def observer_of(release: Release, table: Table | None = None) -> Observer:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.adversaries.base import Entry, Threat, farthest, moved
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
@@ -28,9 +29,10 @@ from sfumato.adversaries.relative_threat.model import normalised
 from sfumato.adversaries.relative_threat.observation import Observer
 from sfumato.adversaries.relative_threat.people import People
 from sfumato.adversaries.relative_threat.posterior import jackknife
-from sfumato.adversaries.threat import Threat, farthest, moved
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, fraction
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 
 LEARNER, ATTACKER = "population learner", "membership attacker"
@@ -245,3 +247,39 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
             attacker[s] = attacker.get(s, Fraction(0)) + more
     p_a = attacker.get(own, Fraction(0)) / sum(attacker.values(), Fraction(0))
     return p_a / (weights[own] / sum(weights, Fraction(0)))
+
+
+def undefined(release: Release, groups: Groups) -> str:
+    """Why nothing of the kind can be said of these groups; empty where it can."""
+    if release.scheme not in ("generalized", "bucketized"):
+        return (
+            f"a {release.scheme} release has no regions that contain its people's values; relative "
+            "threat is defined for generalized and bucketized releases"
+        )
+    if groups.width and not groups.single_valued:
+        return "people have several values each; relative threat is defined for one"
+    return ""
+
+
+_MEASURE = "audit with --original TABLE, or run: sfumato attack bayes"
+ENTRIES = (
+    Entry(
+        LEARNER,
+        "What does the release teach me about anybody, in it or not?",
+        "the target's quasi-identifiers, and what the release tells of the population",
+        "the sensitive value of anybody with given quasi-identifiers, in the release or not",
+        _MEASURE,
+        "on request",
+        undefined=undefined,
+    ),
+    Entry(
+        ATTACKER,
+        "What do I learn more, knowing that the target is in it?",
+        "what the learner knows, and that the target is in the release",
+        "the target's sensitive value, beyond what a learner would know",
+        _MEASURE,
+        "on request",
+        ("relative-threat",),
+        undefined=undefined,
+    ),
+)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.adversaries.base import MOST_COUNTS, BeliefChange, Entry, Moves, Threat
 from sfumato.adversaries.skyline.breach import (
     AIDED,
     BARE,
@@ -25,12 +26,14 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
 )
-from sfumato.adversaries.threat import BeliefChange, Moves, Threat
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 
 _CELLS = 1 << 20
 Known = tuple[int, int, int]
+ONE_EACH: Known = (1, 1, 1)  # a fact about the target, another person's value, a relative
+MOST_VALUES = 100
 
 
 def certainties(
@@ -58,7 +61,25 @@ def _certainty(block: Floats, least: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Acquaintance:
-    """Somebody who knows so much, and the values she asks about by their codes."""
+    """Somebody who knows so many facts; she asks about some values by their codes, or about all."""
+
+    known: Known
+    values: Sequence[int] | None = None
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> Acquainted:
+        about = release.groups if groups is None else groups
+        return Acquainted(
+            about, self.known, range(about.width) if self.values is None else self.values
+        )
+
+
+@dataclass(frozen=True)
+class Acquainted:
+    """What so many facts make of the groups, asked about values by their codes."""
 
     groups: Groups
     known: Known
@@ -118,3 +139,20 @@ def words(known: Known, case: Case) -> str:
 
 def _some(number: int, one: str, several: str = "") -> str:
     return f"one {one}" if number == 1 else f"{number:,} {several or one + 's'}"
+
+
+def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:
+    if 0 < len(groups.data) <= MOST_COUNTS and groups.width <= MOST_VALUES:
+        yield Acquaintance(ONE_EACH)
+
+
+ENTRY = Entry(
+    NAME,
+    "What do facts about the target, the family and others let me conclude?",
+    "facts about the target, about some other people, and who has the same value",
+    "the target's sensitive value, as surely as so many facts allow",
+    "require skyline-privacy, or run: sfumato skyline RELEASE",
+    "when shown",
+    ("skyline-privacy",),
+    stand_ins=_stand_ins,
+)

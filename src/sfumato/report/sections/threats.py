@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sfumato.adversaries.threat import FACTOR, NEARLY_SURE, BeliefChange, chance
+from sfumato.adversaries.base import FACTOR, NEARLY_SURE, BeliefChange, chance
+from sfumato.adversaries.catalogue import BEYOND
 from sfumato.release.several_groups import Headcount
 from sfumato.report.document import Chart, Section, Series, Sheet
-from sfumato.report.ladder import BEYOND, ThreatRow, about_of, matrix
+from sfumato.report.ladder import ThreatRow, about_of, matrix
 from sfumato.report.report import Report
 
 _COLUMNS = (

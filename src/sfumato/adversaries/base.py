@@ -1,4 +1,8 @@
-"""Threat: one row of the report's threat matrix, the one result every adversary shares.
+"""The one shape of adversaries, and Threat: the row of the threat matrix they all share.
+
+An adversary is a frozen dataclass of what she knows. `attack` has her read a release, and what she
+makes of it tells its `threats()`. Her `Entry` is in the catalogue (`catalogue.py`), once: audits,
+the threat matrix, `sfumato attack list` and the tables of the documentation go through that.
 
 What a release does to somebody is told by a belief before it and the belief after it, about the
 same person and the same value. A belief *moves* by a factor: how many times larger it becomes, or
@@ -10,15 +14,16 @@ A fall is not counted: what one value loses another one gains.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
 
 FACTOR = 2.0  # a belief that moved by more than this is a finding
@@ -27,7 +32,11 @@ LIKELY = 0.5  # "more likely than not" is where a guess becomes a finding
 _EQUAL = 1e-9  # relative: the same quotient of counts, divided otherwise
 _AT_ONCE = 1 << 20
 
+MOST_COUNTS = 500_000  # stored counts; beyond, an audit would take noticeably longer
+IN_IT = "the target's quasi-identifiers, and that the target is in the release"
+
 Status = Literal["measured", "not_measured", "not_applicable", "not_converged"]
+Runs = Literal["by itself", "when shown", "when required", "on request"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,82 @@ class Threat:
     belief: BeliefChange | None = None
     covered: tuple[str, ...] = ()
     status: Status = "measured"
+
+
+class Attack(Protocol):
+    """What an adversary made of a release."""
+
+    def threats(self) -> list[Threat]: ...
+
+
+class Adversary(Protocol):
+    """Somebody, by what she knows: a frozen dataclass.
+
+    `attack` has her read a release. `groups` are those by the column she is after, by default the
+    first sensitive one; who asks whose row it is needs none.
+    """
+
+    @property
+    def name(self) -> str:
+        """As threats name her."""
+
+    def attack(self, release: Release, groups: Groups | None = None) -> Attack: ...
+
+
+class Asked(NamedTuple):
+    """An adversary, and the groups she is asked about."""
+
+    adversary: Adversary
+    groups: Groups
+
+
+def _nobody(_groups: Groups) -> Iterable[Adversary]:
+    return ()
+
+
+def _always(_release: Release, _groups: Groups) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One adversary of the catalogue: the one place that says who she is.
+
+    Threats are hers if they are named `name`, or begin so: who expects something else is a variant
+    of hers. `question` is what she asks, in one sentence. `knows` and `learns` tell of her where
+    she was not measured, and `measure` how to have that done. `about` is what she learns where
+    that is no column.
+
+    `releases` she applies to: "exact" counts, "noisy" ones, or any. `runs`: "by itself" in every
+    audit, "when shown" only for a report that is shown (her code is slow to load), "when required"
+    by a policy or given more than a release, "on request" by a command of her own. `stand_ins` are
+    the adversaries of her kind who run on a column where no policy names one. `undefined` says why
+    she can never be measured on some groups.
+
+    `criteria` bound her, the one to suggest first; one that no release of ours can keep has none.
+    """
+
+    name: str
+    question: str
+    knows: str
+    learns: str
+    measure: str
+    runs: Runs
+    criteria: tuple[str, ...] = ()
+    about: str | None = None
+    releases: Literal["exact", "noisy", "any"] = "exact"
+    stand_ins: Callable[[Groups], Iterable[Adversary]] = _nobody
+    undefined: Callable[[Release, Groups], str] = _always
+
+    def applies(self, release: Release) -> bool:
+        """Whether she can make anything of a release of this kind."""
+        if self.releases == "any":
+            return True
+        return (release.scheme == "randomised") == (self.releases == "noisy")
+
+    def owns(self, threat: str) -> bool:
+        """Whether a threat of this name is hers, or a variant's of hers."""
+        return threat == self.name or threat.startswith((f"{self.name} ", f"{self.name},"))
 
 
 def factors(before: Floats, after: Floats) -> Floats:

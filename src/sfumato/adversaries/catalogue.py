@@ -1,0 +1,70 @@
+"""The catalogue of adversaries, from weak to strong: each is registered here, once.
+
+Audits run those who run by themselves, the threat matrix has a row for everybody in it, measured or
+not, and `sfumato attack list` and the tables of the documentation tell it. What an entry says of an
+adversary stands beside her code (`Entry` in `base.py` tells what that is).
+
+Stand-ins take the place of the real ones, whom nobody knows: outside statistics shaped as this
+table is and as many records as it has, one fact of each kind about the target and others. A policy
+that names one replaces its stand-in. Only what is cheap runs; samplers and attacks that need more
+than the release run on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from sfumato.adversaries import random_worlds
+from sfumato.adversaries.base import Entry, Runs, Threat
+from sfumato.adversaries.composition import attack as composition
+from sfumato.adversaries.leakage import observer
+from sfumato.adversaries.linkage import risks as linkage
+from sfumato.adversaries.randomised import semantic
+from sfumato.adversaries.realistic import beliefs as realistic
+from sfumato.adversaries.relative_threat import result as relative_threat
+from sfumato.adversaries.skyline import acquaintance
+from sfumato.release.release import Release
+
+ADVERSARIES: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        *linkage.ENTRIES,
+        random_worlds.ENTRY,
+        observer.ENTRY,
+        *realistic.ENTRIES,
+        acquaintance.ENTRY,
+        *relative_threat.ENTRIES,
+        composition.ENTRY,
+        semantic.ENTRY,
+    )
+}
+BEYOND = (
+    "Not in it: somebody whose outside belief may be anything and whom nothing can move (realistic "
+    "IV), and any prior whatsoever. No release of people's groups holds against them; only noise "
+    "does."
+)
+
+
+def entry_of(adversary: str) -> Entry | None:
+    """The entry of an adversary as threats name her, or of whom she is a variant."""
+    return next((entry for entry in ADVERSARIES.values() if entry.owns(adversary)), None)
+
+
+def stand_in_threats(
+    release: Release, runs: Runs, named: Container[tuple[str, str]]
+) -> list[Threat]:
+    """The threats of stand-ins for those who run so, and were not named about a column.
+
+    Give the release as anybody reads it: they know no more than is published, so that every
+    command tells the same of them, whatever else it knows.
+    """
+    threats = [
+        threat
+        for name, groups in release.by_attribute.items()
+        for entry in ADVERSARIES.values()
+        if entry.runs == runs and entry.applies(release)
+        for adversary in entry.stand_ins(groups)
+        if (adversary.name, name) not in named
+        for threat in adversary.attack(release, groups).threats()
+    ]
+    return list(dict.fromkeys(threats))  # who asks about no column says the same of each

@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.release.groups import Groups
 from sfumato.release.release import as_it_stands
+from sfumato.release.several_groups import Headcount
 
 HOSPITAL_1 = {
     "<30": ["AIDS", "Heart", "Viral", "Viral"],
@@ -43,9 +44,10 @@ def test_the_homogeneous_group_is_named_as_the_worst() -> None:
     report = sf.audit(hospital(HOSPITAL_1), [sf.DistinctDiversity(2)])
     assert report.status == "violated"
     assert report.findings[0].worst[0].description == {"age": "30-39", "zip": "130**"}
-    assert report.threats[0].belief.after == 1.0
-    assert report.threats[0].people == 8
-    assert report.threats[0].covered == ("distinct-diversity",)
+    (believed,) = [one for one in report.threats if one.adversary == "random worlds"]
+    assert believed.belief.after == 1.0
+    assert believed.people == Headcount(8)
+    assert believed.covered == ("distinct-diversity",)
 
 
 def test_of_several_sensitive_attributes_the_worst_counts_unless_one_is_named() -> None:

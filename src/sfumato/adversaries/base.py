@@ -150,9 +150,10 @@ class Entry:
 
     def applies(self, release: Release) -> bool:
         """Whether she can make anything of a release of this kind."""
-        if self.releases == "any":
-            return True
-        return (release.scheme == "randomised") == (self.releases == "noisy")
+        if self.releases == "noisy":
+            return release.guarantee is not None
+        # Who reads noisy counts as if they were exact errs.
+        return self.releases == "any" or release.scheme != "randomised"
 
     def owns(self, threat: str) -> bool:
         """Whether a threat of this name is hers, or a variant's of hers."""

@@ -12,7 +12,7 @@ than the release run on request.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from sfumato.adversaries import random_worlds
 from sfumato.adversaries.base import Entry, Runs, Threat
@@ -50,6 +50,17 @@ def entry_of(adversary: str) -> Entry | None:
     return next((entry for entry in ADVERSARIES.values() if entry.owns(adversary)), None)
 
 
+def weak_to_strong(threats: Iterable[Threat]) -> list[Threat]:
+    """Threats in the order of the catalogue, each once; of those it does not know, last."""
+    places = {name: place for place, name in enumerate(ADVERSARIES)}
+
+    def place(threat: Threat) -> int:
+        entry = entry_of(threat.adversary)
+        return len(places) if entry is None else places[entry.name]
+
+    return sorted(dict.fromkeys(threats), key=place)
+
+
 def stand_in_threats(
     release: Release, runs: Runs, named: Container[tuple[str, str]]
 ) -> list[Threat]:
@@ -58,7 +69,7 @@ def stand_in_threats(
     Give the release as anybody reads it: they know no more than is published, so that every
     command tells the same of them, whatever else it knows.
     """
-    threats = [
+    return [
         threat
         for name, groups in release.by_attribute.items()
         for entry in ADVERSARIES.values()
@@ -67,4 +78,3 @@ def stand_in_threats(
         if (adversary.name, name) not in named
         for threat in adversary.attack(release, groups).threats()
     ]
-    return list(dict.fromkeys(threats))  # who asks about no column says the same of each

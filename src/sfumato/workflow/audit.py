@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.adversaries.base import Attack, Threat
-from sfumato.adversaries.catalogue import stand_in_threats
+from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.columns import weakest_columns
 from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, linkage
@@ -260,7 +260,7 @@ def _threats(
     for adversary, groups in named_adversaries(criteria, release):
         threats += adversary.attack(release, groups).threats()
     threats += stand_in_threats(seen, "by itself", _named(threats))
-    return list(dict.fromkeys(threats))
+    return weak_to_strong(threats)
 
 
 def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:

@@ -32,7 +32,7 @@ DROPPED = "dropped"  # instead of a coarser level
 
 
 @dataclass(frozen=True)
-class Spread:
+class LeakageSpread:
     """A leakage over the classes: the largest, the mean of classes, the mean of people."""
 
     largest: float
@@ -96,8 +96,8 @@ class CombinationFinding:
     classes: int
     k: int
     unique: float
-    distribution: Spread
-    entropy: Spread
+    distribution: LeakageSpread
+    entropy: LeakageSpread
     ruled_out: float
     pinned: int
     worst: WorstClass = field(repr=False)

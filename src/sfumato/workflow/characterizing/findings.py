@@ -19,7 +19,7 @@ from sfumato.report.characterization import (
     CombinationFinding,
     Contribution,
     Individuals,
-    Spread,
+    LeakageSpread,
     WorstClass,
 )
 from sfumato.schema.hierarchy import Levels
@@ -66,8 +66,8 @@ def finding(
     )
 
 
-def _spread(leakage: Floats, people: Floats) -> Spread:
-    return Spread(
+def _spread(leakage: Floats, people: Floats) -> LeakageSpread:
+    return LeakageSpread(
         float(leakage.max()),
         float(leakage.mean()),
         float(leakage @ people / people.sum()),

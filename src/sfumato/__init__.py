@@ -1,6 +1,7 @@
 """Sfumato publishes microdata that stands up to realistic adversaries.
 
-The public names. They are imported when first used, so that `import sfumato` costs nothing.
+The public names, each with its home in `_HOMES`. They are imported when first used, so that
+`import sfumato` costs nothing.
 """
 
 from __future__ import annotations
@@ -8,97 +9,228 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from sfumato.adversaries.base import Threat
-    from sfumato.adversaries.composition.attack import IntersectionAttack, intersection_attack
-    from sfumato.adversaries.linkage.risks import Linkage, linkage
-    from sfumato.adversaries.random_worlds import RandomWorlds
-    from sfumato.adversaries.randomised.semantic import SemanticPrivacy, semantic_privacy
-    from sfumato.adversaries.realistic.adversary import RealisticAdversary
-    from sfumato.adversaries.relative_threat.model import Prior
-    from sfumato.adversaries.relative_threat.relative import relative_threat
-    from sfumato.adversaries.relative_threat.result import RelativeThreat
-    from sfumato.adversaries.skyline.breach import breach_probability
-    from sfumato.adversaries.skyline.grounding import Grounding, worst_grounding
-    from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
-    from sfumato.anonymizers.anatomy import Anatomy
-    from sfumato.anonymizers.lattice.lattice import Lattice
-    from sfumato.anonymizers.microaggregation import Microaggregation
-    from sfumato.anonymizers.mondrian.mondrian import Mondrian
-    from sfumato.anonymizers.noise import Noise
-    from sfumato.criteria.base import Measure, Verdict
-    from sfumato.criteria.closeness import TCloseness
-    from sfumato.criteria.composition import CompositionBound
-    from sfumato.criteria.differential_privacy import DifferentialPrivacy
-    from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-    from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
-    from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
-    from sfumato.criteria.k_map import KMap
-    from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
-    from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
-    from sfumato.criteria.relative_threat import RelativeThreatBound
-    from sfumato.criteria.skyline_privacy import SkylinePrivacy
-    from sfumato.errors import (
-        InputError,
-        MissingExtra,
-        NoSafeRelease,
-        PolicyError,
-        ResourceError,
-        SchemaError,
-        SfumatoError,
+if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
+    from sfumato.adversaries.base import Threat as Threat
+    from sfumato.adversaries.composition.attack import (
+        IntersectionAttack as IntersectionAttack,
     )
-    from sfumato.ledger.ledger import Ledger
-    from sfumato.policy.draft.draft import Draft, draft_policy
-    from sfumato.policy.model import Policy
-    from sfumato.release.groups import Groups
-    from sfumato.release.guarantee import Guarantee
-    from sfumato.release.read.read_release import read_release
-    from sfumato.release.release import Release
-    from sfumato.report.characterization import Characterization
-    from sfumato.report.comparison import Comparison
-    from sfumato.report.report import Report
-    from sfumato.schema.recipes import dates, intervals, mask, suppression
-    from sfumato.schema.roles import Schema
-    from sfumato.schema.taxonomy import taxonomy
-    from sfumato.table.load import Table, read
-    from sfumato.workflow.anonymize import anonymize, generalize
-    from sfumato.workflow.audit import audit
-    from sfumato.workflow.characterize import characterize
-    from sfumato.workflow.compare import compare
-    from sfumato.workflow.containment import Containment, NodeMap, compare_nodes
+    from sfumato.adversaries.composition.attack import (
+        intersection_attack as intersection_attack,
+    )
+    from sfumato.adversaries.leakage.observer import Observer as Observer
+    from sfumato.adversaries.linkage.risks import (
+        Linkage as Linkage,
+    )
+    from sfumato.adversaries.linkage.risks import (
+        linkage as linkage,
+    )
+    from sfumato.adversaries.random_worlds import RandomWorlds as RandomWorlds
+    from sfumato.adversaries.randomised.semantic import (
+        SemanticPrivacy as SemanticPrivacy,
+    )
+    from sfumato.adversaries.randomised.semantic import (
+        semantic_privacy as semantic_privacy,
+    )
+    from sfumato.adversaries.realistic.adversary import RealisticAdversary as RealisticAdversary
+    from sfumato.adversaries.realistic.beliefs import Beliefs as Beliefs
+    from sfumato.adversaries.relative_threat.model import Prior as Prior
+    from sfumato.adversaries.relative_threat.relative import relative_threat as relative_threat
+    from sfumato.adversaries.relative_threat.result import RelativeThreat as RelativeThreat
+    from sfumato.adversaries.skyline.breach import breach_probability as breach_probability
+    from sfumato.adversaries.skyline.grounding import (
+        Grounding as Grounding,
+    )
+    from sfumato.adversaries.skyline.grounding import (
+        worst_grounding as worst_grounding,
+    )
+    from sfumato.adversaries.skyline.knowledge import (
+        KnowledgeSkyline as KnowledgeSkyline,
+    )
+    from sfumato.adversaries.skyline.knowledge import (
+        knowledge_skyline as knowledge_skyline,
+    )
+    from sfumato.anonymizers.anatomy import Anatomy as Anatomy
+    from sfumato.anonymizers.lattice.lattice import Lattice as Lattice
+    from sfumato.anonymizers.microaggregation import Microaggregation as Microaggregation
+    from sfumato.anonymizers.mondrian.mondrian import Mondrian as Mondrian
+    from sfumato.anonymizers.noise import Noise as Noise
+    from sfumato.criteria.base import (
+        Measure as Measure,
+    )
+    from sfumato.criteria.base import (
+        Verdict as Verdict,
+    )
+    from sfumato.criteria.closeness import TCloseness as TCloseness
+    from sfumato.criteria.composition import CompositionBound as CompositionBound
+    from sfumato.criteria.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
+    from sfumato.criteria.diversity import (
+        DistinctDiversity as DistinctDiversity,
+    )
+    from sfumato.criteria.diversity import (
+        EntropyDiversity as EntropyDiversity,
+    )
+    from sfumato.criteria.diversity import (
+        RecursiveDiversity as RecursiveDiversity,
+    )
+    from sfumato.criteria.epsilon_privacy import EpsilonPrivacy as EpsilonPrivacy
+    from sfumato.criteria.k_anonymity import (
+        AlphaK as AlphaK,
+    )
+    from sfumato.criteria.k_anonymity import (
+        KAnonymity as KAnonymity,
+    )
+    from sfumato.criteria.k_map import KMap as KMap
+    from sfumato.criteria.leakage import (
+        DistributionLeakage as DistributionLeakage,
+    )
+    from sfumato.criteria.leakage import (
+        EntropyLeakage as EntropyLeakage,
+    )
+    from sfumato.criteria.likeness import (
+        BetaLikeness as BetaLikeness,
+    )
+    from sfumato.criteria.likeness import (
+        DeltaDisclosure as DeltaDisclosure,
+    )
+    from sfumato.criteria.relative_threat import RelativeThreatBound as RelativeThreatBound
+    from sfumato.criteria.skyline_privacy import SkylinePrivacy as SkylinePrivacy
+    from sfumato.errors import (
+        InputError as InputError,
+    )
+    from sfumato.errors import (
+        MissingExtra as MissingExtra,
+    )
+    from sfumato.errors import (
+        NoSafeRelease as NoSafeRelease,
+    )
+    from sfumato.errors import (
+        PolicyError as PolicyError,
+    )
+    from sfumato.errors import (
+        ResourceError as ResourceError,
+    )
+    from sfumato.errors import (
+        SchemaError as SchemaError,
+    )
+    from sfumato.errors import (
+        SfumatoError as SfumatoError,
+    )
+    from sfumato.ledger.check import Check as Check
+    from sfumato.ledger.ledger import Ledger as Ledger
+    from sfumato.policy.draft.draft import (
+        Draft as Draft,
+    )
+    from sfumato.policy.draft.draft import (
+        draft_policy as draft_policy,
+    )
+    from sfumato.policy.model import Policy as Policy
+    from sfumato.release.groups import Groups as Groups
+    from sfumato.release.guarantee import Guarantee as Guarantee
+    from sfumato.release.read.read_release import read_release as read_release
+    from sfumato.release.release import Release as Release
+    from sfumato.report.characterization import Characterization as Characterization
+    from sfumato.report.comparison import Comparison as Comparison
+    from sfumato.report.report import Report as Report
+    from sfumato.schema.recipes import (
+        dates as dates,
+    )
+    from sfumato.schema.recipes import (
+        intervals as intervals,
+    )
+    from sfumato.schema.recipes import (
+        mask as mask,
+    )
+    from sfumato.schema.recipes import (
+        suppression as suppression,
+    )
+    from sfumato.schema.roles import Schema as Schema
+    from sfumato.schema.taxonomy import taxonomy as taxonomy
+    from sfumato.table.load import (
+        Table as Table,
+    )
+    from sfumato.table.load import (
+        read as read,
+    )
+    from sfumato.workflow.anonymize import (
+        anonymize as anonymize,
+    )
+    from sfumato.workflow.anonymize import (
+        generalize as generalize,
+    )
+    from sfumato.workflow.audit import audit as audit
+    from sfumato.workflow.characterize import characterize as characterize
+    from sfumato.workflow.compare import compare as compare
+    from sfumato.workflow.containment import (
+        Containment as Containment,
+    )
+    from sfumato.workflow.containment import (
+        NodeMap as NodeMap,
+    )
+    from sfumato.workflow.containment import (
+        compare_nodes as compare_nodes,
+    )
 
 _HOMES = {
-    "sfumato.workflow.anonymize": (
-        "anonymize",
-        "generalize",
+    "sfumato.adversaries.base": ("Threat",),
+    "sfumato.adversaries.composition.attack": (
+        "IntersectionAttack",
+        "intersection_attack",
     ),
-    "sfumato.anonymizers.mondrian.mondrian": ("Mondrian",),
-    "sfumato.anonymizers.noise": ("Noise",),
-    "sfumato.anonymizers.microaggregation": ("Microaggregation",),
-    "sfumato.anonymizers.lattice.lattice": ("Lattice",),
-    "sfumato.anonymizers.anatomy": ("Anatomy",),
+    "sfumato.adversaries.leakage.observer": ("Observer",),
+    "sfumato.adversaries.linkage.risks": (
+        "Linkage",
+        "linkage",
+    ),
+    "sfumato.adversaries.random_worlds": ("RandomWorlds",),
+    "sfumato.adversaries.randomised.semantic": (
+        "SemanticPrivacy",
+        "semantic_privacy",
+    ),
+    "sfumato.adversaries.realistic.adversary": ("RealisticAdversary",),
+    "sfumato.adversaries.realistic.beliefs": ("Beliefs",),
     "sfumato.adversaries.relative_threat.model": ("Prior",),
     "sfumato.adversaries.relative_threat.relative": ("relative_threat",),
     "sfumato.adversaries.relative_threat.result": ("RelativeThreat",),
-    "sfumato.adversaries.composition.attack": ("IntersectionAttack", "intersection_attack"),
-    "sfumato.adversaries.linkage.risks": ("Linkage", "linkage"),
-    "sfumato.adversaries.random_worlds": ("RandomWorlds",),
-    "sfumato.adversaries.realistic.adversary": ("RealisticAdversary",),
     "sfumato.adversaries.skyline.breach": ("breach_probability",),
-    "sfumato.adversaries.skyline.grounding": ("Grounding", "worst_grounding"),
-    "sfumato.adversaries.skyline.knowledge": ("KnowledgeSkyline", "knowledge_skyline"),
-    "sfumato.adversaries.randomised.semantic": ("SemanticPrivacy", "semantic_privacy"),
-    "sfumato.adversaries.base": ("Threat",),
-    "sfumato.criteria.base": ("Measure", "Verdict"),
+    "sfumato.adversaries.skyline.grounding": (
+        "Grounding",
+        "worst_grounding",
+    ),
+    "sfumato.adversaries.skyline.knowledge": (
+        "KnowledgeSkyline",
+        "knowledge_skyline",
+    ),
+    "sfumato.anonymizers.anatomy": ("Anatomy",),
+    "sfumato.anonymizers.lattice.lattice": ("Lattice",),
+    "sfumato.anonymizers.microaggregation": ("Microaggregation",),
+    "sfumato.anonymizers.mondrian.mondrian": ("Mondrian",),
+    "sfumato.anonymizers.noise": ("Noise",),
+    "sfumato.criteria.base": (
+        "Measure",
+        "Verdict",
+    ),
     "sfumato.criteria.closeness": ("TCloseness",),
     "sfumato.criteria.composition": ("CompositionBound",),
     "sfumato.criteria.differential_privacy": ("DifferentialPrivacy",),
-    "sfumato.criteria.diversity": ("DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"),
+    "sfumato.criteria.diversity": (
+        "DistinctDiversity",
+        "EntropyDiversity",
+        "RecursiveDiversity",
+    ),
     "sfumato.criteria.epsilon_privacy": ("EpsilonPrivacy",),
-    "sfumato.criteria.k_anonymity": ("AlphaK", "KAnonymity"),
+    "sfumato.criteria.k_anonymity": (
+        "AlphaK",
+        "KAnonymity",
+    ),
     "sfumato.criteria.k_map": ("KMap",),
-    "sfumato.criteria.leakage": ("DistributionLeakage", "EntropyLeakage"),
-    "sfumato.criteria.likeness": ("BetaLikeness", "DeltaDisclosure"),
+    "sfumato.criteria.leakage": (
+        "DistributionLeakage",
+        "EntropyLeakage",
+    ),
+    "sfumato.criteria.likeness": (
+        "BetaLikeness",
+        "DeltaDisclosure",
+    ),
     "sfumato.criteria.relative_threat": ("RelativeThreatBound",),
     "sfumato.criteria.skyline_privacy": ("SkylinePrivacy",),
     "sfumato.errors": (
@@ -110,8 +242,12 @@ _HOMES = {
         "SchemaError",
         "SfumatoError",
     ),
+    "sfumato.ledger.check": ("Check",),
     "sfumato.ledger.ledger": ("Ledger",),
-    "sfumato.policy.draft.draft": ("Draft", "draft_policy"),
+    "sfumato.policy.draft.draft": (
+        "Draft",
+        "draft_policy",
+    ),
     "sfumato.policy.model": ("Policy",),
     "sfumato.release.groups": ("Groups",),
     "sfumato.release.guarantee": ("Guarantee",),
@@ -120,93 +256,34 @@ _HOMES = {
     "sfumato.report.characterization": ("Characterization",),
     "sfumato.report.comparison": ("Comparison",),
     "sfumato.report.report": ("Report",),
-    "sfumato.schema.recipes": ("dates", "intervals", "mask", "suppression"),
+    "sfumato.schema.recipes": (
+        "dates",
+        "intervals",
+        "mask",
+        "suppression",
+    ),
     "sfumato.schema.roles": ("Schema",),
     "sfumato.schema.taxonomy": ("taxonomy",),
-    "sfumato.table.load": ("Table", "read"),
+    "sfumato.table.load": (
+        "Table",
+        "read",
+    ),
+    "sfumato.workflow.anonymize": (
+        "anonymize",
+        "generalize",
+    ),
     "sfumato.workflow.audit": ("audit",),
     "sfumato.workflow.characterize": ("characterize",),
     "sfumato.workflow.compare": ("compare",),
-    "sfumato.workflow.containment": ("Containment", "NodeMap", "compare_nodes"),
+    "sfumato.workflow.containment": (
+        "Containment",
+        "NodeMap",
+        "compare_nodes",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "AlphaK",
-    "Anatomy",
-    "BetaLikeness",
-    "Characterization",
-    "Comparison",
-    "CompositionBound",
-    "Containment",
-    "DeltaDisclosure",
-    "DifferentialPrivacy",
-    "DistinctDiversity",
-    "DistributionLeakage",
-    "Draft",
-    "EntropyDiversity",
-    "EntropyLeakage",
-    "EpsilonPrivacy",
-    "Grounding",
-    "Groups",
-    "Guarantee",
-    "InputError",
-    "IntersectionAttack",
-    "KAnonymity",
-    "KMap",
-    "KnowledgeSkyline",
-    "Lattice",
-    "Ledger",
-    "Linkage",
-    "Measure",
-    "Microaggregation",
-    "MissingExtra",
-    "Mondrian",
-    "NoSafeRelease",
-    "NodeMap",
-    "Noise",
-    "Policy",
-    "PolicyError",
-    "Prior",
-    "RandomWorlds",
-    "RealisticAdversary",
-    "RecursiveDiversity",
-    "RelativeThreat",
-    "RelativeThreatBound",
-    "Release",
-    "Report",
-    "ResourceError",
-    "Schema",
-    "SchemaError",
-    "SemanticPrivacy",
-    "SfumatoError",
-    "SkylinePrivacy",
-    "TCloseness",
-    "Table",
-    "Threat",
-    "Verdict",
-    "anonymize",
-    "audit",
-    "breach_probability",
-    "characterize",
-    "compare",
-    "compare_nodes",
-    "dates",
-    "draft_policy",
-    "generalize",
-    "intersection_attack",
-    "intervals",
-    "knowledge_skyline",
-    "linkage",
-    "mask",
-    "read",
-    "read_release",
-    "relative_threat",
-    "semantic_privacy",
-    "suppression",
-    "taxonomy",
-    "worst_grounding",
-]
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -108,7 +108,10 @@ class Call:
 
 # Results: users read them, they do not make them.
 NOT_CALLED = {
+    "Beliefs",
     "Characterization",
+    "Check",
+    "Comparison",
     "Containment",
     "Draft",
     "Grounding",
@@ -185,6 +188,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("Microaggregation", 3),
         call("Mondrian"),
         call("Noise", 1.0, levels={"age": 1, "sex": 0}),
+        call("Observer", "uniform"),
         call("Policy", require=[sf.KAnonymity(2)], anonymizer=sf.Lattice(), suppression=0.0),
         call("Prior", 1.0),
         call("RandomWorlds", groups),

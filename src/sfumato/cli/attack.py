@@ -261,6 +261,17 @@ def intersect(
         say(f"Evidence (private): {private}", err=True)
 
 
+def adversaries(json: AsJson = False) -> None:
+    """Tell every adversary there is, from weak to strong: what she asks, knows, and when she runs.
+
+    Example: sfumato attack list
+    """
+    from sfumato.cli.show import show_document
+    from sfumato.report.sections.threats import catalogue_document
+
+    show_document(catalogue_document(), json=json)
+
+
 attack = typer.Typer(
     name="attack",
     help="Attack releases as an adversary would, and tell what that finds.",
@@ -269,3 +280,4 @@ attack = typer.Typer(
 )
 attack.command()(bayes)
 attack.command()(intersect)
+attack.command("list")(adversaries)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sfumato.adversaries.base import FACTOR, NEARLY_SURE, BeliefChange, chance
-from sfumato.adversaries.catalogue import BEYOND
+from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND
 from sfumato.release.several_groups import Headcount
-from sfumato.report.document import Chart, Section, Series, Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.report.ladder import ThreatRow, about_of, matrix
 from sfumato.report.report import Report
 
@@ -19,6 +19,28 @@ _COLUMNS = (
     "bounded by",
     "status",
 )
+
+
+def catalogue_document() -> Document:
+    """Every adversary of the catalogue, from weak to strong, whatever the release."""
+    rows = tuple(
+        (
+            entry.name,
+            entry.question,
+            entry.knows,
+            entry.runs,
+            ", ".join(entry.criteria) or "nothing but noise",
+            entry.measure,
+        )
+        for entry in ADVERSARIES.values()
+    )
+    columns = ("adversary", "asks", "knows", "runs", "bounded by", "to have her measured")
+    words = (
+        "By itself: in every audit. When shown: in reports. When required: by a policy, or given "
+        f"more than a release. On request: by a command of her own.\n\n{BEYOND}"
+    )
+    section = Section("Who is asked", words, (Sheet(columns, rows),))
+    return Document("adversaries", "Adversaries, from weak to strong", "", (section,))
 
 
 def threats_section(report: Report) -> Section:

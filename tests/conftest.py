@@ -43,6 +43,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no worker is left alone with it at the end."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and "spark" not in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid} runs Spark: say spark in its name")
     longest = ("spark", "test_families", "test_criteria_contract", "test_lattice", "test_mondrian")
     items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 9))
 

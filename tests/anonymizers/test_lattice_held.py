@@ -407,9 +407,8 @@ def test_what_is_written_is_what_memory_writes(tmp_path) -> None:
     assert written[0] == written[1]
 
 
-@pytest.mark.xdist_group("spark")
-def test_another_engine_finds_the_same(spark) -> None:
-    """On Spark, where nodes too fine for memory are judged by their kinds of groups first."""
+def test_spark_finds_the_same(spark) -> None:
+    """Where nodes too fine for memory are judged by their kinds of groups first."""
     from sfumato.engines.spark import Spark
 
     rows = pa.table({"age": AGES * 2, "sex": SEXES * 2, "ill": ["flu", "gout"] * 11})

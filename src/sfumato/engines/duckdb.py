@@ -70,8 +70,8 @@ class DuckDB:
         if threads is not None:
             settings["threads"] = threads
         database = None
-        if plain := memory is None and spill is None and threads is None:
-            database = _idle_database(self._spill)
+        if plain := memory is None and spill is None:
+            database = _idle_database(self._spill, threads)
         if database is None:
             database = duckdb.connect(":memory:", config=settings)
         connection = database.cursor()
@@ -85,7 +85,7 @@ class DuckDB:
         self._sources = 0
         self._labels: dict[str, str] = {}  # what to call each source in messages
         self._alive: list[object] = []  # frames registered by reference must outlive their queries
-        weakref.finalize(self, _clear, database, connection, self._spill, reuse=plain)
+        weakref.finalize(self, _clear, database, connection, self._spill, threads, reuse=plain)
 
     # -- queries -----------------------------------------------------------------------------
 
@@ -404,18 +404,18 @@ def _text(value: str | None) -> str:
     return "CAST(NULL AS VARCHAR)" if value is None else literal(value)
 
 
-# Databases that were emptied, and the process they belong to: to make one takes longer than to
-# read a small table. Only such as were made without limits of their own.
-_idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+# Databases that were emptied, with the process they belong to and the threads they were made
+# with: to make one takes longer than to read a small table. None with a limit of its own.
+_idle: list[tuple[tuple[int, int | None], duckdb.DuckDBPyConnection]] = []
 _IDLE_AT_MOST = 2
 
 
-def _idle_database(spill: Path) -> duckdb.DuckDBPyConnection | None:
+def _idle_database(spill: Path, threads: int | None) -> duckdb.DuckDBPyConnection | None:
     """An empty database that spills to this folder, if one is at hand."""
     while _idle:
-        process, database = _idle.pop()
-        if process != os.getpid():
-            continue  # a fork has none of its threads
+        made, database = _idle.pop()
+        if made != (os.getpid(), threads):  # a fork has none of its threads
+            continue
         try:
             database.execute(f"SET temp_directory = {literal(str(spill))}")
         except duckdb.Error:  # it has spilled: its folder is for good
@@ -429,6 +429,7 @@ def _clear(
     database: duckdb.DuckDBPyConnection,
     connection: duckdb.DuckDBPyConnection,
     spill: Path,
+    threads: int | None,
     *,
     reuse: bool,
 ) -> None:
@@ -440,7 +441,7 @@ def _clear(
     except duckdb.Error:
         reuse = False
     if reuse and len(_idle) < _IDLE_AT_MOST:
-        _idle.append((os.getpid(), database))
+        _idle.append(((os.getpid(), threads), database))
     else:
         database.close()
     shutil.rmtree(spill, ignore_errors=True)

@@ -16,8 +16,6 @@ import pytest
 import sfumato as sf
 from sfumato.release.release import Release
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture
 def in_parts(spark: Any) -> Iterator[None]:

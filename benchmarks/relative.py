@@ -42,8 +42,7 @@ from sfumato.adversaries.relative_threat.people import people_of
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.datasets.census import census, census_schema
 from sfumato.papers.relative import ROWS, _people
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
+from sfumato.release.description import Buckets, Regions
 
 Floats = npt.NDArray[np.float64]
 CHAINS = 4
@@ -154,7 +153,7 @@ def _in_order(table: sf.Table) -> sf.Table:
 def anatomy(table: sf.Table, size: int) -> None:
     policy = sf.Policy([sf.DistinctDiversity(size)], anonymizer=sf.Anatomy(size))
     release = sf.anonymize(table, policy, seed=0)
-    assert isinstance(release.regions, Members)
+    assert isinstance(release.regions, Buckets)
     assert release.groups.domain is not None
     domains, _ = domains_of(release, None)
     buckets = buckets_of(release.groups.domain, release.groups, release.regions, domains, Prior())

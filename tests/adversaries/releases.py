@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import sfumato as sf
+from sfumato.release.description import REGIONS_OF, Buckets, Scheme
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
-from sfumato.release.release import Release, Scheme
+from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Region, Span, Value, ValueSet, meaning
 
@@ -63,8 +62,7 @@ def release(
     return Release(
         sf.Schema(list(columns), sensitive),
         {sensitive: counts_of(groups, values)},
-        Regions(tuple(columns), tuple(parts), np.array(codes, dtype=np.int32)),
-        scheme=scheme,
+        REGIONS_OF[scheme](tuple(columns), tuple(parts), np.array(codes, dtype=np.int32)),
         label=label,
         disjoint=False,
     )
@@ -85,7 +83,7 @@ def buckets(
             codes.append([domain.code(value) for domain, value in zip(domains, one, strict=True)])
             n.append(sum(tuple(other) == one for other in listed))
         indptr.append(len(codes))
-    members = Members(
+    members = Buckets(
         tuple(domains),
         np.array(indptr, dtype=np.int64),
         np.array(codes, dtype=np.int32).T.reshape(len(columns), -1),
@@ -96,6 +94,5 @@ def buckets(
         sf.Schema(list(columns), "s"),
         {"s": counts_of(shown, None)},
         members,
-        scheme="bucketized",
         label="buckets",
     )

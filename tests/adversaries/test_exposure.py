@@ -18,10 +18,9 @@ from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.beside import Inside
+from sfumato.release.description import Buckets, Regions
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.membership import inside_of, with_inside
-from sfumato.release.regions import Regions
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from tests.adversaries.releases import buckets, release
 from tests.adversaries.test_locate import EVERYBODY, generalized, numbers, words
@@ -234,7 +233,7 @@ def test_columns_and_lists_of_earlier_releases_are_gone_through() -> None:
     found = exposed_by_regions(new.groups, [listed], 1)
     assert found.possible.tolist() == [2, 2]  # 3 F and 8 M
     assert found.sure.tolist() == [0, 0]
-    assert isinstance(listed.regions, Members)
+    assert isinstance(listed.regions, Buckets)
     assert isinstance(new.regions, Regions)
 
 

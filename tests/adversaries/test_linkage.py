@@ -21,7 +21,7 @@ from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
 from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.realistic.priors import counts_in
-from sfumato.release.regions import Regions
+from sfumato.release.description import NoisyCells, Regions
 from sfumato.release.release import as_it_stands
 from sfumato.report.ladder import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
@@ -43,9 +43,14 @@ def table(people: list[tuple[object, ...]], weight: list[float] | None = None) -
     return sf.read(pa.table(columns), replace(SCHEMA, weight="w"))
 
 
-def release(sizes: list[int], population: list[float] | None = None, **more) -> sf.Release:
+def release(
+    sizes: list[int],
+    population: list[float] | None = None,
+    kind: type[Regions] = Regions,
+    **more,
+) -> sf.Release:
     """Groups of these sizes, told apart by age."""
-    regions = Regions(
+    regions = kind(
         ("age",),
         (tuple(ValueSet(frozenset({age})) for age in range(len(sizes))),),
         np.arange(len(sizes), dtype=np.int32)[None, :],
@@ -418,7 +423,7 @@ def test_a_journalist_without_a_population_is_not_measured() -> None:
 @pytest.mark.parametrize(
     ("subject", "why"),
     [
-        (release([3], scheme="randomised"), "counts are noisy"),
+        (release([3], kind=NoisyCells), "counts are noisy"),
         (release([]), "there is no group"),
     ],
     ids=["randomised", "empty"],

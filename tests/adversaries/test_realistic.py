@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.release.beside import Beside
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span
 from tests.oracles.dirichlet_oracle import needed

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.kernel import draw_values, sizes_of
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets
 from sfumato.release.release import Release
 
 
@@ -34,7 +34,7 @@ def bucketize(table: sf.Table, l: int, *require: object, seed: int = 0) -> Relea
 def buckets_of(release: Release) -> list[tuple[list[tuple[int, str]], dict[str, int]]]:
     """What is published: each bucket's QI tuples, and its values."""
     members = release.regions
-    assert isinstance(members, Members)
+    assert isinstance(members, Buckets)
     found = []
     for group in range(len(members)):
         listed = [

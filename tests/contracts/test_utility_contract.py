@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.coverage import cover
+from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
 from sfumato.table.load import Table
 from sfumato.utility import UTILITIES, utility_named
@@ -142,7 +143,9 @@ def test_a_search_may_share_what_it_knows(measure: type[Utility]) -> None:
 def test_regions_that_are_not_around_their_people_are_not_measured(
     measure: type[Utility],
 ) -> None:
-    centroids = dataclasses.replace(release_at(TABLE, (1, 0, 0)), scheme="microaggregated")
+    release = release_at(TABLE, (1, 0, 0))
+    regions = of_scheme(release.regions, "microaggregated")
+    centroids = dataclasses.replace(release, regions=regions)
     cost = measure().cost(view_of(centroids))
     by_size = measure.name in ("discernibility", "average-group-size")
     assert math.isfinite(cost) if by_size else math.isnan(cost)

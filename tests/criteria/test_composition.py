@@ -18,6 +18,7 @@ from sfumato.criteria.composition import CompositionBound, State
 from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.beside import Beside, Inside
+from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.membership import with_inside
 from sfumato.release.several_groups import Headcount
@@ -148,7 +149,7 @@ def test_a_table_as_it_stands_is_judged_exactly() -> None:
 
 
 def test_randomised_releases_are_bounded_by_their_promise_not_by_this() -> None:
-    noisy = sf.Release(BEFORE.schema, BEFORE.by_attribute, BEFORE.regions, scheme="randomised")
+    noisy = replace(BEFORE, regions=of_scheme(BEFORE.regions, "randomised"))
     made = sf.generalize(table(), [0])
     assert judge(CompositionBound(0, 1, noisy), made).measured == 0
 

@@ -14,6 +14,7 @@ from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.judge import judge
+from sfumato.release.description import of_scheme
 from sfumato.release.guarantee import Loss
 from sfumato.release.release import Release, as_it_stands
 from tests.anonymizers.noisy import noise, people, read, release
@@ -22,7 +23,8 @@ from tests.contracts.test_criteria_contract import EXAMPLES
 
 def promised(epsilon: float, delta: float = 0.0, **more) -> Release:
     guarantee = sf.Guarantee(epsilon, delta, "geometric", **more)
-    return replace(as_it_stands(read(people(20))), scheme="randomised", guarantee=guarantee)
+    exact = as_it_stands(read(people(20)))
+    return replace(exact, regions=of_scheme(exact.regions, "randomised"), guarantee=guarantee)
 
 
 @pytest.mark.parametrize(

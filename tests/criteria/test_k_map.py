@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.k_map import KMap
 from sfumato.release.beside import Beside
+from sfumato.release.description import Regions, of_scheme
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span, ValueSet
 
@@ -91,7 +91,8 @@ def test_an_unweighted_table_could_not_be_judged() -> None:
 
 
 def test_noisy_counts_and_no_groups_are_not_applicable() -> None:
-    noisy = replace(as_it_stands(table([1], [9])), scheme="randomised")
+    exact = as_it_stands(table([1], [9]))
+    noisy = replace(exact, regions=of_scheme(exact.regions, "randomised"))
     assert sf.audit(noisy, [KMap(2, "weights")]).verdicts[0].status == "not_applicable"
     nobody = Groups(np.zeros((0, 1))).with_beside(Beside(population=np.zeros(0)))
     assert KMap(1, "weights").verdict(nobody).status == "not_applicable"

@@ -27,8 +27,8 @@ from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.ledger import store
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import Earlier, SomeOfLedger
+from sfumato.release.description import Buckets, of_scheme
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.members import Members
 from sfumato.report.sections.composition import check_document
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, release
@@ -87,7 +87,7 @@ def test_ends_dates_labels_and_lists_come_back() -> None:
     listed = buckets(["x", "w"], [([(1, "F"), (1, "F"), (2, "M")], {"a": 2, "b": 1})])
     back = unpack(pack(listed), "back")
     same(listed, back)
-    assert isinstance(back.regions, Members)
+    assert isinstance(back.regions, Buckets)
     assert back.regions.n.tolist() == [2, 1]
 
 
@@ -343,8 +343,7 @@ def noisy(epsilon: float, delta: float = 0.0, draw: int = 0) -> sf.Release:
     return sf.Release(
         OLD.schema,
         OLD.by_attribute,
-        OLD.regions,
-        scheme="randomised",
+        of_scheme(OLD.regions, "randomised"),
         suppressed=draw,  # what tells one draw from another here
         guarantee=Guarantee(epsilon, delta, "laplace"),
     )
@@ -417,7 +416,7 @@ def test_a_promise_belongs_to_a_randomised_release(tmp_path: Path) -> None:
     promise = Guarantee(1, 0.0, "laplace")
     with pytest.raises(InputError, match="only a randomised release has a guarantee"):
         ledger.add(OLD, "old", guarantee=promise)
-    bare = sf.Release(OLD.schema, OLD.by_attribute, OLD.regions, scheme="randomised")
+    bare = sf.Release(OLD.schema, OLD.by_attribute, of_scheme(OLD.regions, "randomised"))
     with pytest.raises(InputError, match="is randomised but promises nothing"):
         ledger.add(bare, "bare")
     assert ledger.add(bare, "bare", guarantee=promise).guarantee == promise

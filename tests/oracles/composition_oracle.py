@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets
 from sfumato.release.release import Release
 from sfumato.schema.region import Value
 
@@ -27,7 +27,7 @@ def groups_of(release: Release, person: Person, scale: Mapping[str, float]) -> l
     """The groups she may be in, each looked at."""
     regions = release.regions
     if release.scheme == "microaggregated":
-        assert not isinstance(regions, Members)
+        assert not isinstance(regions, Buckets)
         distances = []
         for g in range(len(regions)):
             total = Fraction(0)
@@ -39,7 +39,7 @@ def groups_of(release: Release, person: Person, scale: Mapping[str, float]) -> l
                 total += (gap / Fraction(str(scale[column]))) ** 2
             distances.append(total)
         return [g for g, distance in enumerate(distances) if distance == min(distances)]
-    if isinstance(regions, Members):
+    if isinstance(regions, Buckets):
         found = []
         for g in range(len(regions)):
             for place in range(regions.indptr[g], regions.indptr[g + 1]):

@@ -14,7 +14,7 @@ from itertools import pairwise, product
 
 import sfumato as sf
 from sfumato.criteria.base import Criterion
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region, Value
 from sfumato.table.load import Table

@@ -9,9 +9,8 @@ from itertools import product
 import numpy as np
 
 import sfumato as sf
+from sfumato.release.description import Buckets, Regions
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import ValueSet
@@ -62,7 +61,7 @@ def bucketized(buckets: Sequence[Bucket], sizes: Sequence[int], width: int) -> R
             codes.append(row)
             n.append(many)
         indptr.append(len(codes))
-    members = Members(
+    members = Buckets(
         domains,
         np.array(indptr, dtype=np.int64),
         np.ascontiguousarray(np.array(codes, dtype=np.int32).T),
@@ -70,7 +69,7 @@ def bucketized(buckets: Sequence[Bucket], sizes: Sequence[int], width: int) -> R
     )
     counts = [[list(dealt).count(s) for s in range(width)] for dealt, _ in buckets]
     groups = Groups(counts, sensitive(width), attribute="s")
-    return Release(schema, {"s": groups}, members, scheme="bucketized", disjoint=False)
+    return Release(schema, {"s": groups}, members, disjoint=False)
 
 
 def sensitive(width: int) -> list[str]:

@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.release import overlap
+from sfumato.release.description import Regions
 from sfumato.release.read.source import StrayColumns
-from sfumato.release.regions import Regions
 from sfumato.schema.recipes import UNITS, period
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, overlaps
 

@@ -153,7 +153,7 @@ def test_a_foreign_release_with_a_second_file(tmp_path: Path) -> None:
 
 
 def test_levels_of_lists_are_read_back(tmp_path: Path) -> None:
-    """Members are published as labels of the level, and read as such, not coarsened again."""
+    """Buckets are published as labels of the level, and read as such, not coarsened again."""
     rows = pa.table({"q": [1, 1, 1], "s": [[11, 12, 25], [13], []]})
     for lists in ({}, {"s": ";"}):
         schema = sf.Schema(

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Region, Value
@@ -31,7 +31,7 @@ class Oracle:
         self.table = origin.table
         self.domains: list[Domain] = list(counts.quasi)
         self.values = counts.sensitive[0].domain.values
-        self.exact = isinstance(release.regions, Members)
+        self.exact = isinstance(release.regions, Buckets)
         self.people = [
             Person(
                 tuple(d.values[c] for d, c in zip(counts.quasi, counts.codes[:, t], strict=True)),

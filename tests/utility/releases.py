@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.release.build import build_release
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets, Regions
 from sfumato.release.origin import Origin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region
 from sfumato.table.load import Table
@@ -157,13 +156,13 @@ def bucketized(table: Table, bucket_of: Sequence[int], n: Sequence[int] | None =
     order = np.lexsort((tuples, group))
     tuples, people, group = tuples[order], people[order], group[order]
     inside = group >= 0
-    members = Members(
+    members = Buckets(
         counts.quasi,
         np.searchsorted(group[inside], np.arange(len(used) + 1)),
         counts.codes[:, tuples[inside]],
         people[inside],
     )
-    return build_release(Origin(table, tuples, group, people), members, scheme="bucketized")
+    return build_release(Origin(table, tuples, group, people), members)
 
 
 LEVELS = st.tuples(*[st.integers(0, height - 1) for height in HEIGHTS])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.release.build import build_release
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.region import Region, Span, ValueSet
 from sfumato.utility.precision import Precision

@@ -153,7 +153,7 @@ class Entry:
         if self.releases == "noisy":
             return release.guarantee is not None
         # Who reads noisy counts as if they were exact errs.
-        return self.releases == "any" or release.scheme != "randomised"
+        return self.releases == "any" or not release.regions.noisy
 
     def owns(self, threat: str) -> bool:
         """Whether a threat of this name is hers, or a variant's of hers."""

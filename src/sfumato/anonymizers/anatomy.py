@@ -34,7 +34,7 @@ from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Ints, tallied_offsets
 from sfumato.release.build import build_release
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release
 
@@ -73,7 +73,7 @@ class Anatomy(Anonymizer):
             seed=task.seed,
             search={"l": self.l, "largest_l": _largest_l(classes)},
         )
-        release = build_release(origin, members, scheme="bucketized", disjoint=disjoint)
+        release = build_release(origin, members, disjoint=disjoint)
         return self._checked(release, task, _largest_l(classes))
 
     def _attribute(self, counts: Counts) -> Attribute:
@@ -170,7 +170,7 @@ def _fill(
     return persons, place[np.argsort(drawn, kind="stable")]
 
 
-def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Members, bool]:
+def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Buckets, bool]:
     """Each bucket's distinct QI tuples in their own order, and whether none is in two buckets."""
     number, first = counts.group_of
     listed, n = np.unique(bucket * len(first) + number[tuples], return_counts=True)
@@ -181,7 +181,7 @@ def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Members, 
         each = (counts.weights / counts.n)[tuples]  # everybody's share of her tuple's weight
         where = np.searchsorted(listed, bucket * len(first) + number[tuples])
         weights = np.bincount(where, weights=each).astype(np.float64)
-    members = Members(
+    members = Buckets(
         domains=counts.quasi,
         indptr=tallied_offsets(owner, total),
         codes=np.ascontiguousarray(counts.codes[:, first[listing]]),

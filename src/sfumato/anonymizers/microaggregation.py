@@ -41,8 +41,8 @@ from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
+from sfumato.release.description import Centroids
 from sfumato.release.origin import Origin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.centres import Centres, centres_of
 from sfumato.schema.domain import Domain
@@ -71,7 +71,7 @@ def centres(table: Table) -> list[Centres | None]:
 
 def centroids(
     counts: Counts, points: Sequence[Centres | None], tuples: Ints, groups: Ints, n: Ints
-) -> Regions:
+) -> Centroids:
     """The centroid of each group, where `n[i]` people of tuple `tuples[i]` are in `groups[i]`."""
     total = int(groups.max()) + 1
     parts: list[tuple[Region, ...]] = []
@@ -98,7 +98,7 @@ def centroids(
         parts.append(tuple(index))
         rows.append(place[number])
     columns = tuple(domain.name for domain in counts.quasi)
-    return Regions(columns, tuple(parts), np.array(rows, dtype=np.int32))
+    return Centroids(columns, tuple(parts), np.array(rows, dtype=np.int32))
 
 
 def _sums(groups: Ints, weights: Ints | Floats, total: int) -> Floats:
@@ -274,7 +274,7 @@ def _publish(origin: Origin, points: Points) -> Release:
     number[order] = np.arange(len(order))
     origin = replace(origin, groups=number[origin.groups])
     # Centroids are points: once equal ones are one group, no two groups fit the same values.
-    return build_release(origin, regions.take(order), scheme="microaggregated", disjoint=True)
+    return build_release(origin, regions.take(order), disjoint=True)
 
 
 def _merge(task: Task, origin: Origin, places: Floats, points: Points) -> Release:

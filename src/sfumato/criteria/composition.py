@@ -152,7 +152,7 @@ class CompositionBound(ReleaseCriterion):
             releases = self.earlier.releases
         except InputError as error:
             raise PolicyError(f"{self.name}: earlier: {error}") from None
-        return tuple(one for one in releases if one.scheme != "randomised")
+        return tuple(one for one in releases if not one.regions.noisy)
 
     @property
     def beside(self) -> str:

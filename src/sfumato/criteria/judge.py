@@ -28,7 +28,7 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
         return unreadable
     about = groups_about(criterion, release)
     verdict = worst_of([criterion.of_release(release, groups) for groups in about])
-    if release.scheme == "bucketized" and criterion.about_identity:
+    if release.regions.exact and criterion.about_identity:
         return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
     return verdict
 
@@ -42,7 +42,7 @@ def named_adversaries(criteria: Iterable[Criterion], release: Release) -> Iterat
 
 def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
     """The verdict on a release of which a criterion can read nothing; None where it can."""
-    if release.scheme == "randomised" and not criterion.of_noise:
+    if release.regions.noisy and not criterion.of_noise:
         return criterion.unjudged(
             "not_applicable", "counts are noisy; the release carries its own guarantee"
         )

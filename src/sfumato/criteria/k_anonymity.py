@@ -91,7 +91,7 @@ class AlphaK(GroupCriterion):
         return "" if reason and groups.width and len(groups) else reason
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
-        if release.scheme != "bucketized":
+        if not release.regions.exact:
             return self.verdict(groups)
         shares = replace(self, k=1).verdict(groups)
         people = KAnonymity(self.k).verdict(release.indistinguishable)

@@ -56,7 +56,7 @@ class KMap(GroupCriterion):
                 f"{self.name}: population = {quoted(self.population)} is not allowed; it must be a "
                 "table of the population, or 'weights' to add up survey weights"
             )
-        if isinstance(self.population, Release) and self.population.scheme != "generalized":
+        if isinstance(self.population, Release) and not self.population.regions.generalizes:
             raise PolicyError(
                 f"{self.name}: population: {self.population.label} is {self.population.scheme}; a "
                 "release can stand for the population only if it is generalized"

@@ -39,8 +39,8 @@ from sfumato.criteria.exact import NEAR
 from sfumato.criteria.judge import worst_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats, fraction
+from sfumato.release.description import Regions, Singletons
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.exact import shortest
@@ -135,7 +135,7 @@ class RelativeThreatBound(ReleaseCriterion):
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
-        if not reason and release.scheme not in ("generalized", "bucketized"):
+        if not reason and not release.regions.contains_people:
             reason = f"a {release.scheme} release has no regions that contain its people's values"
         if reason:
             return self.unjudged("not_applicable", reason, groups)

@@ -266,15 +266,15 @@ def check_release(
         raise InputError("give targets or a population, not both")
     most = values_left(confidence)
     notes = []
-    if new.scheme == "randomised":
+    if new.regions.noisy:
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
     if not earlier:
         notes.append("nothing was released before, so the new release is judged by itself")
-    noisy = [one.label for one in earlier if one.scheme == "randomised"]
+    noisy = [one.label for one in earlier if one.regions.noisy]
     if noisy:
         notes.append(f"randomised, bounded by their promise: {', '.join(noisy)}")
-    exact = [one for one in earlier if one.scheme != "randomised"]
-    chosen = [] if new.scheme == "randomised" else _attributes(new, sensitive)
+    exact = [one for one in earlier if not one.regions.noisy]
+    chosen = [] if new.regions.noisy else _attributes(new, sensitive)
     given = targets if targets is not None else population
     basis: Basis = "combinations"
     if given is not None:

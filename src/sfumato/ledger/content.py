@@ -20,10 +20,9 @@ import pyarrow as pa
 from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
+from sfumato.release.description import REGIONS_OF, Buckets, Description
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.sparse import Lists
@@ -102,15 +101,16 @@ def pack(release: Release) -> bytes:
     }
     if release.several is not None:  # who is in several groups is not published
         head["people"] = release.people
-    regions = release.regions
-    if isinstance(regions, Members):
-        arrays |= {"members": regions.indptr, "people": regions.n}
+    listed = release.regions.buckets
+    if listed is not None:
+        arrays |= {"members": listed.indptr, "people": listed.n}
         head["listed"] = []
-        for place, domain in enumerate(regions.domains):
-            used, codes = np.unique(regions.codes[place], return_inverse=True)
+        for place, domain in enumerate(listed.domains):
+            used, codes = np.unique(listed.codes[place], return_inverse=True)
             head["listed"].append(_spell_domain(domain, used))
             arrays[f"codes {place}"] = codes
     else:
+        regions = release.regions.require_regions()
         head["columns"] = []
         for place, name in enumerate(regions.columns):
             used, codes = np.unique(regions.codes[place], return_inverse=True)
@@ -146,15 +146,16 @@ def pack(release: Release) -> bytes:
 def unpack(content: bytes, label: str) -> Release:
     """The release again, as anybody who holds it reads it."""
     head, arrays = _read(content)
-    regions: Regions | Members
+    regions: Description
     columns = head["listed"] if "listed" in head else head["columns"]
     codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
     if "listed" in head:
         domains = tuple(_read_domain(told) for told in columns)
-        regions = Members(domains, arrays["members"], codes, arrays["people"])
+        regions = Buckets(domains, arrays["members"], codes, arrays["people"])
     else:
         parts = tuple(tuple(read_region(part) for part in told["parts"]) for told in columns)
-        regions = Regions(tuple(told["name"] for told in columns), parts, codes)
+        kind = REGIONS_OF[head["scheme"]]
+        regions = kind(tuple(told["name"] for told in columns), parts, codes)
     by_attribute = {}
     for place, told in enumerate(head["attributes"]):
         domain = _read_domain(told)
@@ -173,7 +174,6 @@ def unpack(content: bytes, label: str) -> Release:
         Schema([told["name"] for told in columns], list(by_attribute)),
         by_attribute,
         regions,
-        scheme=head["scheme"],
         suppressed=head["suppressed"],
         disjoint=head["disjoint"],
         guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),

@@ -78,11 +78,11 @@ class Ledger:
                 raise InputError(f"{what} = {quoted(given)} is not allowed; give it a name")
         release.refuse_wildcards()
         promised = release.guarantee if guarantee is None else guarantee
-        if release.scheme == "randomised" and promised is None:
+        if release.regions.noisy and promised is None:
             raise InputError(
                 f"{release.label} is randomised but promises nothing; give its guarantee"
             )
-        if release.scheme != "randomised" and promised is not None:
+        if not release.regions.noisy and promised is not None:
             raise InputError(
                 f"{release.label} is {release.scheme}; only a randomised release has a guarantee"
             )

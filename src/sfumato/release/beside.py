@@ -19,9 +19,9 @@ from sfumato.numbers import Floats, Ints, taken_rows
 from sfumato.release.several_groups import SeveralGroups
 
 if TYPE_CHECKING:
+    from sfumato.release.description import Regions
     from sfumato.release.groups import Groups
     from sfumato.release.guarantee import Guarantee
-    from sfumato.release.regions import Regions
 
 Protected = tuple[tuple[str, ...], npt.NDArray[np.bool_]]
 

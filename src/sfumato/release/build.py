@@ -8,11 +8,10 @@ import numpy as np
 
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.numbers import Floats, Ints
+from sfumato.release.description import Description
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.origin import Origin
-from sfumato.release.regions import Regions
-from sfumato.release.release import Release, Scheme, several_groups, standing_notes
+from sfumato.release.release import Release, several_groups, standing_notes
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, spread
 
@@ -51,14 +50,13 @@ def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:
 
 def build_release(
     origin: Origin,
-    described: Regions | Members,
+    described: Description,
     *,
-    scheme: Scheme = "generalized",
     disjoint: bool | None = None,
 ) -> Release:
     """The release of these groups; equal published descriptions become one group."""
-    if isinstance(described, Regions):
-        number, first = described.equal_descriptions()
+    if (regions := described.each_region) is not None:
+        number, first = regions.equal_descriptions()
         if len(first) < len(described):
             moved = np.where(origin.groups >= 0, number[origin.groups], -1)
             origin = replace(origin, groups=moved)
@@ -76,7 +74,6 @@ def build_release(
         schema=table.schema,
         by_attribute=groups_of(origin, origin.groups, len(described)),
         regions=described,
-        scheme=scheme,
         suppressed=origin.suppressed,
         disjoint=described.disjoint() if disjoint is None else disjoint,
         population=population,

@@ -36,8 +36,8 @@ from sfumato.release.sparse import Lists, SparseCounts, summed
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
+    from sfumato.release.description import Regions
     from sfumato.release.guarantee import Guarantee
-    from sfumato.release.regions import Regions
 
 
 class Groups(SparseCounts):

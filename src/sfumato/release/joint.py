@@ -10,7 +10,6 @@ from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, SchemaError, did_you_mean
 from sfumato.numbers import Codes
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
 from sfumato.schema.domain import Domain
@@ -27,7 +26,7 @@ def joint_groups(release: Release, names: Sequence[str]) -> Groups:
                 f"{did_you_mean(name, release.schema.sensitive)}"
             )
     source = release.origin or release.counted
-    if source is None or isinstance(release.regions, Members):
+    if source is None or release.regions.exact:
         raise InputError(
             f"{' and '.join(names)} cannot be judged together: the release tells of each alone"
         )

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from sfumato.counts.stored import StoredCounts
 from sfumato.release.build import references
+from sfumato.release.description import Examples, Regions, Singletons
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Examples, Regions, Singletons
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts

@@ -14,7 +14,6 @@ import numpy as np
 from sfumato.counts.counts import Counts
 from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.release import Release
 
 
@@ -28,8 +27,8 @@ def inside_of(release: Release) -> Inside | None:
         order = order[origin.groups[order] >= 0]
         indptr = np.searchsorted(origin.groups[order], np.arange(len(release.groups) + 1))
         return Inside(origin.counts, indptr.astype(np.int64), origin.tuples[order], origin.n[order])
-    members = release.regions
-    if not isinstance(members, Members):
+    members = release.regions.buckets
+    if members is None:
         return None
     nothing = np.zeros((0, members.codes.shape[1]), dtype=np.int32)
     counts = Counts(members.domains, (), members.codes, nothing, members.n)
@@ -42,6 +41,6 @@ def with_inside(release: Release, groups: Groups) -> Groups:
     Where that is not known, regions say where people may be; centroids do not, and are left out.
     """
     known = replace(groups.beside, inside=inside_of(release))
-    if known.inside is None and release.scheme == "microaggregated":
+    if known.inside is None and release.regions.centroids:
         known = replace(known, regions=None)
     return groups.with_beside(known)

@@ -16,9 +16,9 @@ import numpy as np
 from sfumato.errors import ResourceError
 from sfumato.numbers import Ints
 from sfumato.release.declared_values import Axis
+from sfumato.release.description import NoisyCells
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
@@ -66,10 +66,10 @@ class NoisyTable:
         summed = table[some].reshape(len(some), *shape).sum(axis=others)
         return Groups(summed, domain=self.sensitive[attribute].domain, case="single")
 
-    def regions(self) -> Regions:
+    def regions(self) -> NoisyCells:
         _, some = self.by_group()
         codes = np.array(np.unravel_index(some, [len(axis) for axis in self.quasi]), dtype=np.int32)
-        return Regions(
+        return NoisyCells(
             tuple(axis.name for axis in self.quasi), tuple(axis.parts for axis in self.quasi), codes
         )
 
@@ -93,7 +93,7 @@ def nobody(schema: Schema, label: str) -> Release:
             for name in schema.sensitive
         }
         or {"": Groups(empty, sizes=[])},
-        regions=Regions(
+        regions=NoisyCells(
             tuple(schema.quasi),
             tuple(() for _ in schema.quasi),
             np.zeros((len(schema.quasi), 0), dtype=np.int32),
@@ -118,7 +118,6 @@ def noisy_release(
         by_attribute={name: noisy.groups(place) for name, place in names.items()}
         or {"": noisy.groups(None)},
         regions=noisy.regions(),
-        scheme="randomised",
         guarantee=guarantee,
         label=label,
         notes=(f"differentially private: {guarantee}", *notes),

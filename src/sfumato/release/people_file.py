@@ -22,7 +22,6 @@ from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.release.beside import Inside
 from sfumato.release.origin import HeldOrigin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.write.cells import shown_regions, typed
 from sfumato.schema.domain import Domain, build_domain
@@ -35,8 +34,8 @@ _N = "people"
 
 def write_people(release: Release, private: Path, files: Mapping[str, str]) -> None:
     """Keep who is in which group of a release just made; buckets publish it themselves."""
-    origin, regions = release.origin, release.regions
-    if origin is None or isinstance(origin, HeldOrigin) or not isinstance(regions, Regions):
+    origin, regions = release.origin, release.regions.each_region
+    if origin is None or isinstance(origin, HeldOrigin) or regions is None:
         return
     kept = origin.groups >= 0
     tuples, groups, counts = origin.tuples[kept], origin.groups[kept], origin.counts
@@ -61,8 +60,7 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
 def read_people(path: Path, release: Release, files: Mapping[str, str]) -> Inside:
     """Who is in which group of a release that was read back; `files` as its manifest lists them."""
     rows, head = _opened(path)
-    regions = release.regions
-    assert isinstance(regions, Regions)
+    regions = release.regions.require_regions()
     if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
     names = [

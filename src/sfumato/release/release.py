@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,12 @@ import pyarrow as pa
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats, Ints
+from sfumato.release.description import Description, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.members import Members
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.read.wildcard import WildcardMatching
-from sfumato.release.regions import Regions, Singletons
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts
 from sfumato.schema.roles import Schema
@@ -30,8 +29,6 @@ from sfumato.table.load import Table
 if TYPE_CHECKING:
     from sfumato.release.beside import Inside
     from sfumato.release.noisy import NoisyTable
-
-Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,7 @@ class Release:
 
     schema: Schema
     by_attribute: Mapping[str, Groups]
-    regions: Regions | Members
-    scheme: Scheme = "generalized"
+    regions: Description
     suppressed: int = 0
     disjoint: bool = True
     guarantee: Guarantee | None = None
@@ -78,13 +74,18 @@ class Release:
         """Groups of this release with what it publishes of them."""
         known = replace(
             groups.beside,
-            regions=self.regions if isinstance(self.regions, Regions) else None,
+            regions=self.regions.each_region,
             population=self.population,
             guarantee=self.guarantee,
             published=None if self.matched is None else self.matched.published,
             several=self.several,
         )
         return groups.with_beside(known)
+
+    @property
+    def scheme(self) -> Scheme:
+        """How people are hidden: generalized, bucketized, microaggregated or randomised."""
+        return self.regions.scheme
 
     @property
     def groups(self) -> Groups:
@@ -98,7 +99,8 @@ class Release:
         Those of a group; but a bucketized release publishes exact tuples beside its buckets, and
         there they are the people with the same tuple.
         """
-        return self.regions.by_tuple() if isinstance(self.regions, Members) else self.groups
+        buckets = self.regions.buckets
+        return self.groups if buckets is None else buckets.by_tuple()
 
     def groups_for(self, attribute: str) -> Groups:
         if attribute not in self.by_attribute:
@@ -158,7 +160,7 @@ class Release:
     def __repr__(self) -> str:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
         number = self.groups.number()
-        what = "buckets" if self.scheme == "bucketized" else "groups"
+        what = "buckets" if self.regions.exact else "groups"
         return (
             f"{self.scheme.capitalize()} release of {self.people:,} people in "
             f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed\n"

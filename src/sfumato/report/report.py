@@ -25,7 +25,7 @@ from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
-from sfumato.release.regions import Examples, Regions, Singletons
+from sfumato.release.description import Singletons
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
 from sfumato.report.document import PolicyStatus
@@ -309,8 +309,8 @@ def few_of(report: Report, share: float, everybody: int) -> float | str:
 
 def shows_all(release: Release) -> bool:
     """Whether every group shows exact values: a table as it stands."""
-    regions = release.regions
-    if not each_told(release) or not isinstance(regions, Regions) or release.suppressed:
+    regions = release.regions.each_region
+    if regions is None or not each_told(release) or release.suppressed:
         return False
     return all(
         isinstance(parts, Singletons)
@@ -321,6 +321,5 @@ def shows_all(release: Release) -> bool:
 
 def each_told(release: Release) -> bool:
     """Whether the release publishes a region of every group, and all of them are at hand."""
-    regions = release.regions
-    known = isinstance(regions, Regions) and not isinstance(regions, Examples) and len(regions) > 0
-    return known and release.scheme == "generalized"
+    regions = release.regions.each_region
+    return regions is not None and len(regions) > 0 and release.regions.generalizes

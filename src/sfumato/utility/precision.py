@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.numbers import Floats
-from sfumato.release.regions import Singletons
+from sfumato.release.description import Singletons
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Region
 from sfumato.utility.base import Remembered, Utility

@@ -13,8 +13,7 @@ from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.release.coverage import Coverage, cover
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
+from sfumato.release.description import Description, Regions
 from sfumato.release.release import Release
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
@@ -128,7 +127,7 @@ class View:
         self,
         counts: TableCounts,
         levels: tuple[Levels, ...],
-        regions: Regions | Members | Callable[[], Regions],
+        regions: Description | Callable[[], Regions],
         sizes: Ints | Sums,
         pieces: Callable[[], Pieces],
         coverage: Callable[[int], Coverage] | None = None,
@@ -181,16 +180,11 @@ class View:
     @property
     def parts(self) -> Sequence[Sequence[Region]]:
         """Of each column, the distinct regions that groups may show."""
-        return self._sizes.parts if isinstance(self._sizes, Sums) else self._shown().parts
-
-    def _shown(self) -> Regions:
-        if isinstance(self.regions, Members):
-            raise InputError("a bucketized release publishes exact values, not regions")
-        return self.regions
+        return self._sizes.parts if isinstance(self._sizes, Sums) else self.regions.parts
 
     @cached_property
-    def regions(self) -> Regions | Members:
-        return self._regions() if callable(self._regions) else self._regions
+    def regions(self) -> Regions:
+        return self._regions() if callable(self._regions) else self._regions.require_regions()
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -206,7 +200,7 @@ class View:
         if self._coverage is not None:
             return self._coverage(column)
         if column not in self._covered:
-            self._covered[column] = cover(self.counts.quasi[column], self._shown().parts[column])
+            self._covered[column] = cover(self.counts.quasi[column], self.regions.parts[column])
         return self._covered[column]
 
     @cached_property
@@ -216,7 +210,7 @@ class View:
             return self._sizes.margins
         if self._margins is not None:
             return self._margins()
-        regions = self._shown()
+        regions = self.regions
         people = [
             np.bincount(codes, self.sizes, minlength=len(parts))
             for parts, codes in zip(regions.parts, regions.codes, strict=True)
@@ -236,7 +230,7 @@ class View:
     @property
     def exact(self) -> bool:
         """Whether the release publishes the exact quasi-identifiers of its people."""
-        return isinstance(self._regions, Members)
+        return not callable(self._regions) and self._regions.exact
 
     @cached_property
     def tally(self) -> Tally:
@@ -286,9 +280,9 @@ def tally(groups: Ints, values: Ints, n: Ints, width: int) -> Tally:
 
 def view_with_table(release: Release, table: Table) -> View:
     """The view of a release that was read, beside its table; who is in which group is not known."""
-    regions, quasi = release.regions, table.counts.quasi
+    regions, quasi = release.regions.each_region, table.counts.quasi
     names = [domain.name for domain in quasi]
-    if not isinstance(regions, Regions) or sorted(names) != sorted(regions.columns):
+    if regions is None or sorted(names) != sorted(regions.columns):
         raise InputError("the table and the release do not have the same quasi-identifiers")
     order = [regions.columns.index(name) for name in names]
     shown = Regions(
@@ -305,14 +299,14 @@ def view_with_table(release: Release, table: Table) -> View:
         release.groups.sizes,
         unknown,
         disjoint=release.disjoint,
-        covering=release.scheme == "generalized",
+        covering=release.regions.generalizes,
     )
 
 
 def view_of(release: Release) -> View:
     """The view of a release of ours; one read from a file has no original to compare with."""
     origin = release.origin
-    if release.scheme == "randomised":
+    if release.regions.noisy:
         raise InputError(
             "a randomised release keeps nothing of its table to compare it with; its notes tell "
             "how far noise moves a count"
@@ -329,5 +323,5 @@ def view_of(release: Release) -> View:
         release.groups.sizes,
         lambda: Pieces(origin.tuples, origin.groups, origin.n),
         disjoint=release.disjoint,
-        covering=release.scheme in ("generalized", "bucketized"),
+        covering=release.regions.contains_people,
     )

@@ -21,8 +21,8 @@ from sfumato.criteria.judge import groups_about, judge
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
+from sfumato.release.description import Regions, Singletons
 from sfumato.release.origin import HeldOrigin, Origin
-from sfumato.release.regions import Regions, Singletons
 from sfumato.release.release import Release
 from sfumato.report.advice import (
     Advice,
@@ -57,8 +57,7 @@ class Step:
 
 def next_step(release: Release, column: str) -> Step | None:
     """The next coarser labels of a column; None when all groups show the same label already."""
-    regions = release.regions
-    assert isinstance(regions, Regions)
+    regions = release.regions.require_regions()
     place = regions.columns.index(column)
     parts, codes = regions.parts[place], regions.codes[place]
     shown = np.unique(codes)
@@ -77,8 +76,7 @@ def next_step(release: Release, column: str) -> Step | None:
 
 def coarsened(release: Release, column: str, step: Step) -> Release:
     """The release with a column taken one step further."""
-    regions = release.regions
-    assert isinstance(regions, Regions)
+    regions = release.regions.require_regions()
     place = regions.columns.index(column)
     codes = regions.codes.copy()
     codes[place] = step.codes[codes[place]]
@@ -317,13 +315,13 @@ def _without(release: Release, bad: Bools) -> Release:
 def _cannot_coarsen(release: Release) -> str:
     """Why a coarser column cannot be tried on this release; empty when it can."""
     source = release.origin or release.counted
-    if not isinstance(release.regions, Regions):
+    if release.regions.exact:
         return "the release publishes exact quasi-identifiers"
     if release.groups.multiplicity is not None:
         return "the file is larger than memory"
     if release.matched is not None or not release.disjoint:
         return "its groups overlap"
-    if release.scheme != "generalized":
+    if not release.regions.generalizes:
         return "it does not publish ranges or labels"
     if source is not None and source.counts.extra_memberships:
         return "some people are in several groups"
@@ -338,7 +336,6 @@ Tried = tuple[CoarserColumn, Release]
 def _tried(release: Release, criteria: Sequence[Criterion]) -> list[Tried]:
     """Each column one step coarser, the one that leaves least trouble first."""
     found = []
-    assert isinstance(release.regions, Regions)
     for column in release.regions.columns:
         one = _one_step(release, column, criteria)
         if one is not None:

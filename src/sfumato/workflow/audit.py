@@ -16,11 +16,10 @@ from sfumato.criteria.judge import judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
+from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.joint import BETWEEN
-from sfumato.release.members import Members
 from sfumato.release.read.source import StrayColumns
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.release.write.own_values import own_values_note
 from sfumato.report.advice import Advice
@@ -232,7 +231,7 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
     if verdict.per_group is None:
         return ()
     groups: Groups = release.groups
-    described: Regions | Members = release.regions
+    described: Description = release.regions
     if verdict.per == "tuple":
         groups = release.indistinguishable
         assert groups.regions is not None

@@ -141,7 +141,7 @@ def _measured(
     point: Point, release: Release, report: Report, measures: Sequence[Utility]
 ) -> Outcome:
     # Nothing of the table is left to compare noise with, so no measure applies.
-    view = None if release.scheme == "randomised" else view_of(release)
+    view = None if release.regions.noisy else view_of(release)
     prosecutor = None if report.linkage is None else report.linkage.prosecutor
     counted = () if release.guarantee is not None else release.by_attribute.values()
     beliefs = [

@@ -19,7 +19,7 @@ def skylines(
     columns = [sensitive] if sensitive is not None else list(release.schema.sensitive)
     if not columns:
         raise InputError("the release has no sensitive column")
-    if release.scheme == "randomised":
+    if release.regions.noisy:
         raise InputError("counts of a randomised release are noisy; it carries its own guarantee")
     if value is None:
         return [

@@ -285,7 +285,7 @@ def _correctly_located(
     locate: str,
 ) -> float | None:
     """How often the nearest centroid is that of the right group; None where it cannot be told."""
-    if release.scheme != "microaggregated" or release.origin is None:
+    if not release.regions.centroids or release.origin is None:
         return None
     near = found if locate == "nearest" else find_groups(release, people, scale)
     share = Pieces(release, attribute, people).right(near, people.case)
@@ -303,7 +303,7 @@ def _notes(releases: Sequence[Release], shared: SharedValues) -> tuple[str, ...]
     notes += [
         f"counts of {release.label} are noisy: a value may be missing from a group that has it"
         for release in releases
-        if release.scheme == "randomised"
+        if release.regions.noisy
     ]
     return tuple(notes)
 

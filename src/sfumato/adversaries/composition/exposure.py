@@ -36,9 +36,8 @@ from sfumato.adversaries.locating.value_classes import alike
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row
+from sfumato.release.description import Description, Regions
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, place_of
@@ -154,7 +153,7 @@ class Combinations:
 def combinations(regions: Regions, earlier: Sequence[Release]) -> Combinations:
     """Everything the groups allow; columns only earlier releases have may take any value."""
     for release in earlier:
-        if release.scheme == "microaggregated":
+        if release.regions.centroids:
             raise InputError(
                 f"{release.label} publishes centroids, which any combination of values may be near "
                 "to; give the people, or a population"
@@ -194,14 +193,15 @@ def _choices(regions: Regions, name: str, domain: Domain) -> list[Ints]:
     return [np.asarray(fits[code], dtype=np.int64) for code in codes.tolist()]
 
 
-def _parts(described: Regions | Members, name: str) -> Sequence[Region]:
+def _parts(described: Description, name: str) -> Sequence[Region]:
     """What a release says in a column: its regions, or every value it lists."""
     if name not in described.columns:
         return ()
     place = described.columns.index(name)
-    if isinstance(described, Members):
-        return [ValueSet(frozenset({value})) for value in described.domains[place].values]
-    return described.parts[place]
+    if described.buckets is not None:
+        listed = described.buckets.domains[place]
+        return [ValueSet(frozenset({value})) for value in listed.values]
+    return described.require_regions().parts[place]
 
 
 def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:

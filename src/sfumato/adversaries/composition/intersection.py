@@ -21,8 +21,7 @@ from sfumato.adversaries.composition.shared_values import SharedValues
 from sfumato.adversaries.locating.locate import Located
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Floats, Ints, offsets_of
-from sfumato.release.members import Members
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, place_of
 
@@ -41,9 +40,9 @@ _SIGNS = 10  # what a hidden character may be
 def volumes(release: Release) -> Floats:
     """The volume of each group; 1 where groups list exact values or publish a point."""
     regions = release.regions
-    if isinstance(regions, Members) or release.scheme == "microaggregated":
+    if regions.exact or regions.centroids:
         return np.ones(len(regions))
-    return _volumes(regions)
+    return _volumes(regions.require_regions())
 
 
 def _volumes(regions: Regions) -> Floats:

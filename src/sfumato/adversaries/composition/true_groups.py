@@ -129,7 +129,7 @@ def with_people_of(release: Release, table: Table) -> Release:
 
 def _inside_by_table(release: Release, table: Table) -> Inside | str:
     """Who is in which group, or why that is not known."""
-    if release.scheme != "generalized" or not release.disjoint or release.matched is not None:
+    if not release.regions.generalizes or not release.disjoint or release.matched is not None:
         return "people may fit several groups"
     counts = table.counts.in_memory("telling who of a table is in which group")
     located = locate(release, targets_of(counts))

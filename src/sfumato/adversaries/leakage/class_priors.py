@@ -22,9 +22,9 @@ import numpy as np
 from sfumato.adversaries.realistic.priors import people_by_value
 from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction, rows_of, tallied_offsets
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import meaning
 from sfumato.table.load import Table
@@ -241,9 +241,9 @@ def outside(groups: Groups, table: Table, name: str) -> Expectation:
 
 def earlier(groups: Groups, release: Release, name: str) -> Expectation:
     """The groups of an earlier release that show what each class shows."""
-    theirs = release.regions
-    if not isinstance(theirs, Regions):
+    if release.regions.exact:
         raise InputError(f"{name}: prior: a bucketized release shows no cells to compare")
+    theirs = release.regions.require_regions()
     assert groups.regions is not None
     columns = [column for column in groups.regions.columns if column in theirs.columns]
     if not columns:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.counts.counts import rank_rows
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 
 MOST_GROUPS = 2_000_000  # beyond, the reading takes one sort of all groups per column
@@ -34,13 +33,13 @@ def weakest_columns(release: Release) -> tuple[Column, ...]:
     Not for buckets, which publish exact tuples, nor where groups overlap, counts are noisy or one
     group stands for many, nor for one column.
     """
-    regions, sizes = release.regions, release.groups.sizes
-    exact = release.matched is None and release.scheme != "randomised"
+    regions, sizes = release.regions.each_region, release.groups.sizes
+    exact = release.matched is None and not release.regions.noisy
     exact = exact and release.groups.multiplicity is None
-    told = isinstance(regions, Regions) and exact
-    if not told or len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
+    if regions is None or not exact:
         return ()
-    assert isinstance(regions, Regions)
+    if len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
+        return ()
     widths = [len(parts) for parts in regions.parts]
     people = int(sizes.sum())
     found = []

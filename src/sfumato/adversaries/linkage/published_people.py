@@ -14,8 +14,8 @@ import numpy as np
 
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Ints, run_places
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region, contains_region, overlaps
 
@@ -59,9 +59,9 @@ def people_maybe_inside(regions: Regions, outside: Release, groups: Groups) -> I
 
 def _regions(outside: Release) -> Regions:
     outside.refuse_wildcards()
-    if not isinstance(outside.regions, Regions):
+    if outside.regions.exact:
         raise InputError(f"{outside.label} is bucketized and shows no regions to compare")
-    return outside.regions
+    return outside.regions.require_regions()
 
 
 def _pairs(

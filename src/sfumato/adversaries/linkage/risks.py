@@ -202,13 +202,13 @@ def linkage(
     times = indistinguishable.multiplicity
     people = release.people
     groups = indistinguishable.number()
-    if release.scheme == "randomised":
+    if release.regions.noisy:
         reason = "counts are noisy; the release carries its own guarantee"
         return Linkage(people, groups, limits, None, reason=reason)
     if len(sizes) == 0:
         return Linkage(0, 0, limits, None, reason="there is no group")
     notes = []
-    if release.scheme == "bucketized":
+    if release.regions.exact:
         notes.append(
             "quasi-identifiers are published exactly, so everybody sees who is in the release, and "
             "people are told apart by them, whatever their bucket"

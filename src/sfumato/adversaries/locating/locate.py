@@ -22,9 +22,8 @@ from sfumato.adversaries.locating.value_classes import alike
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
 from sfumato.numbers import Floats, Ints, rows_of, taken_rows
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets, Regions
 from sfumato.release.read.centroids import point_of
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Value, place_of, text_of
@@ -146,12 +145,12 @@ def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Lo
     """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
     regions = release.regions
     mine, case = targets.of(regions.columns)
-    if isinstance(regions, Members):
-        found = _listed(regions, mine)
-    elif release.scheme == "microaggregated":
-        found = _nearest(release, regions, mine, scale)
+    if regions.buckets is not None:
+        found = _listed(regions.buckets, mine)
+    elif regions.centroids:
+        found = _nearest(release, regions.require_regions(), mine, scale)
     else:
-        found = _inside(regions, mine)
+        found = _inside(regions.require_regions(), mine)
     whole = len(case) == mine.cases and bool((case == np.arange(len(case))).all())
     return found if whole else found.take(case)
 
@@ -186,7 +185,7 @@ def _inside(regions: Regions, targets: Targets) -> Located:
     return Located(indptr, some[found])
 
 
-def _listed(members: Members, targets: Targets) -> Located:
+def _listed(members: Buckets, targets: Targets) -> Located:
     """Buckets that list a tuple; equal values meet by their canonical text."""
     rows = []
     for domain, theirs, row in zip(targets.domains, members.domains, targets.codes, strict=True):

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Codes, Floats, Ints, run_places, tallied_offsets
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.table.load import Table

@@ -53,7 +53,6 @@ from sfumato.adversaries.realistic.priors import (
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release, same_people
 from sfumato.table.load import Table
 
@@ -228,7 +227,7 @@ class RealisticAdversary:
         if self.by_region:
             if groups.regions is None:
                 return "the groups do not publish regions the outside table could be matched with"
-            if isinstance(self.shape, Release) and not isinstance(self.shape.regions, Regions):
+            if isinstance(self.shape, Release) and self.shape.regions.exact:
                 return "the earlier release is bucketized and shows no regions to compare"
             return "theorem mode knows no priors by region" if theorem else ""
         if self.adversary_class == "IV":

@@ -36,8 +36,8 @@ from sfumato.adversaries.locating.population import count_behind
 from sfumato.adversaries.realistic.predicates import ValueSet
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 

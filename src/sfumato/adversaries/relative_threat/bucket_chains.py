@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
 from sfumato.adversaries.relative_threat.posterior import jackknife
 from sfumato.numbers import Floats, Ints
@@ -39,7 +39,7 @@ class BucketChains:
             return "sampled (swaps within buckets)"
         return f"sampled (whole buckets, {every - whole:,} of {every:,} by swaps)"
 
-    def __init__(self, buckets: Buckets, chains: int, seed: int) -> None:
+    def __init__(self, buckets: BucketModel, chains: int, seed: int) -> None:
         self.buckets, self.chains = buckets, chains
         self.most_kept = 64_000  # only watched chances are kept so often
         self._keep = keepable(chains, 8 * len(buckets.start))

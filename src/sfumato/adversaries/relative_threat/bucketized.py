@@ -22,8 +22,8 @@ from sfumato.adversaries.relative_threat.model import Prior, normalised
 from sfumato.adversaries.relative_threat.posterior import replicates
 from sfumato.counts.counts import rank_rows
 from sfumato.numbers import Floats, Ints, Ragged, offsets_of, rows_of, run_places
+from sfumato.release.description import Buckets
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.schema.domain import Domain
 
 # A bucketized release laid out for the kernels: people of buckets, values of buckets, counts.
@@ -34,7 +34,7 @@ LARGEST = 12  # people of a bucket that is still dealt as a whole
 
 
 @dataclass(frozen=True)
-class Buckets:
+class BucketModel:
     """Bucket g has the people `begins[g]:begins[g + 1]` and the listed tuples
     `member_begins[g]:member_begins[g + 1]`; its values are those of `groups`.
 
@@ -89,8 +89,8 @@ class Buckets:
 
 
 def buckets_of(
-    values: Domain, groups: Groups, members: Members, domains: Sequence[Domain], prior: Prior
-) -> Buckets:
+    values: Domain, groups: Groups, members: Buckets, domains: Sequence[Domain], prior: Prior
+) -> BucketModel:
     codes = np.array(
         [
             recode(domain.name, row, theirs, domain)
@@ -116,7 +116,7 @@ def buckets_of(
         scales.append(1 / (whole.sum(axis=1) + people))
     different = groups.max_of(groups.data) <= 1
     slots = np.diff(members.indptr) * groups.distinct
-    return Buckets(
+    return BucketModel(
         values,
         tuple(domains),
         prior.of_values(values),
@@ -137,7 +137,7 @@ def buckets_of(
     )
 
 
-def listings(buckets: Buckets, codes: Ints) -> Ragged[Ints]:
+def listings(buckets: BucketModel, codes: Ints) -> Ragged[Ints]:
     """Which listed tuples each asked tuple is."""
     both = np.hstack([buckets.codes, codes]).astype(np.int32)
     number, first = rank_rows(both, [len(domain) for domain in buckets.domains])
@@ -158,7 +158,7 @@ class Bucketized:
 
     def __init__(
         self,
-        buckets: Buckets,
+        buckets: BucketModel,
         chances: Floats,
         kept: Floats,
         batches: int,

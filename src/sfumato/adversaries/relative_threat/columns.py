@@ -16,7 +16,6 @@ import numpy as np
 from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.errors import InputError, SchemaError, name_some
 from sfumato.numbers import Codes, Floats, Ints, Ragged
-from sfumato.release.members import Members
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
@@ -60,10 +59,10 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
         domain = _of_table(held, name)
     if declared and (held is None or not _same_domain(schema, held.schema, name)):
         domain = known_domain(name, schema.domains.get(name), recipe)
-    if isinstance(release.regions, Members):
-        listed = release.regions.domains[place]
+    if release.regions.buckets is not None:
+        listed = release.regions.buckets.domains[place]
         return (listed, declared) if domain is None else (_with_null(domain, listed), declared)
-    parts = release.regions.parts[place]
+    parts = release.regions.require_regions().parts[place]
     if domain is None:
         domain = _of_parts(name, parts)
     return _with_null(domain, parts), declared

@@ -25,7 +25,7 @@ from math import comb, factorial, prod
 import numpy as np
 
 from sfumato.adversaries.relative_threat.atoms import ByAtoms, Problems
-from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
 from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.posterior import split_atoms, weigh_atoms
 from sfumato.errors import ResourceError
@@ -44,7 +44,7 @@ MOST = 4_096
 _ROOM = 1 << 24  # counts of all worlds together
 
 
-def every_world(buckets: Buckets) -> Bucketized | None:
+def every_world(buckets: BucketModel) -> Bucketized | None:
     """Beliefs from all worlds; None where there are too many of them."""
     groups = buckets.groups
     many = 1

@@ -31,8 +31,8 @@ from sfumato.adversaries.relative_threat.columns import Column, column_of
 from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.numbers import Floats, Ints, rows_of, run_places
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 

@@ -19,7 +19,6 @@ from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
 from sfumato.numbers import Bools, Ints, offsets_of
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
 from sfumato.schema.domain import Domain
@@ -152,9 +151,9 @@ def _where(
 
 def _of_release(release: Release, groups: Groups, domains: Sequence[Domain]) -> People | None:
     """A release that hides nothing but who is who tells everybody's values."""
-    regions = release.regions
-    if isinstance(regions, Members):
+    if release.regions.exact:
         return None
+    regions = release.regions.require_regions()
     rows = []
     for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True):
         found = np.full(len(parts), -1, dtype=np.int64)

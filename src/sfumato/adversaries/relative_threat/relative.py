@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.relative_threat.atoms import problems_of
-from sfumato.adversaries.relative_threat.bucketized import Bucketized, Buckets, buckets_of
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     CHAINS,
     ESS,
@@ -35,7 +35,6 @@ from sfumato.adversaries.relative_threat.result import (
 )
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
-from sfumato.release.members import Members
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
@@ -121,11 +120,11 @@ def relative_threat(
     weights.check_columns((*(domain.name for domain in domains), values.name))
     people = people_of(release, table, groups, values, domains)
     learnt: Generalized | Bucketized
-    if isinstance(release.regions, Members):
-        buckets = buckets_of(values, groups, release.regions, domains, weights)
+    if release.regions.buckets is not None:
+        buckets = buckets_of(values, groups, release.regions.buckets, domains, weights)
         learnt, ways, diagnostics = _learn_buckets(buckets, method, goal, seed)
     else:
-        model = model_of(values, groups, release.regions, domains, weights)
+        model = model_of(values, groups, release.regions.require_regions(), domains, weights)
         learnt, ways, diagnostics = _learn_regions(model, people, method, goal, seed)
     status: Outcome = "exact"
     if diagnostics is not None:
@@ -168,9 +167,9 @@ def _check(release: object, table: object, learner: object, method: object) -> N
             f"method = {quoted(method)} is not known; {did_you_mean(str(method), get_args(Method))}"
         )
     release.refuse_wildcards()
-    if method in ("swap", "permutation") and release.scheme != "bucketized":
+    if method in ("swap", "permutation") and not release.regions.exact:
         raise InputError(f"method {method!r} is for bucketized releases; use 'auto'")
-    if method == "row-gibbs" and release.scheme == "bucketized":
+    if method == "row-gibbs" and release.regions.exact:
         raise InputError("method 'row-gibbs' is for generalized releases; use 'auto' or 'swap'")
 
 
@@ -225,7 +224,7 @@ def _cases(people: People) -> Cases:
 
 
 def _learn_buckets(
-    buckets: Buckets, method: Method, goal: Goal, seed: int
+    buckets: BucketModel, method: Method, goal: Goal, seed: int
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
     from sfumato.adversaries.relative_threat.exact_posterior import every_world

@@ -251,7 +251,7 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
 
 def undefined(release: Release, groups: Groups) -> str:
     """Why nothing of the kind can be said of these groups; empty where it can."""
-    if release.scheme not in ("generalized", "bucketized"):
+    if not release.regions.contains_people:
         return (
             f"a {release.scheme} release has no regions that contain its people's values; relative "
             "threat is defined for generalized and bucketized releases"

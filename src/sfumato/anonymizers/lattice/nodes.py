@@ -20,8 +20,8 @@ from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by
 from sfumato.utility.view import Pieces, View

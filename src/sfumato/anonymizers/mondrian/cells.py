@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.anonymizers.mondrian import splits
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Bools, Codes, Ints
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.schema.boundaries import Boundaries, boundaries_of
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels

@@ -17,8 +17,8 @@ from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdi
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
 from sfumato.release.build import references
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.regions import Regions
 from sfumato.release.sparse import Lists
 from sfumato.release.summing import protected_by
 from sfumato.schema.domain import Domain

@@ -36,7 +36,7 @@ from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for
 from sfumato.numbers import Codes, Ints
 from sfumato.progress import Ticker
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 
 # What finished groups publish, of (codes, order, begins, low, high).
 DescribeGroups = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]

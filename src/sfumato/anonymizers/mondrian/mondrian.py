@@ -27,8 +27,8 @@ from sfumato.errors import PolicyError, ResourceError
 from sfumato.numbers import Floats
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
+from sfumato.release.description import Regions
 from sfumato.release.origin import Origin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:

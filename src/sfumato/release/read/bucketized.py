@@ -1,6 +1,6 @@
 """A bucketized release read back: exact QI tuples here, sensitive values there, a group id in both.
 
-Who is in which group is public and exact (`Members`); which of its group's values a person has is
+Who is in which group is public and exact (`Buckets`); which of its group's values a person has is
 what is hidden. Both files must tell the same groups with the same number of people: where they do
 not, somebody is missing from one, and every count drawn from the pair would be wrong.
 """
@@ -18,7 +18,7 @@ from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Ints, offsets_of
 from sfumato.release.build import build_release
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets
 from sfumato.release.origin import whole_tuples
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.release import Release
@@ -54,7 +54,7 @@ def read_pair(
     members, group_of = _match(tuples, counts, lists, buckets)
     published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
     table = Table(published, counts, {}, buckets, engine)
-    release = build_release(whole_tuples(table, group_of), members, scheme="bucketized")
+    release = build_release(whole_tuples(table, group_of), members)
     population = None
     if tuples.weights is not None:
         summed = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
@@ -106,7 +106,7 @@ def _counted(schema: Schema, source: Source, count: str | None) -> Schema:
     return replace(schema, count=count if count in source.types else None)
 
 
-def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tuple[Members, Ints]:
+def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tuple[Buckets, Ints]:
     """The members of each group, and the group of each sensitive tuple."""
     ids, others = tuples.quasi[0], counts.quasi[0]
     for domain, source in ((ids, lists), (others, buckets)):
@@ -138,7 +138,7 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
         )
     order = np.lexsort(tuples.codes[::-1])
     sizes = np.bincount(tuples.codes[0], minlength=len(ids))
-    members = Members(
+    members = Buckets(
         domains=tuples.quasi[1:],
         indptr=offsets_of(sizes),
         codes=np.ascontiguousarray(tuples.codes[1:, order]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato.errors import InputError
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.schema.region import Region, Value, ValueSet
 from sfumato.schema.roles import Schema
 

@@ -21,6 +21,7 @@ from sfumato.engines.sql import named, select
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
+from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.manifest import COUNT, REFERENCE, SUM, Manifest, read_json
 from sfumato.release.people_file import PEOPLE, read_people
@@ -146,7 +147,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         release,
         inside=inside,
         by_attribute=by_attribute,
-        scheme=manifest.scheme,
+        regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
         guarantee=manifest.guarantee,
         notes=tuple(notes),

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from sfumato.counts.stored import StoredCounts
 from sfumato.errors import ResourceError
+from sfumato.release.description import Examples, Regions
 from sfumato.release.read.cells import Cells, shown_parts
-from sfumato.release.regions import Examples, Regions
 from sfumato.release.release import Release, as_it_stands
 from sfumato.table.load import Table
 
@@ -27,11 +27,12 @@ def large_release(
             "groups together, which is done in memory; raise the memory limit"
         )
     release = as_it_stands(table)
-    assert isinstance(release.regions, Examples)
+    shown = release.regions
+    assert isinstance(shown, Examples)
     regions = Regions(
-        release.regions.columns,
+        shown.columns,
         tuple(cells.parts for cells in columns),
-        shown_parts(columns, release.regions.told.codes),
+        shown_parts(columns, shown.shown.codes),
     )
     hidden = [
         f"q{place} IN ({', '.join(map(str, cells.hidden)) or 'NULL'})"

@@ -23,6 +23,7 @@ from sfumato.engines.parts import listed
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.progress import phase
 from sfumato.release.build import build_release, groups_of
+from sfumato.release.description import Regions, of_scheme
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
@@ -42,7 +43,6 @@ from sfumato.release.read.folder import (
 from sfumato.release.read.large import large_release
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.read.wildcard import WildcardMatching, compatible, spread
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release, several_groups
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
@@ -144,9 +144,8 @@ def read_release(
         schema = point_schema(schema)
     release = _generalized(door, path, schema, matching, separators(separator, schema), facts)
     if scheme == "microaggregated":
-        assert isinstance(release.regions, Regions)
-        check_points(release.regions)
-    return replace(release, scheme=scheme)
+        check_points(release.regions.require_regions())
+    return replace(release, regions=of_scheme(release.regions, scheme))
 
 
 def _check_scheme(scheme: str, matching: str, *, told: bool) -> None:
@@ -180,8 +179,7 @@ def _folder(
             one_each = one_row_each(manifest)
             release = _generalized(engine, data, published, matching, {}, one_each=one_each)
     if manifest.scheme == "microaggregated":
-        assert isinstance(release.regions, Regions)
-        check_points(release.regions)
+        check_points(release.regions.require_regions())
     return with_manifest(release, manifest)
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import ResourceError
 from sfumato.numbers import Codes, Ints, run_places
+from sfumato.release.description import Regions
 from sfumato.release.read.cells import says_nothing
-from sfumato.release.regions import Regions
 
 MOST_PAIRS = 100_000_000
 

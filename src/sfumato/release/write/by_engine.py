@@ -20,7 +20,6 @@ from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.origin import HeldOrigin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.write.cells import shown_regions, shown_values
 from sfumato.release.write.kept_columns import check_keep
@@ -80,7 +79,7 @@ class EngineRows:
 def is_for_engine(release: Release) -> bool:
     """Whether the rows of a release are for its engine to make, not for us in memory."""
     origin = release.origin
-    if origin is None or not isinstance(release.regions, Regions):
+    if origin is None or release.regions.each_region is None:
         return False
     engine = origin.table.engine
     if isinstance(origin, HeldOrigin) or not engine.embedded:
@@ -95,10 +94,10 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
 
     `lists`: the columns whose several values are to be written as one text, and how.
     """
-    origin, regions = release.origin, release.regions
+    origin = release.origin
     if origin is None or origin.search is None:
         raise InputError("only a release that anonymize made can be written; this one was read")
-    assert isinstance(regions, Regions)
+    regions = release.regions.require_regions()
     table = origin.table
     check_keep(table)
     with Scratch(table.engine) as scratch:

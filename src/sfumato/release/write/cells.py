@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.counts.counts import Attribute
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Ints
-from sfumato.release.regions import Regions
+from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared
 from sfumato.schema.listing import write_list
 from sfumato.schema.region import Region, Value, ValueSet

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.release.write.cells import occurring
 from sfumato.schema.region import Span, Value, ValueSet, text_of
@@ -32,8 +31,8 @@ class OwnValues:
 
 def own_values(release: Release) -> dict[str, OwnValues]:
     """By quasi-identifier of numbers or dates; empty where nothing of the making is known."""
-    origin, regions = release.origin, release.regions
-    if origin is None or type(regions) is not Regions:
+    origin, regions = release.origin, release.regions.each_region
+    if origin is None or regions is None:
         return {}
     found = {}
     for column, domain in enumerate(origin.table.counts.quasi):

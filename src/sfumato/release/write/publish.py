@@ -17,10 +17,9 @@ import pyarrow as pa
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, SchemaError
 from sfumato.numbers import Ints
-from sfumato.release.members import Members
+from sfumato.release.description import Buckets, Singletons
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.origin import HeldOrigin, Origin
-from sfumato.release.regions import Singletons
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import engine_rows
 from sfumato.release.write.cells import described_order, shown_regions, shown_values
@@ -45,19 +44,18 @@ def tables_of(
         with engine_rows(release, lists) as rows:
             return {"data": rows.fetch()}
     shuffle = np.random.default_rng(origin.seed if seed is None else seed)
-    if isinstance(release.regions, Members):
-        return _bucketized(release, release.regions, origin, shuffle)
+    if release.regions.buckets is not None:
+        return _bucketized(release, release.regions.buckets, origin, shuffle)
+    regions = release.regions.require_regions()
     people = _people(origin)
     counts = origin.counts
     kept = rows_of_people(origin.table, people.tuples, shuffle)
     shown = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
-    rank = described_order(release.regions)
+    rank = described_order(regions)
     order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
     columns: dict[str, Any] = {}
     declared = release.schema.domains
-    for name, parts, codes in zip(
-        release.regions.columns, release.regions.parts, release.regions.codes, strict=True
-    ):
+    for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         cells = shown_regions(parts, codes, declared.get(name))
         columns[name] = cells.take(pa.array(codes[people.groups[order]]))
     for place, attribute in enumerate(counts.sensitive):
@@ -120,7 +118,7 @@ def _people(origin: Origin) -> _People:
 
 
 def _bucketized(
-    release: Release, members: Members, origin: Origin, shuffle: np.random.Generator
+    release: Release, members: Buckets, origin: Origin, shuffle: np.random.Generator
 ) -> dict[str, pa.Table]:
     people = _people(origin)
     declared = release.schema.domains
@@ -153,7 +151,7 @@ def _bucketized(
     return {"quasi": pa.table(quasi), "sensitive": pa.table(sensitive)}
 
 
-def _listed_order(members: Members, release: Release) -> Ints:
+def _listed_order(members: Buckets, release: Release) -> Ints:
     """Each bucket's place when buckets are sorted by what they list."""
     groups = release.groups
     tuples, _ = rank_rows(members.codes, [len(domain) for domain in members.domains])

@@ -18,8 +18,8 @@ from sfumato.counts.stored import fresh
 from sfumato.engines.base import Engine
 from sfumato.engines.sql import named, select
 from sfumato.errors import SchemaError, SfumatoError
+from sfumato.release.description import Regions
 from sfumato.release.origin import HeldOrigin, Origin
-from sfumato.release.regions import Regions
 from sfumato.release.write.cells import described_order
 from sfumato.table.load import Table
 

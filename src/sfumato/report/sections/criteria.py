@@ -57,7 +57,7 @@ def criteria_section(report: Report) -> Section:
 def worst_groups_section(report: Report) -> Section | None:
     """A table of the worst groups by criterion, and a chart for each sensitive attribute."""
     evidence = report.evidence
-    if evidence is None or report.audience == "public" or evidence.release.scheme == "randomised":
+    if evidence is None or report.audience == "public" or evidence.release.regions.noisy:
         return None
     release = evidence.release
     named: dict[tuple[str, int], str] = {}

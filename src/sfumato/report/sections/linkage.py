@@ -145,14 +145,14 @@ def brief_columns(report: Report) -> Section | None:
 def group_sizes_section(report: Report) -> Section | None:
     """A table and a chart of people by the size of their group."""
     evidence = report.evidence
-    if evidence is None or evidence.release.scheme == "randomised":
+    if evidence is None or evidence.release.regions.noisy:
         return None
     indistinguishable = evidence.release.indistinguishable
     sizes, times = indistinguishable.sizes, indistinguishable.multiplicity
     if not len(sizes):
         return None
     times = np.ones(len(sizes), dtype=np.int64) if times is None else times
-    bucketized = evidence.release.scheme == "bucketized"
+    bucketized = evidence.release.regions.exact
     asked = [one for one in evidence.criteria if one.about_identity or not bucketized]
     k = max((criterion.fewest_people for criterion in asked), default=1)
     starts, labels = bins(sizes, k)

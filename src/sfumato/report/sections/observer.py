@@ -19,7 +19,7 @@ _SHOWN = 12  # classes in table and chart, those that leak most
 def observer_section(report: Report) -> Section | None:
     """The classes that leak most, for the observers of the policy or the usual one."""
     evidence = report.evidence
-    if evidence is None or report.audience == "public" or evidence.release.scheme == "randomised":
+    if evidence is None or report.audience == "public" or evidence.release.regions.noisy:
         return None
     sheets, figures = [], []
     for observer, groups in _asked(evidence):

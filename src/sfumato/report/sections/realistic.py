@@ -123,7 +123,7 @@ def _number(value: float) -> str:
 def realistic_section(report: Report) -> Section | None:
     """For each epsilon-privacy of the policy its curve; without one, the usual two."""
     evidence = report.evidence
-    if evidence is None or evidence.release.scheme == "randomised":
+    if evidence is None or evidence.release.regions.noisy:
         return None
     drawable = {
         name: groups

@@ -164,7 +164,7 @@ def _told(found: KnowledgeSkyline, point: Sequence[int]) -> str:
 def skyline_section(report: Report) -> Section | None:
     """A row for each value, and the points of those that allow least, in space."""
     evidence = report.evidence
-    if evidence is None or evidence.release.scheme == "randomised":
+    if evidence is None or evidence.release.regions.noisy:
         return None
     asked = [one for one in evidence.criteria if isinstance(one, SkylinePrivacy)]
     confidence = min((float(p.c) for one in asked for p in one.points), default=CONFIDENCE)

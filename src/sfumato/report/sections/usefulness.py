@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.errors import SfumatoError
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release
 from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
@@ -69,8 +68,8 @@ def worth_of(report: Report) -> Worth:
 
 def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Columns that are * for everybody, and those that show one other label."""
-    regions = release.regions
-    if not each_told(release) or not isinstance(regions, Regions):
+    regions = release.regions.each_region
+    if regions is None or not each_told(release):
         return (), ()
     several = None
     if release.origin is not None:  # what was the same for everybody before is nobody's loss

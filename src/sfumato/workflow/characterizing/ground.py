@@ -18,10 +18,9 @@ from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
+from sfumato.release.description import Buckets, Regions
 from sfumato.release.joint import label_of
-from sfumato.release.members import Members
 from sfumato.release.origin import Origin
-from sfumato.release.regions import Regions
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
@@ -183,20 +182,20 @@ def ground_of(subject: Table | Release, wanted: Collection[str]) -> Ground:
     expect("subject", subject, (Release, Table), "a Table or a Release")
     if isinstance(subject, Table):
         return of_table(subject, wanted)
-    if subject.scheme == "randomised":
+    if subject.regions.noisy:
         raise InputError("counts of a randomised release are noisy; characterize the table instead")
     subject.refuse_wildcards()
     if len(subject.groups) == 0:
         raise InputError(f"{subject.label} has no group; there is nothing to characterize")
-    if isinstance(subject.regions, Members):
-        return _of_buckets(subject, subject.regions)
-    return _of_regions(subject, subject.regions)
+    if subject.regions.buckets is not None:
+        return _of_buckets(subject, subject.regions.buckets)
+    return _of_regions(subject, subject.regions.require_regions())
 
 
 def check_apart(release: Release, columns: Sequence[str]) -> None:
     """Refuse to group by cells that overlap without being equal, as the criteria do."""
     known = [name for name in columns if name in release.regions.columns]
-    if known and isinstance(release.regions, Regions):
+    if known and not release.regions.exact:
         reason = overlap_reason(release.groups, known, "characterize")
         if reason:
             raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
@@ -241,7 +240,7 @@ def _of_regions(release: Release, regions: Regions) -> Ground:
     )
 
 
-def _of_buckets(release: Release, members: Members) -> Ground:
+def _of_buckets(release: Release, members: Buckets) -> Ground:
     groups = release.groups
     if len(release.by_attribute) != 1 or not groups.single_valued or groups.width == 0:
         raise InputError("a bucketized release must have one sensitive column of one value each")

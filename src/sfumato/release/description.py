@@ -1,0 +1,301 @@
+"""Description: what each group of a release says about the quasi-identifiers of its people.
+
+Four kinds, and nobody else asks which one it is. `Regions` contain their people's values (a
+generalized release). `Centroids` are points near their people. `NoisyCells` are regions whose
+counts are noise. `Buckets` list their people's exact tuples and, apart from them, their sensitive
+values. `Examples` stand for the regions of a release that is larger than memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from sfumato.counts.counts import rank_rows
+from sfumato.errors import InputError, ResourceError
+from sfumato.numbers import Codes, Floats, Ints, rows_of, taken_rows
+from sfumato.release.beside import Beside
+from sfumato.release.groups import Groups
+from sfumato.release.overlap import no_overlap
+from sfumato.schema.domain import Domain
+from sfumato.schema.region import Region, Value, ValueSet, text_of
+
+Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
+
+
+class Description(ABC):
+    """What groups publish of quasi-identifiers, whatever their scheme."""
+
+    scheme: ClassVar[Scheme]
+    columns: tuple[str, ...]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether counts are noisy: nobody is in a cell, and how many are is noise too."""
+        return self.scheme == "randomised"
+
+    @property
+    def exact(self) -> bool:
+        """Whether the exact quasi-identifiers of its people are published, in buckets."""
+        return self.scheme == "bucketized"
+
+    @property
+    def centroids(self) -> bool:
+        """Whether groups show a point that their people are near to, and need not have."""
+        return self.scheme == "microaggregated"
+
+    @property
+    def generalizes(self) -> bool:
+        """Whether groups show ranges or labels that hold for all of their people."""
+        return self.scheme == "generalized"
+
+    @property
+    def contains_people(self) -> bool:
+        """Whether everybody's own values are among those that her group shows."""
+        return self.generalizes or self.exact
+
+    @property
+    def buckets(self) -> Buckets | None:
+        """The lists of exact tuples, where that is what is published."""
+        return None
+
+    @property
+    def each_region(self) -> Regions | None:
+        """The region of every group, where groups show regions and all of them are at hand."""
+        return None
+
+    @abstractmethod
+    def require_regions(self) -> Regions:
+        """The region of every group; refuses where there is none, or not all are at hand."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def describe(self, group: int) -> dict[str, str]:
+        """What a group publishes, column by column."""
+
+    @abstractmethod
+    def containing(self, person: dict[str, Value]) -> Ints:
+        """The groups a person with these QI values may be in."""
+
+    @abstractmethod
+    def take(self, groups: Ints) -> Self:
+        """Of some of the groups, by their positions."""
+
+    @abstractmethod
+    def disjoint(self) -> bool:
+        """Whether no combination of QI values fits two groups; no where that cannot be told."""
+
+
+class Singletons(Sequence[Region]):
+    """The regions of a column published as it is: one value each, made when asked for."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+
+    def __len__(self) -> int:
+        return len(self._domain)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return ValueSet(frozenset({self._domain.values[index]}))
+
+
+@dataclass(frozen=True)
+class Regions(Description):
+    """Column by column, the distinct regions it shows and which of them each group shows.
+
+    `parts[c]` are the distinct regions of column c; `codes[c, g]` says which group g shows. Groups
+    with equal descriptions cannot be told apart by anybody and are merged before any judgement.
+    """
+
+    scheme: ClassVar[Scheme] = "generalized"
+
+    columns: tuple[str, ...]
+    parts: tuple[Sequence[Region], ...]
+    codes: Codes
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+    def describe(self, group: int) -> dict[str, str]:
+        return {
+            column: parts[code].text
+            for column, parts, code in zip(
+                self.columns, self.parts, self.codes[:, group], strict=True
+            )
+        }
+
+    @property
+    def each_region(self) -> Regions:
+        return self
+
+    def require_regions(self) -> Regions:
+        return self
+
+    def containing(self, person: dict[str, Value]) -> Ints:
+        fits = np.ones(len(self), dtype=bool)
+        for column, parts, codes in zip(self.columns, self.parts, self.codes, strict=True):
+            inside = np.fromiter(
+                (part.contains(person[column]) for part in parts), bool, len(parts)
+            )
+            fits &= inside[codes]
+        return np.flatnonzero(fits)
+
+    def equal_descriptions(self) -> tuple[Ints, Ints]:
+        """Each group's number among distinct descriptions, and one group of each."""
+        return rank_rows(self.codes, [len(parts) for parts in self.parts])
+
+    def take(self, groups: Ints) -> Self:
+        return type(self)(self.columns, self.parts, self.codes[:, groups])
+
+    def disjoint(self) -> bool:
+        return bool(no_overlap(self.parts, self.codes))
+
+
+class Centroids(Regions):
+    """Points, one value a column: whoever looks for somebody takes the nearest."""
+
+    scheme: ClassVar[Scheme] = "microaggregated"
+
+
+class NoisyCells(Regions):
+    """The cells of a noisy table that noise left with people."""
+
+    scheme: ClassVar[Scheme] = "randomised"
+
+
+REGIONS_OF: dict[Scheme, type[Regions]] = {
+    one.scheme: one for one in (Regions, Centroids, NoisyCells)
+}
+
+
+@dataclass(frozen=True)
+class Examples(Description):
+    """The regions of groups of which each stands for many that count the same.
+
+    They can be told one by one. They are no `Regions`: nobody may reason from all regions of a
+    release and take these for them.
+    """
+
+    shown: Regions
+
+    @property
+    def scheme(self) -> Scheme:  # type: ignore[override]
+        return self.shown.scheme
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.shown.columns
+
+    def __len__(self) -> int:
+        return len(self.shown)
+
+    def describe(self, group: int) -> dict[str, str]:
+        return self.shown.describe(group)
+
+    def take(self, groups: Ints) -> Self:
+        return type(self)(self.shown.take(groups))
+
+    def require_regions(self) -> Regions:
+        raise ResourceError(
+            "this needs the description of every group, and the file is larger than memory; raise "
+            "the memory limit"
+        )
+
+    def containing(self, person: dict[str, Value]) -> Ints:
+        return self.require_regions().containing(person)
+
+    def disjoint(self) -> bool:
+        return False  # asked of all groups, of which here is one of each kind
+
+    def __repr__(self) -> str:
+        return f"Examples({', '.join(self.columns)})"
+
+
+@dataclass(frozen=True)
+class Buckets(Description):
+    """A bucket lists its people's exact QI tuples, apart from its sensitive values.
+
+    Who has which value is what it hides. Who is who it does not hide: people are told apart by
+    their tuples, whatever their bucket. Group g lists the distinct tuples
+    `codes[:, indptr[g]:indptr[g + 1]]`, `n` people each.
+
+    `weights`: how many people of the population they stand for, where survey weights are known.
+    """
+
+    scheme: ClassVar[Scheme] = "bucketized"
+
+    domains: tuple[Domain, ...]
+    indptr: Ints
+    codes: Codes
+    n: Ints
+    weights: Floats | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(domain.name for domain in self.domains)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def describe(self, group: int) -> dict[str, str]:
+        listed = self.codes[:, self.indptr[group] : self.indptr[group + 1]]
+        return {
+            domain.name: ", ".join(text_of(domain.values[code]) for code in np.unique(row))
+            for domain, row in zip(self.domains, listed, strict=True)
+        }
+
+    @property
+    def buckets(self) -> Buckets:
+        return self
+
+    def require_regions(self) -> Regions:
+        raise InputError("a bucketized release publishes exact values, not regions")
+
+    def containing(self, person: dict[str, Value]) -> Ints:
+        fits = np.ones(self.codes.shape[1], dtype=bool)
+        for domain, row in zip(self.domains, self.codes, strict=True):
+            code = domain.code(person[domain.name])
+            fits &= row == (-1 if code is None else code)
+        return np.unique(rows_of(self.indptr)[fits])
+
+    def take(self, groups: Ints) -> Self:
+        indptr, listed = taken_rows(self.indptr, groups)
+        weights = None if self.weights is None else self.weights[listed]
+        return type(self)(self.domains, indptr, self.codes[:, listed], self.n[listed], weights)
+
+    def by_tuple(self) -> Groups:
+        """The people by exact tuple, in whatever bucket: those who cannot be told apart."""
+        number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
+        sizes = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
+        regions = Regions(
+            self.columns,
+            tuple(Singletons(domain) for domain in self.domains),
+            np.ascontiguousarray(self.codes[:, first]),
+        )
+        population: Floats | None = None
+        if self.weights is not None:
+            summed = np.bincount(number, weights=self.weights, minlength=len(first))
+            population = summed.astype(np.float64)
+        return Groups.of_sizes(sizes, Beside(regions, population))
+
+    def disjoint(self) -> bool:
+        return bool(np.unique(self.codes, axis=1).shape[1] == self.codes.shape[1])
+
+
+def of_scheme(described: Description, scheme: Scheme) -> Description:
+    """The same regions, which a file or its manifest says are of this scheme."""
+    if isinstance(described, Examples):
+        return Examples(_as(REGIONS_OF[scheme], described.shown))
+    if described.exact:
+        return described
+    return _as(REGIONS_OF[scheme], described.require_regions())
+
+
+def _as(kind: type[Regions], regions: Regions) -> Regions:
+    return kind(regions.columns, regions.parts, regions.codes)

@@ -23,7 +23,7 @@ from sfumato.adversaries.locating.population import Candidates, count_behind
 from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.release.description import NoisyCells, Regions
 from sfumato.release.release import as_it_stands
-from sfumato.report.ladder import matrix
+from sfumato.report.threat_matrix import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.workflow.published import as_read
 

@@ -16,8 +16,8 @@ from sfumato.adversaries.leakage.observer import Observation, Observer
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.skyline.acquaintance import Acquainted
-from sfumato.report.ladder import matrix
 from sfumato.report.sections.next_steps import next_steps_section as next_steps
+from sfumato.report.threat_matrix import matrix
 from tests.report.zoo import SMALL, people
 
 

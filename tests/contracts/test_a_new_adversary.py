@@ -25,8 +25,8 @@ from sfumato.criteria.judge import groups_about
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.report.ladder import matrix
 from sfumato.report.sections.threats import catalogue_document
+from sfumato.report.threat_matrix import matrix
 from tests.program import sfumato
 
 NAME = "gambler"

@@ -14,10 +14,10 @@ from sfumato.criteria import CRITERIA
 from sfumato.errors import InputError
 from sfumato.report.document import Chart, Series
 from sfumato.report.html.draw import spec
-from sfumato.report.ladder import matrix
 from sfumato.report.report import Report
 from sfumato.report.sections.linkage import bins
 from sfumato.report.sections.report import ATTACKS, SECTIONS
+from sfumato.report.threat_matrix import matrix
 from tests.report.conftest import made
 from tests.report.pages import Page
 

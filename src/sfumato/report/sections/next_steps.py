@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sfumato.report.advice import Advice, CoarserColumn, Suppressing
 from sfumato.report.document import Section, Sheet, number
-from sfumato.report.ladder import uncovered
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
+from sfumato.report.threat_matrix import uncovered
 
 
 def next_steps_section(report: Report) -> Section | None:

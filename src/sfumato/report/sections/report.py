@@ -18,7 +18,6 @@ from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
 from sfumato.report.document import Answer, Document, Section, number, shown
 from sfumato.report.json import SCHEMA_VERSION
-from sfumato.report.ladder import matrix
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
 from sfumato.report.sections.criteria import (
     brief_worst_groups,
@@ -38,6 +37,7 @@ from sfumato.report.sections.realistic import realistic_section
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import brief_threats, threats_section
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
+from sfumato.report.threat_matrix import matrix
 
 Maker = Callable[[Report], Section | None]
 KEPT = "people kept"  # told as a share

@@ -6,19 +6,8 @@ from sfumato.adversaries.base import FACTOR, NEARLY_SURE, BeliefChange, chance
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND
 from sfumato.release.several_groups import Headcount
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
-from sfumato.report.ladder import ThreatRow, about_of, matrix
 from sfumato.report.report import Report
-
-_COLUMNS = (
-    "adversary",
-    "knows",
-    "about",
-    "before → after",
-    "people",
-    "would learn",
-    "bounded by",
-    "status",
-)
+from sfumato.report.threat_matrix import COLUMNS, ThreatRow, about_of, matrix
 
 
 def catalogue_document() -> Document:
@@ -29,7 +18,7 @@ def catalogue_document() -> Document:
             entry.question,
             entry.knows,
             entry.runs,
-            ", ".join(entry.criteria) or "nothing but noise",
+            ", ".join(entry.criteria) or "no criterion",
             entry.measure,
         )
         for entry in ADVERSARIES.values()
@@ -46,22 +35,8 @@ def catalogue_document() -> Document:
 def threats_section(report: Report) -> Section:
     """One row an adversary, and a picture of the worst cases."""
     rows = matrix(report)
-    sheet = Sheet(
-        _COLUMNS,
-        tuple(
-            (
-                row.adversary,
-                row.knows,
-                about_of(row),
-                None if row.belief is None else str(row.belief),
-                row.people_told,
-                row.learns,
-                ", ".join(row.covered) or "no criterion",
-                row.status.replace("_", " "),
-            )
-            for row in rows
-        ),
-    )
+    cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
+    sheet = Sheet(tuple(COLUMNS), cells)
     measured = [row for row in rows if row.belief is not None]
     words = (
         "Adversaries from weak to strong. Before and after: what she believes without the release "

@@ -6,6 +6,7 @@ row, which says how to have her measured.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -74,6 +75,19 @@ def about_of(one: Threat | ThreatRow) -> str | None:
 def noisy(report: Report) -> bool:
     """Whether it is about a randomised release, whose promise is the same to every adversary."""
     return report.summary.scheme == "randomised"
+
+
+# The columns of the matrix on a page: what each tells of a row. JSON has the fields of ThreatRow.
+COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
+    "adversary": lambda row: row.adversary,
+    "knows": lambda row: row.knows,
+    "about": about_of,
+    "before → after": lambda row: None if row.belief is None else str(row.belief),
+    "people": lambda row: row.people_told,
+    "would learn": lambda row: row.learns,
+    "bounded by": lambda row: ", ".join(row.covered) or "no criterion",
+    "status": lambda row: row.status.replace("_", " "),
+}
 
 
 def _measured(report: Report, threat: Threat, entry: Entry | None) -> ThreatRow:

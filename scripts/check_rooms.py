@@ -28,7 +28,6 @@ ROOMS = [
     "workflow",
     "papers",
     "cli",
-    "web",
 ]
 ENGINES = {"duckdb", "pyspark"}
 SOURCE = Path(__file__).parent.parent / "src" / "sfumato"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import breach, factors, minima, safe
-from sfumato.adversaries.skyline.exact import exact_odds
+from sfumato.adversaries.skyline.exact import combine, exact_factor
 from sfumato.errors import InputError
 from sfumato.papers.skyline_baseline import breach_probability as by_programming
 from tests.oracles.skyline_oracle import Tiny
@@ -62,7 +62,12 @@ def test_it_is_what_enumerating_every_reconstruction_finds(case, data) -> None:
                         for n, c in tiny.groups
                     ]
                 )
-                odds = exact_odds(shapes, *POINTS[place][1:], case)
+                _, k, m = POINTS[place]
+                odds = combine(
+                    lambda factor, shapes=shapes, k=k, m=m: min(
+                        exact_factor(factor, shape, k, m, case) for shape in shapes
+                    )
+                )
                 assert 1 / (1 + odds) == expected
 
 

@@ -101,9 +101,10 @@ def test_it_is_never_negative_and_the_same_every_time(
     assert one.cost(view_of(release)) == measure().cost(view_of(release)) == cost
 
 
-@pytest.mark.parametrize("measure", [m for m in MEASURES if UTILITIES[m.id].monotone])
+# What is asked of releases by chance may fall.
+@pytest.mark.parametrize("measure", [m for m in MEASURES if not UTILITIES[m.id].seeded])
 @given(table=TABLES, finer=LEVELS, steps=LEVELS)
-def test_a_monotone_measure_never_falls_on_the_way_up(
+def test_the_cost_never_falls_on_the_way_up(
     measure: type[Utility], table: Table, finer: tuple[int, ...], steps: tuple[int, ...]
 ) -> None:
     coarser = [

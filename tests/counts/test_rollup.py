@@ -92,8 +92,13 @@ def some_case(seed: int) -> Case:
         n=np.array([chance.randint(1, 4) for _ in range(total)]),
     ).compact()
     return Case(
-        counts, levels, finest(counts, levels, [cells_of(counts, place) for place in (0, 1)])
+        counts, levels, ungeneralized(counts, levels, [cells_of(counts, place) for place in (0, 1)])
     )
+
+
+def ungeneralized(counts: Counts, levels: tuple[Levels, ...], cells: Sequence[Cells]) -> Rolled:
+    """The node of the table's own groups."""
+    return lowest(counts, Steps(levels), (0,) * len(levels), cells)
 
 
 def cells_of(counts: Counts, attribute: int) -> Cells:
@@ -204,7 +209,7 @@ def test_many_groups_with_keys_beyond_32_bits() -> None:
     pairs = np.unique(chance.integers(0, size, (50_000, 2), dtype=np.int32), axis=0).T
     n = chance.integers(1, 5, pairs.shape[1])
     counts = Counts((domain, domain), (), pairs, np.zeros((0, len(n)), dtype=np.int32), n)
-    base = finest(counts, (levels, levels), ())
+    base = ungeneralized(counts, (levels, levels), ())
     assert base.keys.max() > 1 << 32
     assert len(base) == pairs.shape[1]
     node = base.up(1, 1).up(0, 1)
@@ -227,4 +232,4 @@ def test_too_many_combinations_are_refused() -> None:
         np.array([1]),
     )
     with pytest.raises(ResourceError, match="too many for a lattice search"):
-        finest(counts, levels, ())
+        ungeneralized(counts, levels, ())

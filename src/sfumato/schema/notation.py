@@ -16,7 +16,7 @@ the reader of the file.
     (empty)  (missing)           the value is missing
     [20, 30) or (missing)        a range or period, or the value is missing
 
-`read(write(region))` is the region again, given the column's labels; a `Span` without any end is
+`read(region.text)` is the region again, given the column's labels; a `Span` without any end is
 written `*` and read as anything.
 """
 
@@ -69,11 +69,6 @@ _PERIODS: tuple[tuple[Unit, re.Pattern[str]], ...] = (
 )
 _MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"][^,]*?|))\s*(?:,|\Z)')
 _NO_VALUE = ValueSet(frozenset({None}))
-
-
-def write(region: Region) -> str:
-    """The text that publishes a region."""
-    return region.text
 
 
 @dataclass(frozen=True)

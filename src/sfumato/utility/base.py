@@ -19,15 +19,13 @@ Known = TypeVar("Known")
 class Utility(ABC):
     """A measure of what a release costs; 0 or the least value for an unchanged table.
 
-    `about` says in words what the number means. `monotone`: the cost never falls when whole values
-    are generalized further and nobody is suppressed. `seeded` measures draw chance from `seed` and
-    give the same number for the same seed. `reads_tuples`: it compares with everybody's own
-    values, which must be in memory.
+    `about` says in words what the number means. `seeded` measures draw chance from `seed` and give
+    the same number for the same seed. `reads_tuples`: it compares with everybody's own values,
+    which must be in memory.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
-    monotone: ClassVar[bool] = False
     seeded: ClassVar[bool] = False
     reads_tuples: ClassVar[bool] = False
 

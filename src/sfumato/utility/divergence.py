@@ -53,7 +53,6 @@ class Divergence(Utility):
     about: ClassVar[str] = (
         "bits per person by which the distribution a reader would reconstruct is off (KL)"
     )
-    monotone: ClassVar[bool] = True
     reads_tuples: ClassVar[bool] = True
 
     _cells: Remembered[Cells] = field(

@@ -25,7 +25,6 @@ class Loss(Utility):
 
     name: ClassVar[str] = "loss"
     about: ClassVar[str] = "mean share of the domain a value was widened to; suppressed = 1"
-    monotone: ClassVar[bool] = True
 
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering:

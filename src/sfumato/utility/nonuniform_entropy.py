@@ -34,7 +34,6 @@ class NonUniformEntropy(Utility):
         "mean bits per value that a reader who knows the column must guess; "
         "suppressed = the whole column"
     )
-    monotone: ClassVar[bool] = True
 
     _columns: Remembered[list[Floats]] = field(
         default_factory=Remembered, init=False, repr=False, compare=False

@@ -57,7 +57,6 @@ class Precision(Utility):
     about: ClassVar[str] = (
         "mean share of its hierarchy's height a value was raised (1 - precision); suppressed = 1"
     )
-    monotone: ClassVar[bool] = True
 
     _ladders: Remembered[list[Ladder]] = field(
         default_factory=Remembered, init=False, repr=False, compare=False

@@ -154,8 +154,6 @@ class Bucketized:
     `chances[i, slot]` are the mean chances of batch i; `kept` holds beta + counts of some sweeps.
     """
 
-    factorises = False
-
     def __init__(
         self,
         buckets: BucketModel,

@@ -25,11 +25,6 @@ class Generalized:
     def __init__(self, model: Model, posteriors: Sequence[Posterior]) -> None:
         self.model, self.posteriors = model, tuple(posteriors)
 
-    @property
-    def factorises(self) -> bool:
-        """Whether p_L(s, r) is a product over columns."""
-        return True
-
     def learner(self, codes: Ints, where: Located | None = None) -> Floats:
         return soft_shares(self.log_joint(codes))
 

@@ -72,9 +72,6 @@ class Learnt(Protocol):
     """Beliefs from one release: replicates by people by values; of one victim, unnormalised."""
 
     @property
-    def factorises(self) -> bool: ...
-
-    @property
     def kept(self) -> int | None: ...
 
     def learner(self, codes: Ints, where: Located) -> Floats: ...

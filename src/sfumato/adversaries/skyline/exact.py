@@ -61,15 +61,6 @@ def exact_factor(factor: int, shape: Ints, k: int, m: int, case: Case) -> Odds:
     return kin(n, a, m, k if factor == KIN_AIDED else 0, case)
 
 
-def exact_odds(shapes: Ints, k: int, m: int, case: Case) -> Odds:
-    """The odds against her in a release of groups of these shapes."""
-
-    def least(factor: int) -> Odds:
-        return min(exact_factor(factor, shape, k, m, case) for shape in shapes)
-
-    return combine(least)
-
-
 def combine(least: Callable[[int], Odds]) -> Odds:
     """The odds from the minimum of each factor."""
     return min(least(OWN), least(BARE) * least(KIN_AIDED), least(AIDED) * least(KIN))

@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     )
     from sfumato.criteria.relative_threat import RelativeThreatBound as RelativeThreatBound
     from sfumato.criteria.skyline_privacy import SkylinePrivacy as SkylinePrivacy
+    from sfumato.engines.reading import Reading as Reading
     from sfumato.errors import (
         InputError as InputError,
     )
@@ -233,6 +234,7 @@ _HOMES = {
     ),
     "sfumato.criteria.relative_threat": ("RelativeThreatBound",),
     "sfumato.criteria.skyline_privacy": ("SkylinePrivacy",),
+    "sfumato.engines.reading": ("Reading",),
     "sfumato.errors": (
         "InputError",
         "MissingExtra",

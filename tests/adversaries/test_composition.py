@@ -100,10 +100,10 @@ def test_three_hospitals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "weight"), [("overlap_unweighted", "count"), ("overlap_inverse_volume", "volume")]
+    ("name", "overlap"), [("overlap_unweighted", "count"), ("overlap_inverse_volume", "volume")]
 )
-def test_overlapping_regions(name: str, weight: Any) -> None:
-    check_golden(name, intersection_attack([A, B], [{"x": 27}], weight=weight))
+def test_overlapping_regions(name: str, overlap: Any) -> None:
+    check_golden(name, intersection_attack([A, B], [{"x": 27}], overlap=overlap))
 
 
 @pytest.mark.parametrize(("name", "x"), [("centroid_34", 34), ("centroid_35_tie", 35)])
@@ -282,7 +282,7 @@ BAD = {
     "no targets": (lambda: intersection_attack([A, B], pa.table({"x": pa.array([], pa.int64())})), "there are no targets"),
     "targets of no kind": (lambda: intersection_attack([A, B], 7), "targets: int is not allowed"),
     "mixed targets": (lambda: intersection_attack([A, B], [{"x": 1}, {"x": "old"}]), "column 'x' mixes kinds of values"),
-    "weight": (lambda: intersection_attack([A, B], [{"x": 1}], weight="size"), "weight = 'size' is not known"),
+    "overlap": (lambda: intersection_attack([A, B], [{"x": 1}], overlap="size"), "overlap = 'size' is not known"),
     "locate": (lambda: intersection_attack([A, B], [{"x": 1}], locate="best"), "locate = 'best' is not known; allowed: nearest, oracle"),
     "prior": (lambda: intersection_attack([A, B], [{"x": 27}], prior={"a": 1, "b": 1}), "prior gives no weight to 'c', 'd'"),
     "negative prior": (lambda: intersection_attack([A, B], [{"x": 27}], prior={"a": -1}), "prior: 'a' has -1"),

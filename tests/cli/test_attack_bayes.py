@@ -37,7 +37,7 @@ def bayes(files: dict[str, Path], *more: object, policy: str = "policy"):
 
 def test_everybody_as_json_a_page_and_a_private_table(files, tmp_path: Path) -> None:
     page, rows = tmp_path / "page.html", tmp_path / "rows.parquet"
-    arguments = ("--table", files["data"], "--json", "--html", page, "--rows", rows)
+    arguments = ("--table", files["data"], "--json", "--html", page, "--private", rows)
     run = bayes(files, *arguments)
     assert run.returncode == 0, run.stderr
     content = json.loads(run.stdout)
@@ -96,7 +96,10 @@ def test_a_bucketized_release(files, tmp_path: Path) -> None:
 
 CASES = {
     "nothing asked": ((), "nothing is asked: give --table FILE, or --victim"),
-    "rows without table": (("--victim", "age=34", "--rows", "x.json"), "--rows needs --table"),
+    "no table": (
+        ("--victim", "age=34", "--private", "x.json"),
+        "--private needs --table",
+    ),
     "no victim": (
         ("--table", "DATA", "--victim", "age"),
         "victim 'age' is not understood at 'age'",
@@ -106,10 +109,10 @@ CASES = {
     "outside": (("--table", "DATA", "--victim", "age=340"), "age = '340' is outside the domain"),
     "method": (("--table", "DATA", "--method", "exakt"), "method = 'exakt' is not known"),
     "learner": (("--table", "DATA", "--learner", "both"), "learner = 'both' is not known"),
-    "weight": (("--table", "DATA", "--weight", 0), "every weight must be above 0"),
+    "weight": (("--table", "DATA", "--prior", 0), "every weight must be above 0"),
     "check": (("--table", "DATA", "--check", "eyes"), "checks: 'eyes' is not known"),
     "not a page": (("--table", "DATA", "--html", "p.pdf"), "use a name ending in .html"),
-    "not evidence": (("--table", "DATA", "--rows", "r.csv"), "ending in .parquet or .json"),
+    "not evidence": (("--table", "DATA", "--private", "r.csv"), "ending in .parquet or .json"),
     "unknown domain": (("--victim", "age=34"), "column 'age': its domain is not known"),
     "sensitive": (("--table", "DATA", "--sensitive", "x"), "'x' is not a sensitive column"),
 }

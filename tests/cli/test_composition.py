@@ -163,7 +163,7 @@ def test_a_bucketized_pair_is_two_files(folder: Path) -> None:
 BAD = {
     "one release": (["first.csv"], [], "one release given; the attack intersects two or more"),
     "no such release": (["first.csv", "third.csv"], [], "third.csv"),
-    "weight": (["first.csv", "second.csv"], ["--weight", "size"], "weight = 'size' is not known"),
+    "overlap": (["first.csv", "second.csv"], ["--overlap", "size"], "overlap = 'size' is not known"),
     "prior": (["first.csv", "second.csv"], ["--prior", "flat"], "prior = 'flat' is not allowed"),
     "truth": (["first.csv", "second.csv"], ["--truth", "illness"], "column 'illness' (sensitive) is not in people.csv"),
     "page": (["first.csv", "second.csv"], ["--html", "page.txt"], "use a name ending in .html"),
@@ -339,7 +339,7 @@ def test_other_mistakes_with_a_ledger(folder: Path) -> None:
         (ledger(folder, "check", *with_policy(folder, "second.csv", "--confidence", "0")), "confidence = 0.0 is not allowed"),
         (ledger(folder, "check", *with_policy(folder, "second.csv", "--about", "ward")), "no release about 'ward'; populations: 'everybody'"),
         (ledger(folder, "check", *with_policy(folder, "second.csv", "--sensitive", "illness")), "'illness' is not a sensitive column"),
-        (ledger(folder, "list", "--population", "ward"), "no release about 'ward'"),
+        (ledger(folder, "list", "--about", "ward"), "no release about 'ward'"),
     ):  # fmt: skip
         assert run.returncode == 2
         assert text in run.stderr

@@ -70,7 +70,7 @@ def test_the_public_variant(home: Path, tmp_path: Path) -> None:
 
 
 def test_attacks_on_request(home: Path) -> None:
-    run = audit(home, "--original", home / "census.csv", "--earlier", home / "release", "--json")
+    run = audit(home, "--table", home / "census.csv", "--earlier", home / "release", "--json")
     assert run.returncode == 0, run.stderr
     told = {row["adversary"]: row for row in json.loads(run.stdout)["threats"]}
     for name in ("population learner", "membership attacker", "composition"):
@@ -84,7 +84,7 @@ def test_attacks_on_request(home: Path) -> None:
         (("--html", "/nowhere/page.html"), "/nowhere is no folder"),
         (("--report", "report.docx"), "use a name ending in .html, .json or .md"),
         (("--public",), "--public is about what is written"),
-        (("--earlier", "x"), "--earlier needs --original"),
+        (("--earlier", "x"), "--earlier needs --table"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line_before_any_work(home: Path, more, said: str) -> None:

@@ -9,19 +9,20 @@ import pytest
 
 from sfumato.engines.base import Engine
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 
 
 @pytest.fixture(params=["duckdb", "spark"])
 def made(request: pytest.FixtureRequest) -> Callable[..., Engine]:
     """How to make an engine, one kind after the other."""
     if request.param == "duckdb":
-        return DuckDB
+        return lambda **options: DuckDB(Reading(**options))
     from sfumato.engines.spark import Spark
 
     session = request.getfixturevalue("spark")
 
     def open_spark(**options: Any) -> Spark:
-        return Spark(session=session, **options)
+        return Spark(Reading(**options), session=session)
 
     return open_spark
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 
 SECRETS = pa.table({"code": [0, 1], "label": ["secret", "other"]})
 
@@ -41,7 +42,7 @@ def filled() -> DuckDB:
 
 def test_nothing_of_an_earlier_table_is_left() -> None:
     gc.collect()
-    new = everything_in(DuckDB(threads=1))
+    new = everything_in(DuckDB(Reading(threads=1)))
     engine = filled()
     folder = Path(setting(engine, "temp_directory"))
     assert everything_in(engine)["tables"] == ["large", "more", "small"]
@@ -62,7 +63,7 @@ def test_two_at_a_time_have_two_databases() -> None:
 def test_limits_stay_with_the_table_they_were_given_for(tmp_path: Path) -> None:
     gc.collect()
     usual = [setting(DuckDB(), name) for name in ("memory_limit", "threads")]
-    DuckDB(memory="300MB", threads=1, spill=tmp_path)
+    DuckDB(Reading(memory="300MB", threads=1, spill=tmp_path))
     gc.collect()
     assert [setting(DuckDB(), name) for name in ("memory_limit", "threads")] == usual
 

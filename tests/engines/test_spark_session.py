@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines.choose import open_engine
+from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark, session
 from sfumato.engines.spark.session import check_java
 from sfumato.errors import InputError, MissingExtra, ResourceError, SfumatoError
@@ -81,7 +82,7 @@ def test_wrong_java_is_told_before_anything_starts(
 ) -> None:
     monkeypatch.setattr(session, "check_java", lambda: told_error())
     with pytest.raises(MissingExtra, match="too old"):
-        Spark(master="local[2]")
+        Spark(Reading(master="local[2]"))
 
 
 def told_error() -> None:
@@ -99,7 +100,7 @@ def test_spill_that_cannot_be_written(no_session: None, tmp_path: Path) -> None:
     file.write_text("")
     for spill in (file, tmp_path / "nowhere"):
         with pytest.raises(SfumatoError, match="spill"):
-            Spark(master="local[2]", spill=spill)
+            Spark(Reading(master="local[2]", spill=spill))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_spill_that_cannot_be_written(no_session: None, tmp_path: Path) -> None:
 )
 def test_masters(master: str, kind: type[SfumatoError], why: str, no_session: None) -> None:
     with pytest.raises(kind, match=why):
-        Spark(master=master)
+        Spark(Reading(master=master))
 
 
 def test_engines_are_chosen() -> None:
@@ -124,7 +125,7 @@ def test_engines_are_chosen() -> None:
         ({"engine": "spark", "decimal": ","}, "is not read by Spark"),
     ):
         with pytest.raises(InputError, match=why):
-            open_engine(TABLE, **options)  # type: ignore[arg-type]
+            open_engine(TABLE, Reading(**options))
 
 
 def test_a_frame_brings_its_session(spark: Any, tmp_path: Path) -> None:

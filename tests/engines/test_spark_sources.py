@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark
 from sfumato.errors import InputError, SfumatoError
 
@@ -106,7 +107,7 @@ def test_a_folder_of_parts(spark: Any, tmp_path: Path) -> None:
     engine = Spark(session=spark)
     with pytest.raises(InputError, match="is a folder"):
         engine.register(parts)
-    engine = Spark(session=spark, partitioned=True)
+    engine = Spark(Reading(partitioned=True), session=spark)
     source = engine.register(parts)
     assert (source.rows, source.types) == (4, {"a": pa.int64(), "year": pa.string()})
     (parts / "more").mkdir()

@@ -145,7 +145,7 @@ def test_the_file_is_its_owner_s_alone(tmp_path: Path) -> None:
 
 def test_listing(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
-    first = ledger.add(OLD, " old ", population="clinic")
+    first = ledger.add(OLD, " old ", about="clinic")
     ledger.add(NEW, "new")
     assert ledger.list()[0] == first
     assert (first.name, first.population, first.scheme) == ("old", "clinic", "generalized")
@@ -176,7 +176,7 @@ def test_the_same_release_is_kept_once_and_can_be_taken_back(tmp_path: Path) -> 
     ledger.add(OLD, "old")
     with pytest.raises(InputError, match="already has this very release, as 'old'"):
         ledger.add(OLD, "again")
-    ledger.add(OLD, "of others", population="ward")  # said to be about other people
+    ledger.add(OLD, "of others", about="ward")  # said to be about other people
     with pytest.raises(InputError, match="no release named 'odl'; did you mean 'old'"):
         ledger.remove("odl")
     assert ledger.remove("old").name == "old"
@@ -255,7 +255,7 @@ OLD = release(["x"], [(((1, 5),), {{"a": 2, "b": 1}}), (((6, 9),), {{"c": 3}})])
 ledger = sf.Ledger(sys.argv[1])
 for number in range(int(sys.argv[3])):
     name = f"{{sys.argv[2]}} {{number}}"
-    ledger.add(OLD, name, population=name)  # the same about the same people is refused
+    ledger.add(OLD, name, about=name)  # the same about the same people is refused
     print(number, flush=True)
 """
 KILLED_INSIDE = """
@@ -352,10 +352,10 @@ def noisy(epsilon: float, delta: float = 0.0, draw: int = 0) -> sf.Release:
 def test_promises_add_up_by_population(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     for number in range(3):
-        ledger.add(noisy(0.1, 1e-6, number), f"clinic {number}", population="clinic")
-    ledger.add(OLD, "exact", population="clinic")
-    ledger.add(noisy(1), "ward", population="ward")
-    ledger.add(OLD, "other", population="others")
+        ledger.add(noisy(0.1, 1e-6, number), f"clinic {number}", about="clinic")
+    ledger.add(OLD, "exact", about="clinic")
+    ledger.add(noisy(1), "ward", about="ward")
+    ledger.add(OLD, "other", about="others")
     spent = {(one.population, one.neighbours): one for one in ledger.spent()}
     clinic = spent["clinic", "replace-one"]
     assert (clinic.epsilon, clinic.delta) == (0.3, 3e-6)  # by the decimals that were written
@@ -371,8 +371,8 @@ def test_the_tighter_figure_stands_beside_the_sum(tmp_path: Path) -> None:
     """OpenDP's, by population and relation; many small releases are better off with it."""
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     for number in range(40):
-        ledger.add(noisy(0.1, draw=number), f"small {number}", population="many")
-    ledger.add(noisy(1), "large", population="few")
+        ledger.add(noisy(0.1, draw=number), f"small {number}", about="many")
+    ledger.add(noisy(1), "large", about="few")
     many, few = (ledger.spent(name)[0] for name in ("many", "few"))
     assert many.tighter == compose([Guarantee(0.1, 0.0, "laplace")] * 40).tighter
     assert many.tighter.epsilon < many.epsilon == 4
@@ -399,8 +399,8 @@ def test_without_opendp_the_sum_alone_is_told(
 
 def test_a_check_adds_the_new_promise_to_the_old(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
-    ledger.add(noisy(0.5), "one", population="clinic")
-    ledger.add(noisy(2), "other", population="ward")
+    ledger.add(noisy(0.5), "one", about="clinic")
+    ledger.add(noisy(2), "other", about="ward")
     check = ledger.check(noisy(0.25), about="clinic")
     told = {(one.population, one.neighbours): one for one in check.spent}
     assert told.keys() == {("clinic", "replace-one"), ("clinic", "add-remove")}

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.counts.stored import StoredCounts, bytes_for, fresh
 from sfumato.engines.base import Engine
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 from sfumato.release.release import Release
 from tests.oracles.mondrian_oracle import Group, everybody, lies_inside, regions_of
 
@@ -26,7 +27,7 @@ def beyond(table: sf.Table, most: int = 3, engine: Engine | None = None) -> sf.T
     columns["n"] = pa.array(counts.n)
     if counts.weights is not None:
         columns["w"] = pa.array(counts.weights)
-    door: Any = engine or DuckDB(memory="200MB")
+    door: Any = engine or DuckDB(Reading(memory="200MB"))
     name = fresh("tuples")
     door.append(name, pa.table(columns))
     held = StoredCounts(

@@ -22,7 +22,7 @@ def run(source: object, draft: sf.Draft) -> sf.Report:
     """Audit the source by the draft, unedited."""
     policy = draft.policy
     assert policy.schema is not None
-    return sf.audit(sf.read(source, policy.schema, **policy.reading), policy)
+    return sf.audit(sf.read(source, policy.schema, **policy.read.stated()), policy)
 
 
 def schema_of(draft: sf.Draft) -> sf.Schema:
@@ -68,7 +68,7 @@ def test_adult(data_folder: Path) -> None:
         *("native-country", "workclass", "occupation"),
     }
     assert schema.sensitive == ("salary-class",)
-    assert draft.policy.reading == {"delimiter": ";"}
+    assert draft.policy.read.stated() == {"delimiter": ";"}
     assert schema.hierarchies["age"] == sf.intervals([5, 10, 20, 40], top=75)
     assert sf.DistinctDiversity(2, sensitive="salary-class") in draft.policy.require
     assert '# "Married-civ-spouse" = ["fill me in"]' in draft.text
@@ -161,7 +161,7 @@ def test_semicolons_and_german_decimals(tmp_path: Path) -> None:
     file.write_text(german(), encoding="utf-8")
     draft = sf.draft_policy(file)
     schema = schema_of(draft)
-    assert draft.policy.reading == {"delimiter": ";", "decimal": ","}
+    assert draft.policy.read.stated() == {"delimiter": ";", "decimal": ","}
     assert schema.person == "Patienten-Nr"
     assert schema.identifiers == ("Nachname",)
     assert {"PLZ", "Geburtsdatum", "Geschlecht"} <= set(schema.quasi)
@@ -169,7 +169,7 @@ def test_semicolons_and_german_decimals(tmp_path: Path) -> None:
     assert schema.hierarchies["PLZ"] == sf.mask()
     assert schema.hierarchies["Geburtsdatum"].kind == "dates"
     assert schema.hierarchies["Jahreseinkommen"].kind == "intervals"
-    table = sf.read(file, schema, **draft.policy.reading)
+    table = sf.read(file, schema, **draft.policy.read.stated())
     assert table.people < 600
     assert sf.audit(table, draft.policy).status == "violated"
 
@@ -563,7 +563,7 @@ def test_a_decimal_comma_keeps_the_guard_against_mixed_columns(tmp_path: Path) -
 
 
 def test_a_policy_keeps_how_its_file_is_read(tmp_path: Path) -> None:
-    policy = sf.Policy([sf.KAnonymity(2)], reading={"delimiter": ";", "decimal": ","})
+    policy = sf.Policy([sf.KAnonymity(2)], read=sf.Reading(delimiter=";", decimal=","))
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml") == policy
     (tmp_path / "policy.toml").write_text('[read]\ndezimal = ","\n[[require]]\ncriterion = "k"\n')
@@ -578,7 +578,7 @@ def test_thousands_are_asked_about(tmp_path: Path) -> None:
     )
     draft = sf.draft_policy(file)
     assert any("1,234 may be a thousand" in question for question in draft.questions)
-    assert "decimal" not in draft.policy.reading
+    assert "decimal" not in draft.policy.read.stated()
 
 
 def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:

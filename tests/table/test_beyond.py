@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.counts import stored
 from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, ResourceError
 from tests.oracles.beyond import beyond
 
@@ -191,23 +192,23 @@ def test_a_limit_is_kept_by_spilling(tmp_path: Path) -> None:
 
 def test_a_spill_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a folder"):
-        DuckDB(spill=tmp_path / "nowhere")
+        DuckDB(Reading(spill=tmp_path / "nowhere"))
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is not a folder"):
-        DuckDB(spill=tmp_path / "file")
+        DuckDB(Reading(spill=tmp_path / "file"))
     with pytest.raises(ResourceError, match="cannot be written to"):
-        DuckDB(spill=Path("/proc"))
+        DuckDB(Reading(spill=Path("/proc")))
 
 
 @pytest.mark.parametrize("memory", ["2", "2 gigabytes", "0MB", "-1GB", "GB"])
 def test_a_memory_limit_that_is_none(memory: str) -> None:
     with pytest.raises(InputError, match="is not a size"):
-        DuckDB(memory=memory)
+        DuckDB(Reading(memory=memory))
 
 
 def test_what_spills_is_readable_by_nobody_else(tmp_path: Path) -> None:
     """Also where the engine spills before anything large is kept."""
-    engine = DuckDB(memory="60MB", spill=tmp_path)
+    engine = DuckDB(Reading(memory="60MB", spill=tmp_path))
     engine.materialize("rows", "SELECT range AS a, hash(range) AS b FROM range(12000000)")
     (folder,) = tmp_path.iterdir()
     assert list(folder.iterdir())  # it has spilled

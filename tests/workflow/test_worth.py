@@ -101,7 +101,7 @@ def test_an_audit_beside_the_table_says_it_too(folder: Path) -> None:
     assert "of the detail is gone" not in plain.stdout
     beside = sfumato(
         *("audit", folder / "out", "--policy", folder / "policy.toml"),
-        *("--original", folder / "census.csv"),
+        *("--table", folder / "census.csv"),
     )
     assert "100% of the detail is gone" in beside.stdout
 

@@ -8,21 +8,12 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    EngineName,
-    Facts,
-    Master,
-    Memory,
-    Partitioned,
-    PolicyFile,
-    Spill,
-)
+from sfumato.cli.options import AsJson, PolicyFile, reads
 from sfumato.cli.terminal import say, say_sentence
+from sfumato.engines.reading import OF_TABLES, Reading
 
 
+@reads(*OF_TABLES)
 def anonymize(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
     policy: PolicyFile,
@@ -34,14 +25,8 @@ def anonymize(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
     json: AsJson = False,
-    facts: Facts = None,
-    engine: EngineName = None,
-    master: Master = None,
-    memory: Memory = None,
-    spill: Spill = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    partitioned: Partitioned = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Make the most useful release the policy allows.
 
@@ -62,19 +47,7 @@ def anonymize(
     check_new_folder(out, force=force)
     check_form(form)
     rules, schema = load_rules(policy)
-    table = read_table(
-        data,
-        rules,
-        schema,
-        facts=facts,
-        engine=engine,
-        master=master,
-        memory=memory,
-        spill=spill,
-        delimiter=delimiter,
-        decimal=decimal,
-        partitioned=partitioned,
-    )
+    table = read_table(data, rules, schema, reading)
     start = monotonic()
     release = run_anonymize(table, rules, seed=seed)
     took = monotonic() - start

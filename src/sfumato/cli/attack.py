@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    EngineName,
-    GroupColumn,
-    Master,
-    Memory,
-    PolicyFile,
-    ReleaseFiles,
-    Separator,
-    Spill,
-)
+from sfumato.cli import Exit
+from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import OF_RELEASES, Reading
 
 # `sfumato attack bayes`: what a release tells of its people beyond what it tells of everybody.
 
-HOLDS, VIOLATED, COULD_NOT_JUDGE = 0, 1, 3
 
-
+@reads(*OF_RELEASES)
 def bayes(
     release: ReleaseFiles,
     policy: PolicyFile,
@@ -53,7 +43,7 @@ def bayes(
         str,
         typer.Option(help="auto, exact, sample; or the paper's row-gibbs, swap, permutation."),
     ] = "auto",
-    weight: Annotated[
+    prior: Annotated[
         float, typer.Option(help="Prior weight of every value; 1 is no opinion.")
     ] = 1.0,
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
@@ -65,19 +55,13 @@ def bayes(
     html: Annotated[
         Path | None, typer.Option(help="Also write it with its charts as an offline page.")
     ] = None,
-    rows: Annotated[
+    private: Annotated[
         Path | None,
         typer.Option(help="Also write every person's row to this private .parquet or .json file."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
-    engine: EngineName = None,
-    master: Master = None,
-    memory: Memory = None,
-    spill: Spill = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    group: GroupColumn = None,
-    separator: Separator = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Compare a learner with an attacker who knows that her victim is in the release.
 
@@ -87,7 +71,7 @@ def bayes(
     Example: sfumato attack bayes release --table patients.csv --policy policy.toml
     """
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
-    from sfumato.cli.inputs import load_rules, read_judged, read_table, stated
+    from sfumato.cli.inputs import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
@@ -98,20 +82,18 @@ def bayes(
     check_written(html, [], public=False, json=json)
     if html is not None:
         check_new_file(html, force=force)
-    if rows is not None:
+    if private is not None:
         if table is None:
-            raise InputError("--rows needs --table: a release does not tell who is who")
-        check_private(rows, force=force)
+            raise InputError("--private needs --table: a release does not tell who is who")
+        check_private(private, force=force)
     victims = [(text, victim_of(text)) for text in victim or ()]
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
-    where = stated(engine=engine, master=master, memory=memory, spill=spill)
-    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
-    judged = read_judged(release, rules, schema, reading, group=group, separator=separator)
+    judged = read_judged(release, rules, schema, reading)
     original = None
     if table is not None:
-        original = read_table(table, rules, schema, **where)
+        original = read_table(table, rules, schema, reading.about("engine"))
     observer = observer_of(judged, original)
     for _, known in victims:
         observer.read(known)
@@ -119,7 +101,7 @@ def bayes(
         judged,
         original,
         sensitive=sensitive,
-        prior=weight,
+        prior=prior,
         learner=learner,  # type: ignore[arg-type]  # both checked there
         method=method,  # type: ignore[arg-type]
         seed=seed,
@@ -136,11 +118,11 @@ def bayes(
     document = relative_document(found, judged.label, victims, verdicts)
     if html is not None:
         document.save_page(html, force=force)
-    if rows is not None:
-        write_private(found.rows, rows, force=force)
+    if private is not None:
+        write_private(found.rows, private, force=force)
     show_document(document, json=json)
-    if rows is not None:
-        say(f"Everybody's rows (private): {rows}", err=True)
+    if private is not None:
+        say(f"Everybody's rows (private): {private}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
 
 
@@ -161,17 +143,18 @@ def victim_of(text: str) -> dict[str, str]:
     return known
 
 
-def _exit(judged: list[str], status: str) -> int:
+def _exit(judged: list[str], status: str) -> Exit:
     if "violated" in judged:
-        return VIOLATED
+        return Exit.VIOLATED
     if status == "not_converged" or any(one != "holds" for one in judged):
-        return COULD_NOT_JUDGE
-    return HOLDS
+        return Exit.COULD_NOT_JUDGE
+    return Exit.HOLDS
 
 
 # `sfumato attack intersect`: what do these releases give away together?
 
 
+@reads(*OF_RELEASES, but="scheme")
 def intersect(
     releases: Annotated[
         list[str],
@@ -191,7 +174,7 @@ def intersect(
     sensitive: Annotated[
         str | None, typer.Option(help="The attribute to attack, if releases share several.")
     ] = None,
-    weight: Annotated[
+    overlap: Annotated[
         str, typer.Option(help="How groups that overlap count: count, or volume (people/volume).")
     ] = "count",
     prior: Annotated[
@@ -206,7 +189,6 @@ def intersect(
         typer.Option(help="Also write what is learnt about each target (.parquet or .json)."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
-    group: GroupColumn = None,
     scheme: Annotated[
         list[str] | None,
         typer.Option(
@@ -214,16 +196,15 @@ def intersect(
             "centroids). Once for all files, or once for each release, in their order."
         ),
     ] = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Intersect what several releases say of people who are in all of them.
 
     Example: sfumato attack intersect 2023 2024 --targets both.csv --policy policy.toml
     """
     from sfumato.adversaries.composition.attack import intersection_attack
-    from sfumato.cli.inputs import load_rules
-    from sfumato.cli.several import columns_of, read_one, read_people, schemes_of
+    from sfumato.cli.inputs import load_rules, read_one, read_people, schemes_of
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
@@ -237,18 +218,17 @@ def intersect(
     if private is not None:
         check_private(private, force=force)
     rules, schema = load_rules(policy)
-    reading = {"delimiter": delimiter, "decimal": decimal}
     read = [
-        read_one(path, rules, schema, group, how, **reading)
+        read_one(path, rules, schema, replace(reading, scheme=how))
         for path, how in zip(releases, schemes_of(releases, scheme or ()), strict=True)
     ]
-    people = read_people(targets, rules, schema, columns_of(read), truth, **reading)
+    people = read_people(targets, rules, schema, read, reading, truth)
     attack = intersection_attack(
         read,
         people,
         truth,
         prior,  # type: ignore[arg-type]  # both checked by the attack
-        weight,  # type: ignore[arg-type]
+        overlap,  # type: ignore[arg-type]
         sensitive=sensitive,
     )
     document = attack_document(attack)

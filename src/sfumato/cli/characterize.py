@@ -7,24 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    EngineName,
-    Master,
-    Memory,
-    Partitioned,
-    PolicyFile,
-    Spill,
-)
+from sfumato.cli.options import AsJson, PolicyFile, reads
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import OF_TABLES, Reading
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.table.load import Table
 
 
+@reads(*OF_TABLES)
 def characterize(
     data: Annotated[
         Path, typer.Argument(help="The table (CSV, Parquet, Arrow), or a folder anonymize wrote.")
@@ -64,35 +56,25 @@ def characterize(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files.")] = False,
-    engine: EngineName = None,
-    master: Master = None,
-    memory: Memory = None,
-    spill: Spill = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    partitioned: Partitioned = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Measure every combination of columns: how few share it, how much it tells about others.
 
     Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
     """
-    from sfumato.cli.inputs import load_rules, read_table, stated
+    from sfumato.cli.inputs import load_rules, read_judged, read_table
     from sfumato.cli.show import show_document
-    from sfumato.release.read.read_release import read_release
     from sfumato.report.characterization import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
 
     check_files(html, private, force=force)
     rules, schema = load_rules(policy)
-    reading = stated(engine=engine, master=master, memory=memory, spill=spill)
-    text = stated(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
     subject: Table | Release
-    if data.is_dir() and not partitioned and not rules.reading.get("partitioned"):
-        subject = read_release(data, schema, **reading)
-    elif release:
-        subject = read_release(data, schema, **reading, **text)
+    if release or (data.is_dir() and not reading.over(rules.read).partitioned):
+        subject = read_judged([data], rules, schema, reading)
     else:
-        subject = read_table(data, rules, schema, **reading, **text)
+        subject = read_table(data, rules, schema, reading)
     found = run(
         subject,
         max_size,

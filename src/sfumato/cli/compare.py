@@ -7,21 +7,12 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    EngineName,
-    Facts,
-    Master,
-    Memory,
-    Partitioned,
-    PolicyFile,
-    Spill,
-)
+from sfumato.cli.options import AsJson, PolicyFile, reads
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import OF_TABLES, Reading
 
 
+@reads(*OF_TABLES)
 def compare(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
     policy: PolicyFile,
@@ -48,14 +39,8 @@ def compare(
         Path | None, typer.Option(help="Also write the map to this .html file, to open offline.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    facts: Facts = None,
-    engine: EngineName = None,
-    master: Master = None,
-    memory: Memory = None,
-    spill: Spill = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    partitioned: Partitioned = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Anonymize with many parameters; tell what each release costs and leaves to be found.
 
@@ -80,19 +65,7 @@ def compare(
     plan_sweep(rules, swept)
     choose_utilities(rules, utility)
     check_risk(risk)
-    table = read_table(
-        data,
-        rules,
-        schema,
-        facts=facts,
-        engine=engine,
-        master=master,
-        memory=memory,
-        spill=spill,
-        delimiter=delimiter,
-        decimal=decimal,
-        partitioned=partitioned,
-    )
+    table = read_table(data, rules, schema, reading)
     found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
     if html is not None:
         found.save(html, force=force)

@@ -1,7 +1,6 @@
 """How a run ends: what happened is told truly, by one line and by the exit code.
 
-0 holds (or done), 1 violated (or no release satisfies the policy), 2 bad input, 3 could not judge,
-130 interrupted; no other. What is written stands or not, whether or not anybody reads the output:
+What is written stands or not, whether or not anybody reads the output:
 a closed pipe, a full disk behind it or an alphabet that lacks a sign do not change the answer.
 """
 
@@ -19,12 +18,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from sfumato.cli import Exit
 from sfumato.cli.entry import heeded
 from sfumato.cli.terminal import one_line
 from sfumato.errors import NoSafeRelease, SfumatoError
 from sfumato.files import LeftBehind, moment, standing
-
-DONE, NOT_SAFE, BAD_INPUT, COULD_NOT, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def ending_of(command: Callable[[], Any]) -> int:
@@ -34,11 +32,11 @@ def ending_of(command: Callable[[], Any]) -> int:
         try:
             code = _told(command, signals)
         except KeyboardInterrupt:
-            code = INTERRUPTED
+            code = Exit.INTERRUPTED
         except Exception as error:
             # An engine answers an interrupt by an error of its own.
-            code = INTERRUPTED if signals else _internal(error)
-        if code == INTERRUPTED:
+            code = Exit.INTERRUPTED if signals else _internal(error)
+        if code == Exit.INTERRUPTED:
             told = "; ".join(f"{one.what} stands at {one.path}" for one in standing(begun))
             say(f"interrupted; {told or 'nothing was written'}")
         with contextlib.suppress(ValueError):
@@ -56,15 +54,15 @@ def _told(command: Callable[[], Any], signals: list[int]) -> int:
         if signals:
             raise
         say(f"error: {error}")
-        return NOT_SAFE if isinstance(error, NoSafeRelease) else BAD_INPUT
+        return Exit.VIOLATED if isinstance(error, NoSafeRelease) else Exit.BAD_INPUT
     except OSError as error:
         what = f"{error.filename}: " if error.filename else ""
         say(f"error: {what}{error.strerror or type(error).__name__}")
-        return BAD_INPUT
+        return Exit.BAD_INPUT
     except MemoryError:
         say("error: out of memory; give less at once, or a memory limit (--memory)")
-        return BAD_INPUT
-    return code if isinstance(code, int) and code in (0, 1, 2, 3, 130) else DONE
+        return Exit.BAD_INPUT
+    return code if isinstance(code, int) and code in tuple(Exit) else Exit.HOLDS
 
 
 def _internal(error: BaseException) -> int:
@@ -75,7 +73,7 @@ def _internal(error: BaseException) -> int:
         f"error: could not judge: internal error ({type(error).__name__}); set SFUMATO_DEBUG=1 for "
         "the traceback, which may quote data"
     )
-    return COULD_NOT
+    return Exit.COULD_NOT_JUDGE
 
 
 def say(line: str) -> None:

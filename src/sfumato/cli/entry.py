@@ -6,6 +6,8 @@ import contextlib
 import os
 import signal
 
+from sfumato.cli import Exit
+
 SIGNALS = [
     number
     for name in ("SIGINT", "SIGTERM", "SIGHUP")  # not every system has all
@@ -26,7 +28,7 @@ def run() -> None:
         if not begun:
             with contextlib.suppress(OSError):
                 os.write(2, b"interrupted; nothing was written\n")
-            os._exit(130)
+            os._exit(Exit.INTERRUPTED)
         # Afterwards all has been told, and what it was stands.
 
     for number in heeded():

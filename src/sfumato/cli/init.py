@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Decimal, Delimiter, Partitioned
+from sfumato.cli.options import reads
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import Reading
 
 
+@reads("file")
 def init(
     data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
     out: Annotated[
@@ -20,9 +22,8 @@ def init(
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
     ] = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    partitioned: Partitioned = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Draft a policy: roles, hierarchies and criteria guessed from the data, with reasons.
 
@@ -31,11 +32,11 @@ def init(
     Example: sfumato init patients.csv --out policy.toml
     """
     from sfumato.files import check_new_file
-    from sfumato.policy.draft.draft import draft_policy
+    from sfumato.policy.draft.draft import draft_for
 
     if out is not None:
         check_new_file(out, force=force)
-    draft = draft_policy(data, delimiter=delimiter, decimal=decimal, partitioned=bool(partitioned))
+    draft = draft_for(data, reading)
     if out is not None:
         draft.save(out, force=force)
     if json:

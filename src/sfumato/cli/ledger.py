@@ -7,17 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.audit import EXIT
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    FileScheme,
-    GroupColumn,
-    PolicyFile,
-)
+from sfumato.cli import EXIT_OF
+from sfumato.cli.options import AsJson, PolicyFile, reads
 from sfumato.cli.show import show_document
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import OF_RELEASES, Reading
 
 ledger = typer.Typer(
     name="ledger",
@@ -36,33 +30,31 @@ ReleasePath = Annotated[
 
 
 @ledger.command()
+@reads(*OF_RELEASES)
 def add(
     file: LedgerFile,
     release: ReleasePath,
     policy: PolicyFile,
     name: Annotated[str | None, typer.Option(help="Its name; default: the file's.")] = None,
-    population: Annotated[
+    about: Annotated[
         str, typer.Option(help="The people it is about; promises add up over the same.")
     ] = "everybody",
     json: AsJson = False,
-    group: GroupColumn = None,
-    scheme: FileScheme = "generalized",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Keep a release that goes out; makes the ledger if there is none.
 
     Example: sfumato ledger add ledger.sqlite release-2024 --policy policy.toml --name 2024
     """
-    from sfumato.cli.inputs import load_rules
-    from sfumato.cli.several import read_one
+    from sfumato.cli.inputs import load_rules, read_one
     from sfumato.ledger.ledger import Ledger
     from sfumato.report.sections.composition import list_document
 
     rules, schema = load_rules(policy)
-    made = read_one(release, rules, schema, group, scheme, delimiter=delimiter, decimal=decimal)
+    made = read_one(release, rules, schema, reading)
     kept = Ledger(file)
-    entry = kept.add(made, made.label if name is None else name, population)
+    entry = kept.add(made, made.label if name is None else name, about)
     if json:
         say(list_document(str(file), [entry]).to_json())
     else:
@@ -96,7 +88,7 @@ def remove(
 @ledger.command("list")
 def show_list(
     file: LedgerFile,
-    population: Annotated[str | None, typer.Option(help="Only releases about these.")] = None,
+    about: Annotated[str | None, typer.Option(help="Only releases about these.")] = None,
     json: AsJson = False,
 ) -> None:
     """List the releases, and what the promises of randomised ones add up to.
@@ -107,12 +99,11 @@ def show_list(
     from sfumato.report.sections.composition import list_document
 
     kept = Ledger(file)
-    show_document(
-        list_document(str(file), kept.list(population), kept.spent(population)), json=json
-    )
+    show_document(list_document(str(file), kept.list(about), kept.spent(about)), json=json)
 
 
 @ledger.command()
+@reads(*OF_RELEASES)
 def check(
     file: LedgerFile,
     release: ReleasePath,
@@ -145,10 +136,8 @@ def check(
         str | None, typer.Option(help="Only this attribute; default: every one.")
     ] = None,
     json: AsJson = False,
-    group: GroupColumn = None,
-    scheme: FileScheme = "generalized",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Judge a new release together with all that the ledger holds.
 
@@ -156,8 +145,7 @@ def check(
 
     Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
     """
-    from sfumato.cli.inputs import load_rules
-    from sfumato.cli.several import columns_of, read_one, read_people
+    from sfumato.cli.inputs import load_rules, read_one, read_people
     from sfumato.criteria.composition import CompositionBound
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger
@@ -169,12 +157,11 @@ def check(
     bound = next((one for one in rules.require if isinstance(one, CompositionBound)), None)
     kept = Ledger(file)
     earlier = kept.releases(about)
-    reading = {"delimiter": delimiter, "decimal": decimal}
-    new = read_one(release, rules, schema, group, scheme, **reading)
+    new = read_one(release, rules, schema, reading)
     people = targets or population
     asked = None
     if people is not None:
-        asked = read_people(people, rules, schema, columns_of([new, *earlier]), **reading)
+        asked = read_people(people, rules, schema, [new, *earlier], reading)
     found = kept.check(
         new,
         asked if targets is not None else None,
@@ -186,4 +173,4 @@ def check(
         counting=counting if counting is not None else (bound.counting if bound else "all"),
     )
     show_document(check_document(found), json=json)
-    raise typer.Exit(EXIT[found.status])
+    raise typer.Exit(EXIT_OF[found.status])

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli import Exit
 from sfumato.cli.anonymize import anonymize
 from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.characterize import characterize
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
-from sfumato.cli.ending import BAD_INPUT, INTERRUPTED, ending_of
+from sfumato.cli.ending import ending_of
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.reproduce import reproduce
@@ -65,7 +66,7 @@ def run() -> None:
     try:
         code = ending_of(_command)
     except KeyboardInterrupt:  # once more, while the first was being told
-        code = INTERRUPTED
+        code = Exit.INTERRUPTED
     sys.exit(code)
 
 
@@ -87,4 +88,4 @@ def _command() -> Any:
         if show is None:
             raise
         show()
-        return BAD_INPUT
+        return Exit.BAD_INPUT

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from sfumato.engines.reading import Reading, Subject, options_about
 
 PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy, a TOML file with a [schema].")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Facts = Annotated[
-    Path | None,
-    typer.Option(
-        "--facts",
-        help="A second table with the sensitive values, one row a value; the policy's person "
-        "column names the people in both.",
-    ),
-]
-GroupColumn = Annotated[
-    str | None,
-    typer.Option("--group", help="The column of group ids of a bucketized release."),
-]
-FileScheme = Annotated[
-    str,
-    typer.Option(
-        "--scheme",
-        help="How a file of another tool was made: generalized, or microaggregated (its cells are "
-        "centroids). Our own folders and bucketized pairs tell it themselves.",
-    ),
-]
-Matching = Annotated[
-    str,
-    typer.Option("--matching", help="Who counts as alike: exact, or wildcard (* fits everybody)."),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option("--separator", help="What separates the members of a set, as in a~b."),
-]
 ReleaseFiles = Annotated[
     list[Path],
     typer.Argument(
@@ -46,36 +23,44 @@ ReleaseFiles = Annotated[
         "files of a bucketized release."
     ),
 ]
-EngineName = Annotated[
-    str | None,
-    typer.Option("--engine", help="What counts the rows: duckdb (the default) or spark."),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(
-        "--master",
-        help="With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
-        "or k8s://URL. Every machine must see the file under the same path.",
-    ),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", help="Memory that may be taken, e.g. 2GB; the rest spills."),
-]
-Spill = Annotated[
-    Path | None, typer.Option("--spill", help="Folder for what does not fit in memory.")
-]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="What separates the fields of a text file.")
-]
-Partitioned = Annotated[
-    bool | None,
-    typer.Option(
-        "--partitioned",
-        help="The path is a folder of Parquet files that are one table; inner folders such as "
-        "year=2020 name a column.",
-    ),
-]
-Decimal = Annotated[
-    str | None, typer.Option("--decimal", help="The decimal sign of a text file: . or ,")
-]
+Command = Callable[..., None]
+
+
+def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
+    """Give a command the options of Reading about these subjects, as its argument `reading`.
+
+    `but` is one that the command takes itself, for it means more there.
+    """
+
+    def with_options(command: Command) -> Command:
+        own = [
+            one
+            for one in inspect.signature(command, eval_str=True).parameters.values()
+            if one.name != "reading"
+        ]
+        shared = [_parameter(one) for one in options_about(*subjects) if one.name != but]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            told = {one.name: given.pop(one.name) for one in shared}
+            command(**given, reading=Reading(**told))
+
+        # What a command takes is read off its signature.
+        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return with_options
+
+
+def _parameter(option: Any) -> inspect.Parameter:
+    kind, flag = option.metadata["kind"], f"--{option.name.replace('_', '-')}"
+    told = typer.Option(flag, help=option.metadata["about"])
+    type_ = kind if option.default is not None else kind | None
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=option.default,
+        annotation=Annotated[type_, told],
+    )

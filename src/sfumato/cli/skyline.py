@@ -7,26 +7,13 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import (
-    AsJson,
-    Decimal,
-    Delimiter,
-    EngineName,
-    Facts,
-    GroupColumn,
-    Master,
-    Matching,
-    Memory,
-    PolicyFile,
-    ReleaseFiles,
-    Separator,
-    Spill,
-)
+from sfumato.cli import Exit
+from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.terminal import say
+from sfumato.engines.reading import OF_RELEASES, Reading
 
-GIVEN_AWAY = 1
 
-
+@reads(*OF_RELEASES)
 def skyline(
     release: ReleaseFiles,
     policy: PolicyFile,
@@ -52,16 +39,8 @@ def skyline(
         Path | None, typer.Option(help="Also write it with its 3-D chart as an offline page.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
-    facts: Facts = None,
-    engine: EngineName = None,
-    master: Master = None,
-    memory: Memory = None,
-    spill: Spill = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    group: GroupColumn = None,
-    matching: Matching = "exact",
-    separator: Separator = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Find all maximal safe knowledge (l, k, m) of a table or a release, made by any tool.
 
@@ -71,7 +50,7 @@ def skyline(
     """
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
-    from sfumato.cli.inputs import load_rules, read_judged, stated
+    from sfumato.cli.inputs import load_rules, read_judged
     from sfumato.cli.show import show_document
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
@@ -90,10 +69,7 @@ def skyline(
             raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
         check_new_file(html, force=force)
     rules, schema = load_rules(policy)
-    where = stated(engine=engine, master=master, memory=memory, spill=spill)
-    reading = {**where, **stated(delimiter=delimiter, decimal=decimal)}
-    how = {"group": group, "facts": facts, "matching": matching, "separator": separator}
-    judged = read_judged(release, rules, schema, reading, **how)
+    judged = read_judged(release, rules, schema, reading)
     found = skylines(judged, confidence, value, sensitive)
     told = [
         worst_grounding(judged, one.value, *known, sensitive=one.attribute)
@@ -106,7 +82,9 @@ def skyline(
     show_document(document, json=json)
     if html is not None:
         say(f"The page: {html}", err=True)
-    raise typer.Exit(GIVEN_AWAY if any(one.status == "none_safe" for one in found) else 0)
+    raise typer.Exit(
+        Exit.VIOLATED if any(one.status == "none_safe" for one in found) else Exit.HOLDS
+    )
 
 
 def _point(text: str) -> tuple[int, int, int]:

@@ -49,7 +49,7 @@ from sfumato.schema.roles import Schema
 MOST_TIES = 1_000  # cases decided in fractions; what is beyond counts as above the bound
 NO_REGIONS = "what the groups publish is not known, only that they are told apart"
 NO_TABLE = (
-    "it takes the original table to tell whose value is guessed right: audit with --original, or "
+    "it takes the original table to tell whose value is guessed right: audit with --table, or "
     "attack bayes with --table"
 )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from sfumato.engines.base import Engine
-from sfumato.errors import InputError, did_you_mean
-
-ENGINES = ("duckdb", "spark")
+from sfumato.engines.reading import Reading
+from sfumato.errors import InputError
 
 
 def is_spark_frame(source: object) -> bool:
@@ -17,41 +15,22 @@ def is_spark_frame(source: object) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
-def open_engine(
-    source: Any,
-    engine: str | None = None,
-    *,
-    master: str | None = None,
-    memory: str | None = None,
-    spill: str | Path | None = None,
-    threads: int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    partitioned: bool = False,
-) -> Engine:
+def open_engine(source: Any, reading: Reading) -> Engine:
     """The engine for a source of rows, with the settings that it knows."""
     at_spark = is_spark_frame(source)
-    engine = engine or ("spark" if at_spark else "duckdb")
-    if engine not in ENGINES:
-        raise InputError(f"engine {engine!r} is not known; {did_you_mean(engine, ENGINES)}")
-    reading: dict[str, Any] = {
-        "memory": memory,
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "partitioned": partitioned,
-    }
-    if engine == "duckdb":
+    master, threads = reading.master, reading.threads
+    if (reading.engine or ("spark" if at_spark else "duckdb")) == "duckdb":
         if master is not None:
             raise InputError(f"master {master!r} is Spark's; choose the engine spark with it")
         from sfumato.engines.duckdb import DuckDB
 
-        return DuckDB(**reading, spill=spill, threads=threads)
+        return DuckDB(reading)
     if threads is not None:
         raise InputError(f"threads is DuckDB's; for Spark write master 'local[{threads}]'")
-    if at_spark and (master is not None or spill is not None):
+    if at_spark and (master is not None or reading.spill is not None):
         given = "master" if master is not None else "spill"
         raise InputError(f"{given} is for a session that we start; a Spark frame brings its own")
     from sfumato.engines.spark import Spark
 
     session = source.sparkSession if at_spark else None
-    return Spark(**reading, session=session, master=master, spill=spill)
+    return Spark(reading, session=session)

@@ -22,6 +22,7 @@ from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
 from sfumato.engines.memory import check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.parquet import check_told_apart, top_level
 from sfumato.engines.parts import Parts, partition_values, partitioned
+from sfumato.engines.reading import Reading
 from sfumato.engines.sql import literal, quote
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, ResourceError, SfumatoError
@@ -37,18 +38,9 @@ class DuckDB:
 
     embedded = True
 
-    def __init__(
-        self,
-        *,
-        memory: str | None = None,
-        spill: str | Path | None = None,
-        threads: int | None = None,
-        delimiter: str | None = None,
-        decimal: str | None = None,
-        partitioned: bool = False,
-    ) -> None:
-        if decimal not in (None, ".", ","):
-            raise InputError(f"decimal {decimal!r} is not allowed; use '.' or ','")
+    def __init__(self, reading: Reading | None = None) -> None:
+        self._reading = reading = reading or Reading()
+        memory, spill, threads = reading.memory, reading.spill, reading.threads
         self._limit = machine_memory() if memory is None else in_bytes(memory)
         self.memory = int(self._limit * _OURS)
         home = Path(spill) if spill is not None else Path(tempfile.gettempdir())
@@ -78,9 +70,6 @@ class DuckDB:
         connection.execute("ATTACH ':memory:' AS work")
         connection.execute("USE work")
         self._connection = connection
-        self._partitioned = partitioned
-        self._delimiter = delimiter
-        self._decimal = decimal
         self._links = 0
         self._sources = 0
         self._labels: dict[str, str] = {}  # what to call each source in messages
@@ -214,7 +203,7 @@ class DuckDB:
         return name
 
     def _register_file(self, path: Path) -> Source:
-        if path.is_dir() and self._partitioned:
+        if path.is_dir() and self._reading.partitioned:
             return self.register(partitioned(path))
         kind = kind_of(path)
         if kind == "text":
@@ -265,7 +254,7 @@ class DuckDB:
             raise translated(error, label, "read_parquet") from None
 
     def _register_text(self, path: Path) -> Source:
-        file = inspect_text(path, self._delimiter)
+        file = inspect_text(path, self._reading.delimiter)
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(file.columns)))
         label = shown_name(path)
         name = self._name(label)
@@ -278,7 +267,7 @@ class DuckDB:
             f"null_padding = false, ignore_errors = false, compression = '{packed}', "
             "hive_partitioning = false)"
         )
-        if self._decimal == ",":
+        if self._reading.decimal == ",":
             name = self._with_points(name, len(file.columns), label)
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
         return Source(name, label, types, file.rows, untyped=True)

@@ -65,15 +65,15 @@ class Ledger:
         self,
         release: Release,
         name: str,
-        population: str = EVERYBODY,
+        about: str = EVERYBODY,
         guarantee: Guarantee | None = None,
     ) -> Entry:
         """Keep a release under a name of its own.
 
-        `population` names the people it is about; promises add up over releases of the same.
+        `about` names the people it is about; promises add up over releases of the same.
         `guarantee` is what a randomised release promises, if it does not say so itself.
         """
-        for what, given in (("name", name), ("population", population)):
+        for what, given in (("name", name), ("about", about)):
             if not isinstance(given, str) or not given.strip():
                 raise InputError(f"{what} = {quoted(given)} is not allowed; give it a name")
         release.refuse_wildcards()
@@ -89,7 +89,7 @@ class Ledger:
         content = pack(replace(release, guarantee=promised))
         entry = Entry(
             name.strip(),
-            population.strip(),
+            about.strip(),
             datetime.now(UTC).isoformat(timespec="seconds"),
             release.scheme,
             release.people,
@@ -133,20 +133,18 @@ class Ledger:
         change_rows(self.path, lambda rows: [row for row in rows if row[0] != name])
         return found[name]
 
-    def list(self, population: str | None = None) -> tuple[Entry, ...]:
+    def list(self, about: str | None = None) -> tuple[Entry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
         entries = tuple(entry for entry, _ in self._rows())
-        chosen = tuple(one for one in entries if population in (None, one.population))
-        if population is not None and not chosen:
+        chosen = tuple(one for one in entries if about in (None, one.population))
+        if about is not None and not chosen:
             names = ", ".join(sorted({repr(one.population) for one in entries})) or "none"
-            raise InputError(
-                f"{self.path} has no release about {population!r}; populations: {names}"
-            )
+            raise InputError(f"{self.path} has no release about {about!r}; populations: {names}")
         return chosen
 
-    def releases(self, population: str | None = None) -> tuple[Release, ...]:
+    def releases(self, about: str | None = None) -> tuple[Release, ...]:
         """The releases themselves, as an attacker holds them, labelled with their names."""
-        chosen = {entry.name for entry in self.list(population)}
+        chosen = {entry.name for entry in self.list(about)}
         return tuple(
             unpack(content, entry.name) for entry, content in self._rows() if entry.name in chosen
         )

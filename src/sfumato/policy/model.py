@@ -8,14 +8,16 @@ is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
-from sfumato.errors import PolicyError, quoted
+from sfumato.engines.reading import OF_POLICIES, Reading
+from sfumato.engines.textfile import inspect_text
+from sfumato.errors import InputError, PolicyError, expect, quoted
 from sfumato.schema.roles import Schema
 from sfumato.utility import utility_named
 
@@ -25,8 +27,8 @@ class Policy:
     """What a release must satisfy.
 
     `anonymizer` makes the release (Mondrian when none is named), `utility` names what the lattice
-    makes best, `suppression` is the share of people it may suppress. `reading` says how the file
-    the policy was written for is to be read: delimiter, decimal, partitioned.
+    makes best, `suppression` is the share of people it may suppress. `read` says how the file the
+    policy was written for is to be read: how it is written, and by which engine.
     """
 
     require: Sequence[Criterion]
@@ -34,7 +36,7 @@ class Policy:
     utility: str = "loss"
     suppression: float = 0.0
     schema: Schema | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    read: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):
@@ -46,6 +48,9 @@ class Policy:
         check_suppression(self.suppression)
         if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
             raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
+        expect("read", self.read, Reading, "a Reading")
+        if strange := self.read.stated().keys() - self.read.about(*OF_POLICIES).stated().keys():
+            raise PolicyError(f"read: {', '.join(sorted(strange))} cannot be told by a policy")
         for criterion in self.require:
             if not isinstance(criterion, Criterion):
                 raise PolicyError(f"require: {quoted(criterion)} is not a criterion")
@@ -65,6 +70,24 @@ class Policy:
                     f"{criterion.name}: {option} = {name!r} is not a sensitive "
                     f"column; allowed: {', '.join(known) or 'none'}"
                 )
+
+    def reading_of(self, files: Sequence[Path], given: Reading) -> Reading:
+        """How to read what may be the policy's table, or a release: as given, else as it says.
+
+        A release is not the table it was made of: our own folders say themselves how they are
+        written, and another file is taken at the policy's word only if it has the columns then.
+        """
+        told = given.over(self.read.about("engine"))
+        if any(not path.is_file() for path in files):
+            return told.over(Reading(partitioned=self.read.partitioned))
+        columns = set(self.schema.quasi) if self.schema is not None else set()
+        try:
+            for path in files:
+                if columns - set(inspect_text(path, self.read.delimiter).columns):
+                    return told
+        except InputError:
+            return told
+        return told.over(self.read)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:

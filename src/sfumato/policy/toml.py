@@ -15,7 +15,8 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
-from sfumato.errors import PolicyError, SchemaError, SfumatoError, did_you_mean
+from sfumato.engines.reading import OF_POLICIES, Reading, options_about
+from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, did_you_mean, quoted
 from sfumato.files import write_text
 from sfumato.no_file import other_than_file
 from sfumato.policy.linked_files import Links, linked
@@ -124,14 +125,8 @@ class SchemaModel(_Strict):
     several: str = "set"
 
 
-class ReadModel(_Strict):
-    delimiter: str | None = None
-    decimal: Literal[".", ","] | None = None
-    partitioned: bool | None = None
-
-
 class PolicyModel(_Strict):
-    read: ReadModel = Field(default_factory=ReadModel)
+    read: dict[str, Any] = Field(default_factory=dict)
     schema_: SchemaModel | None = Field(default=None, alias="schema")
     require: list[dict[str, Any]]
     anonymizer: dict[str, Any] | None = None
@@ -165,6 +160,7 @@ def parse_policy(text: str, path: Path) -> dict[str, Any]:
     except ValidationError as error:
         raise PolicyError(f"{path.name}: {_one_line(error)}") from None
     try:
+        read = _reading(model.read)
         schema = _schema(model.schema_, path.parent) if model.schema_ else None
         require = [
             _criterion(entry, place, schema, path.parent)
@@ -179,7 +175,7 @@ def parse_policy(text: str, path: Path) -> dict[str, Any]:
         "anonymizer": anonymizer,
         "utility": model.utility,
         "suppression": model.suppression,
-        "reading": model.read.model_dump(exclude_none=True),
+        "read": read,
     }
 
 
@@ -213,10 +209,28 @@ def _allowed(path: list[str]) -> list[str]:
     """The keys allowed at a place of the policy."""
     if not path:
         return [field.alias or name for name, field in PolicyModel.model_fields.items()]
-    model: type[BaseModel] = ReadModel if path[0] == "read" else SchemaModel
+    model: type[BaseModel] = SchemaModel
     if len(path) > 3 and path[1] == "hierarchies":
         model = _KINDS.get(path[3], SchemaModel)
     return list(model.model_fields)
+
+
+def _reading(told: dict[str, Any]) -> Reading:
+    """What `[read]` says."""
+    kinds = {one.name: one.metadata["kind"] for one in options_about(*OF_POLICIES)}
+    for key, value in told.items():
+        if key not in kinds:
+            raise PolicyError(f"unknown key {key!r} in [read]; {did_you_mean(key, kinds)}")
+        kind = str if kinds[key] is Path else kinds[key]
+        if type(value) is not kind:
+            raise PolicyError(f"read.{key} = {quoted(value)} is not allowed; {_KIND_NAMES[kind]}")
+    try:
+        return Reading(**told)
+    except InputError as error:
+        raise PolicyError(f"[read]: {error}") from None
+
+
+_KIND_NAMES = {str: "it must be a text", bool: "it must be true or false", int: "a whole number"}
 
 
 def _schema(model: SchemaModel, folder: Path) -> Schema:
@@ -291,9 +305,9 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     files = Links(path.parent, policy.schema) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
     schema = policy.schema
-    if policy.reading:
+    if told := policy.read.stated():
         lines += ["", "[read]"]
-        lines += [f"{key} = {toml_value(entry)}" for key, entry in policy.reading.items()]
+        lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in told.items()]
     if policy.anonymizer is not None:
         lines += ["", "[anonymizer]", f"kind = {toml_value(policy.anonymizer.name)}"]
         lines += _options(policy.anonymizer, files)
@@ -316,6 +330,10 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
         lines += ["", "[[require]]", f"criterion = {toml_value(criterion.name)}"]
         lines += _options(criterion, files)
     write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, what="policy")
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
 
 
 def _options(configured: Any, files: Links) -> list[str]:

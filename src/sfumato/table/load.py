@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from sfumato.counts.counts import TableCounts
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.choose import open_engine
+from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import expect
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
@@ -52,21 +54,7 @@ class Table:
         )
 
 
-@phase("reading")
-def read(
-    source: object,
-    schema: Schema,
-    *,
-    facts: object = None,
-    memory: str | None = None,
-    engine: str | None = None,
-    master: str | None = None,
-    spill: str | Path | None = None,
-    threads: int | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    partitioned: bool = False,
-) -> Table:
+def read(source: object, schema: Schema, **options: Unpack[TableOptions]) -> Table:
     """Read a table: a path, anything with `__arrow_c_stream__`, pandas, a DuckDB or Spark frame.
 
     `facts` is a second table with the sensitive values of the people of the first, one row a value;
@@ -76,23 +64,21 @@ def read(
     `partitioned`: the path is a folder of Parquet files that are one table, and inner folders such
     as year=2020 name a column; without it a path is one file, whatever its name.
     `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
-    session, and all else by DuckDB. `master` is where a Spark session that we start is to run.
+    session, and all else by DuckDB. `master` is where a Spark session that we start is to run,
+    `threads` how many threads DuckDB may use.
     """
+    return load_table(source, schema, Reading(**options))
+
+
+@phase("reading")
+def load_table(source: object, schema: Schema, reading: Reading) -> Table:
+    """Read a table as `reading` says."""
     expect("schema", schema, Schema, "a Schema")
+    facts = reading.of_a_table().facts
     refuse_noisy_part(source, facts)
-    alone = isinstance(source, str | Path) and not (facts or delimiter or decimal)
+    alone = isinstance(source, str | Path) and not (facts or reading.delimiter or reading.decimal)
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
-    door = open_engine(
-        source,
-        engine,
-        master=master,
-        memory=memory,
-        spill=spill,
-        threads=threads,
-        delimiter=delimiter,
-        decimal=decimal,
-        partitioned=partitioned,
-    )
+    door = open_engine(source, reading)
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
     registered = door.register(source, needed)
     if facts is not None:

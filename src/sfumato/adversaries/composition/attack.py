@@ -195,7 +195,7 @@ def intersection_attack(
     targets: object,
     truth: Truth = None,
     prior: Prior = None,
-    weight: Literal["count", "volume"] = "count",
+    overlap: Literal["count", "volume"] = "count",
     locate: Literal["nearest", "oracle"] = "nearest",
     *,
     sensitive: str | None = None,
@@ -207,14 +207,14 @@ def intersection_attack(
     targets: a Table, an Arrow table or frame, or a list of mappings, with every quasi-identifier
     of the releases. truth: the name of their column of true values (or the values in order).
     prior: the population's distribution by label, "pooled" (of all releases together), or None for
-    uniform. weight: how groups that overlap count, by their people or by people / volume.
+    uniform. overlap: how groups that overlap count, by their people or by people / volume.
 
     locate: "nearest" finds people as an adversary does; "oracle" takes the group they are really
     in, as the paper's experiments do, which needs releases just made and, where several people
     have equal values, chance (`seed`). scale: standard deviations by column for microaggregated
     releases that do not tell their own. sensitive: which attribute, if releases share several.
     """
-    _check(releases, weight, locate)
+    _check(releases, overlap, locate)
     shared = share_values(releases, sensitive)
     columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
     people = read_targets(targets, columns, truth)
@@ -228,7 +228,7 @@ def intersection_attack(
         ]
     else:
         found = [find_groups(release, people, scale) for release in releases]
-    masses = masses_of(releases, shared, weight)
+    masses = masses_of(releases, shared, overlap)
     expected = prior_weights(shared, prior)
     cases = intersect_cases(shared, found, masses, tilts(expected))
     right = _right(people, cases, shared)
@@ -308,7 +308,7 @@ def _notes(releases: Sequence[Release], shared: SharedValues) -> tuple[str, ...]
     return tuple(notes)
 
 
-def _check(releases: Sequence[Release], weight: str, locate: str) -> None:
+def _check(releases: Sequence[Release], overlap: str, locate: str) -> None:
     for one in releases:
         if not isinstance(one, Release):
             raise InputError(
@@ -320,7 +320,7 @@ def _check(releases: Sequence[Release], weight: str, locate: str) -> None:
             "one release gives away by itself)"
         )
     for name, value, allowed in (
-        ("weight", weight, ("count", "volume")),
+        ("overlap", overlap, ("count", "volume")),
         ("locate", locate, ("nearest", "oracle")),
     ):
         if value not in allowed:
@@ -332,7 +332,7 @@ ENTRY = Entry(
     "Which values do all releases about the target leave?",
     "the target's quasi-identifiers, and other releases about the same people",
     "the sensitive values that all releases leave possible for the target",
-    "audit with --original TABLE --earlier RELEASE, or run: sfumato attack intersect",
+    "audit with --table TABLE --earlier RELEASE, or run: sfumato attack intersect",
     "on request",
     ("composition",),
 )

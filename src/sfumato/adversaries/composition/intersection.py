@@ -206,9 +206,9 @@ def intersect_cases(
     return Cases(there, counted, ends, values, posterior)
 
 
-def masses_of(releases: Sequence[Release], shared: SharedValues, weight: str) -> list[Floats]:
+def masses_of(releases: Sequence[Release], shared: SharedValues, overlap: str) -> list[Floats]:
     """What each stored count weighs: its people, or its people over the group's volume."""
-    if weight == "count":
+    if overlap == "count":
         return [groups.data.astype(np.float64) for groups in shared.groups]
     return [
         groups.data / volumes(release)[groups.row]

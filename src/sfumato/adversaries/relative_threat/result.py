@@ -261,7 +261,7 @@ def undefined(release: Release, groups: Groups) -> str:
     return ""
 
 
-_MEASURE = "audit with --original TABLE, or run: sfumato attack bayes"
+_MEASURE = "audit with --table TABLE, or run: sfumato attack bayes"
 ENTRIES = (
     Entry(
         LEARNER,

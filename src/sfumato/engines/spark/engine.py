@@ -20,6 +20,7 @@ from sfumato.engines.base import Source
 from sfumato.engines.files import shown_name
 from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.parts import Parts
+from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import to_spark, translate, write_parts
 from sfumato.engines.spark.failures import Unsplit, translated
 from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb
@@ -42,28 +43,23 @@ class Spark:
 
     def __init__(
         self,
+        reading: Reading | None = None,
         *,
         session: SparkSession | None = None,
-        master: str | None = None,
-        memory: str | None = None,
-        spill: str | Path | None = None,
-        delimiter: str | None = None,
-        decimal: str | None = None,
-        partitioned: bool = False,
     ) -> None:
-        if decimal not in (None, "."):
+        self._reading = reading = reading or Reading()
+        memory, spill = reading.memory, reading.spill
+        if reading.decimal not in (None, "."):
             raise InputError(
-                f"decimal {decimal!r} is not read by Spark; write numbers with a point, or use the "
-                "engine duckdb"
+                f"decimal {reading.decimal!r} is not read by Spark; write numbers with a point, or "
+                "use the engine duckdb"
             )
         # Half for us, half for Java: a driver on this machine takes as much again.
         self.memory = machine_memory() // 2 if memory is None else in_bytes(memory)
-        self._delimiter = delimiter
-        self._partitioned = partitioned
         if session is None:
             from sfumato.engines.spark.session import open_session
 
-            session = open_session(master, self.memory, Path(spill) if spill else None)
+            session = open_session(reading.master, self.memory, Path(spill) if spill else None)
         self._session = session
         self._prefix = f"sfumato_{secrets.token_hex(4)}"
         self._tables: dict[str, str] = {}  # views by the names that SQL has for them
@@ -75,9 +71,7 @@ class Spark:
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
         with translated(_label(source), "the table's columns"):
-            opened = open_source(
-                self._session, source, needed, self._delimiter, in_parts=self._partitioned
-            )
+            opened = open_source(self._session, source, needed, self._reading)
             frame = self._own(opened.frame)
             name = f"{self._prefix}_source_{len(self._opened) + 1}"
             types = dict.fromkeys(opened.names, pa.string())

@@ -17,6 +17,7 @@ from sfumato.engines.files import kind_of, read_arrow, shown_name
 from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
 from sfumato.engines.parquet import check_old_times
 from sfumato.engines.parts import Parts, partition_values, partitioned
+from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import literal, to_spark
 from sfumato.engines.textfile import TextFile, inspect_text
 from sfumato.errors import InputError
@@ -78,7 +79,7 @@ def read_by_duckdb(file: TextFile) -> list[int]:
     """Figures of a file as the other engine reads it; a line it cannot read, it names."""
     from sfumato.engines.duckdb import DuckDB
 
-    engine = DuckDB(delimiter=file.delimiter)
+    engine = DuckDB(Reading(delimiter=file.delimiter))
     source = engine.register(file.path)
     figures = ", ".join(_figures(list(map(source.column, file.columns))))
     return list(engine.fetch(f"SELECT {figures} FROM {source.name}").to_pylist()[0].values())
@@ -152,15 +153,13 @@ def open_source(
     session: SparkSession,
     source: Any,
     needed: tuple[str, ...] | None,
-    delimiter: str | None,
-    *,
-    in_parts: bool,
+    reading: Reading,
 ) -> Opened:
-    """Open a source; `in_parts`: a folder may be given whose Parquet files are one table."""
+    """Open a file, a folder whose Parquet files are one table, or a frame."""
     if isinstance(source, str | Path):
         path = Path(source)
-        if not (in_parts and path.is_dir()):
-            return _open_file(session, path, needed, delimiter)
+        if not (reading.partitioned and path.is_dir()):
+            return _open_file(session, path, needed, reading.delimiter)
         source = partitioned(path)
     if isinstance(source, Parts):
         return _parquet(session, source, needed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from sfumato.counts.columns import domain_of, is_list
 from sfumato.engines.base import Source
 from sfumato.engines.files import checked_path, is_text
+from sfumato.engines.reading import FileOptions, Reading
 from sfumato.engines.sql import named, select
 from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
@@ -120,19 +122,18 @@ class Draft:
         write_text(path, self.text, force=force, private=False, what="policy")
 
 
-def draft_policy(
-    source: object,
-    *,
-    rows: int = ROWS,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    partitioned: bool = False,
-) -> Draft:
+def draft_policy(source: object, *, rows: int = ROWS, **options: Unpack[FileOptions]) -> Draft:
     """Propose a policy for a file, frame or relation: roles, hierarchies and criteria.
 
     Of tables with more than `rows` distinct rows (fewer if there are many columns) a share chosen
-    by hashing is looked at, the same on every run.
+    by hashing is looked at, the same on every run. `delimiter`, `decimal` and `partitioned` are
+    those of `sf.read`; left out, a decimal comma is found.
     """
+    return draft_for(source, Reading(**options), rows)
+
+
+def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
+    """The same for a file that is read as `reading` says."""
     from sfumato.engines.duckdb import DuckDB
 
     if (
@@ -140,24 +141,20 @@ def draft_policy(
         and (path := checked_path(source)).is_file()
         and is_text(path)
     ):
-        check_header(path, delimiter)
-    engine = DuckDB(delimiter=delimiter, decimal=decimal, partitioned=partitioned)
+        check_header(path, reading.delimiter)
+    engine = DuckDB(reading)
     registered = engine.register(source)
     sample = take(engine, registered, rows)
     profiles = profile(sample)
     unsure: list[str] = []
-    if registered.untyped and decimal is None:
+    if registered.untyped and reading.decimal is None:
         signs = {found.name: decimal_comma(found.texts) for found in profiles}
         if True in signs.values():
-            return draft_policy(
-                source, rows=rows, delimiter=delimiter, decimal=",", partitioned=partitioned
-            )
+            return draft_for(source, replace(reading, decimal=","), rows)
         unsure = [_ask(name, _PERHAPS) for name, comma in signs.items() if comma is None]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles), *unsure]
-    written = _reading(source, registered, delimiter, decimal)
-    if partitioned:
-        written["partitioned"] = True
+    written = _written(source, registered, reading).stated()
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
     tried = rehearse(sample, roles, untried.policy)
     questions = [*tried.questions, *questions]
@@ -166,16 +163,16 @@ def draft_policy(
     return draft
 
 
-def _reading(
-    source: object, registered: Source, delimiter: str | None, decimal: str | None
-) -> dict[str, str | bool]:
+def _written(source: object, registered: Source, reading: Reading) -> Reading:
+    """What the policy is to say of how its file is written, where that is not plain to see."""
     if not registered.untyped or not isinstance(source, str | Path):
-        return {}
-    sign = inspect_text(Path(source), delimiter).delimiter
-    told: dict[str, str | bool] = (
-        {"delimiter": sign} if delimiter is not None or sign != "," else {}
+        return Reading(partitioned=reading.partitioned)
+    sign = inspect_text(Path(source), reading.delimiter).delimiter
+    return Reading(
+        delimiter=sign if reading.delimiter is not None or sign != "," else None,
+        decimal="," if reading.decimal == "," else None,
+        partitioned=reading.partitioned,
     )
-    return {**told, "decimal": decimal} if decimal == "," else told
 
 
 def _ask(name: str, question: str) -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.engines.reading import Separator
 from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of, name_some
 from sfumato.numbers import Codes
 from sfumato.schema.domain import Declared, Domain, build_domain
@@ -25,7 +26,6 @@ from sfumato.schema.notation import KNOWN, Axis, Notation
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, place_of
 from sfumato.schema.roles import Schema
 
-Separator = str | Mapping[str, str] | None
 Texts = Sequence[str | None]
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9][0-9.]*")
 _AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}

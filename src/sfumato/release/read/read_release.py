@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Literal, get_args
+from typing import Unpack
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine
 from sfumato.engines.choose import open_engine
 from sfumato.engines.parts import listed
-from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
+from sfumato.engines.reading import Reading, ReleaseOptions
+from sfumato.errors import InputError, expect, name_some
 from sfumato.progress import phase
 from sfumato.release.build import build_release, groups_of
 from sfumato.release.description import Regions, of_scheme
@@ -29,7 +29,7 @@ from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
 from sfumato.release.read.bucketized import read_pair
-from sfumato.release.read.cells import Cells, Separator, read_cells, separators, shown_parts
+from sfumato.release.read.cells import Cells, read_cells, separators, shown_parts
 from sfumato.release.read.centroids import check_points, point_schema
 from sfumato.release.read.folder import (
     check_columns,
@@ -48,31 +48,14 @@ from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 from sfumato.table.noisy_part import refuse_noisy_part
 
-Matching = Literal["exact", "wildcard"]
-FileScheme = Literal["generalized", "microaggregated"]
 
-
-@phase("reading")
 def read_release(
-    path: object,
-    schema: Schema | None = None,
-    *,
-    group: str | None = None,
-    facts: object = None,
-    scheme: FileScheme = "generalized",
-    matching: Matching = "exact",
-    separator: Separator = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    partitioned: bool = False,
-    engine: str | None = None,
-    master: str | None = None,
-    memory: str | None = None,
-    spill: str | Path | None = None,
+    path: object, schema: Schema | None = None, **options: Unpack[ReleaseOptions]
 ) -> Release:
     """Read a release: one generalized file or frame, or a bucketized pair.
 
-    `partitioned`: the path is a folder of Parquet files that are one table (as in `sf.read`).
+    `delimiter`, `decimal`, `partitioned`, `engine`, `master`, `memory`, `spill` and `threads` are
+    those of `sf.read`.
 
     One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
     notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
@@ -97,29 +80,26 @@ def read_release(
     knows that a cell was suppressed *because* its person stood out may do better than these sizes
     say: the exact reading is the careful one.
     """
+    return load_release(path, schema, Reading(**options))
+
+
+@phase("reading")
+def load_release(path: object, schema: Schema | None, reading: Reading) -> Release:
+    """Read a release as `reading` says."""
     expect("schema", schema, (Schema, type(None)), "a Schema")
-    if matching not in ("exact", "wildcard"):
-        raise InputError(f"matching {quoted(matching)} is not known; allowed: 'exact', 'wildcard'")
-    manifest = find_manifest(path, parts=partitioned)
+    group, facts, separator = reading.group, reading.facts, reading.separator
+    wildcard = reading.matching == "wildcard"
+    manifest = find_manifest(path, parts=reading.partitioned)
     told = None if manifest is None else load_manifest(manifest)
-    door = open_engine(
-        path,
-        engine,
-        master=master,
-        memory=memory,
-        spill=spill,
-        delimiter=delimiter,
-        decimal=decimal,
-        partitioned=partitioned,
-    )
-    _check_scheme(scheme, matching, told=manifest is not None or isinstance(path, tuple | list))
+    door = open_engine(path, reading)
+    _check_scheme(reading, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
         raise InputError(
             "facts belongs to one file about people; a release folder and a bucketized pair hold "
             "their sensitive values themselves, leave it out"
         )
     if told is not None:
-        return _folder(door, told, schema, matching)
+        return _folder(door, told, schema, wildcard=wildcard)
     refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
@@ -129,7 +109,7 @@ def read_release(
                 "a bucketized release is a pair (qi_file, sensitive_file) and the column of group "
                 "ids: read_release((q, s), schema, group='gid')"
             )
-        if matching == "wildcard" or separator is not None:
+        if wildcard or separator is not None:
             raise InputError(
                 "a bucketized release lists exact values; matching='wildcard' and separator are "
                 "for generalized files, leave them out"
@@ -140,30 +120,35 @@ def read_release(
             f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
             "leave group out"
         )
-    if scheme == "microaggregated":
+    centroids = reading.scheme == "microaggregated"
+    if centroids:
         schema = point_schema(schema)
-    release = _generalized(door, path, schema, matching, separators(separator, schema), facts)
-    if scheme == "microaggregated":
+    release = _generalized(
+        door, path, schema, separators(separator, schema), facts, wildcard=wildcard
+    )
+    if centroids:
         check_points(release.regions.require_regions())
-    return replace(release, regions=of_scheme(release.regions, scheme))
+    return replace(
+        release,
+        regions=of_scheme(release.regions, "microaggregated" if centroids else "generalized"),
+    )
 
 
-def _check_scheme(scheme: str, matching: str, *, told: bool) -> None:
+def _check_scheme(reading: Reading, *, told: bool) -> None:
     """`told`: the release says itself what it is."""
-    allowed = get_args(FileScheme)
-    if scheme not in allowed:
-        raise InputError(f"scheme {scheme!r} is not known; {did_you_mean(scheme, allowed)}")
-    if scheme == "microaggregated" and told:
+    if reading.scheme != "microaggregated":
+        return
+    if told:
         raise InputError(
             "scheme 'microaggregated' is about one file; a release folder and a bucketized pair "
             "tell their own scheme, leave it out"
         )
-    if scheme == "microaggregated" and matching == "wildcard":
+    if reading.matching == "wildcard":
         raise InputError("matching 'wildcard' is for suppressed cells; centroids have none")
 
 
 def _folder(
-    engine: Engine, manifest: Manifest, schema: Schema | None, matching: Matching
+    engine: Engine, manifest: Manifest, schema: Schema | None, *, wildcard: bool
 ) -> Release:
     """A folder of ours."""
     check_columns(manifest)
@@ -177,7 +162,9 @@ def _folder(
             release = nobody(published, file.name)
         else:
             one_each = one_row_each(manifest)
-            release = _generalized(engine, data, published, matching, {}, one_each=one_each)
+            release = _generalized(
+                engine, data, published, {}, wildcard=wildcard, one_each=one_each
+            )
     if manifest.scheme == "microaggregated":
         check_points(release.regions.require_regions())
     return with_manifest(release, manifest)
@@ -187,10 +174,10 @@ def _generalized(
     engine: Engine,
     source: object,
     schema: Schema,
-    matching: Matching,
     separator: Mapping[str, str],
     facts: object = None,
     *,
+    wildcard: bool,
     one_each: bool = False,
 ) -> Release:
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
@@ -211,12 +198,10 @@ def _generalized(
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     if table.stored is not None:
-        release, everybody = large_release(
-            table, table.stored, columns, wildcard=matching == "wildcard"
-        )
+        release, everybody = large_release(table, table.stored, columns, wildcard=wildcard)
         notes += ("whether groups overlap is not told; they are taken to overlap",)
     else:
-        release, told = _in_memory(table, columns, matching)
+        release, told = _in_memory(table, columns, wildcard=wildcard)
         notes += told
         tuples = counts.in_memory("a release in memory")
         hidden = [
@@ -234,7 +219,7 @@ def _generalized(
 
 
 def _in_memory(
-    table: Table, columns: list[Cells], matching: Matching
+    table: Table, columns: list[Cells], *, wildcard: bool
 ) -> tuple[Release, tuple[str, ...]]:
     """The groups of equal descriptions, and what is to be noted of them."""
     counts = table.counts.in_memory("putting equal descriptions together")
@@ -245,7 +230,7 @@ def _in_memory(
         tuple(cells.parts for cells in columns),
         np.ascontiguousarray(codes[:, first]),
     )
-    pairs = compatible(regions) if matching == "wildcard" else None
+    pairs = compatible(regions) if wildcard else None
     if pairs is not None and len(pairs[0]) > len(regions):
         tuples, groups = spread(pairs, group)
         origin = Origin(table, tuples, groups, counts.n[tuples])

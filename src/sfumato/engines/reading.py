@@ -1,0 +1,196 @@
+"""How a table or a release is read: one object, from the command line down to the engine.
+
+A new way of reading is a field of `Reading` (with what the command line and a policy say of it) and
+a key of the options beside it, both here, and the code that heeds it. Commands take their options,
+policies the keys of `[read]`, and `sf.read` and `sf.read_release` their keywords from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict, get_args
+
+from sfumato.engines.memory import in_bytes
+from sfumato.errors import InputError, did_you_mean, quoted
+
+EngineName = Literal["duckdb", "spark"]
+Matching = Literal["exact", "wildcard"]
+FileScheme = Literal["generalized", "microaggregated"]
+Separator = str | Mapping[str, str] | None
+
+# What an option is about: how a file is written; what reads it, and where; a table of people that
+# is in two files; a release.
+Subject = Literal["file", "engine", "facts", "release"]
+OF_TABLES: tuple[Subject, ...] = ("file", "engine", "facts")
+OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
+OF_RELEASES: tuple[Subject, ...] = get_args(Subject)
+
+
+def _told(subject: Subject, kind: type, about: str) -> dict[str, Any]:
+    """What the command line and a policy say of a field: text that is a value of this kind."""
+    return {"subject": subject, "kind": kind, "about": about}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What was said of how to read; the defaults are what is done without a word.
+
+    `facts` may also be a frame, and `separator` a text for each column.
+    """
+
+    delimiter: str | None = field(
+        default=None,
+        metadata=_told("file", str, "What separates the fields of a text file."),
+    )
+    decimal: str | None = field(
+        default=None,
+        metadata=_told("file", str, "The decimal sign of a text file: . or ,"),
+    )
+    partitioned: bool = field(
+        default=False,
+        metadata=_told(
+            "file",
+            bool,
+            "The path is a folder of Parquet files that are one table; inner folders such as "
+            "year=2020 name a column.",
+        ),
+    )
+    engine: str | None = field(
+        default=None,
+        metadata=_told("engine", str, "What counts the rows: duckdb (the default) or spark."),
+    )
+    master: str | None = field(
+        default=None,
+        metadata=_told(
+            "engine",
+            str,
+            "With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
+            "or k8s://URL. Every machine must see the file under the same path.",
+        ),
+    )
+    memory: str | None = field(
+        default=None,
+        metadata=_told("engine", str, "Memory that may be taken, e.g. 2GB; the rest spills."),
+    )
+    spill: str | Path | None = field(
+        default=None,
+        metadata=_told("engine", Path, "Folder for what does not fit in memory."),
+    )
+    threads: int | None = field(
+        default=None, metadata=_told("engine", int, "How many threads DuckDB may use.")
+    )
+    facts: Any = field(
+        default=None,
+        metadata=_told(
+            "facts",
+            Path,
+            "A second table with the sensitive values, one row a value; the policy's person "
+            "column names the people in both.",
+        ),
+    )
+    group: str | None = field(
+        default=None,
+        metadata=_told("release", str, "The column of group ids of a bucketized release."),
+    )
+    scheme: str = field(
+        default="generalized",
+        metadata=_told(
+            "release",
+            str,
+            "How a file of another tool was made: generalized, or microaggregated (its cells are "
+            "centroids). Our own folders and bucketized pairs tell it themselves.",
+        ),
+    )
+    matching: str = field(
+        default="exact",
+        metadata=_told(
+            "release", str, "Who counts as alike: exact, or wildcard (* fits everybody)."
+        ),
+    )
+    separator: Separator = field(
+        default=None,
+        metadata=_told("release", str, "What separates the members of a set, as in a~b."),
+    )
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InputError(
+                f"delimiter {self.delimiter!r} must be one character, such as ',' or ';'"
+            )
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"decimal {self.decimal!r} is not allowed; use '.' or ','")
+        _check_known("engine", self.engine, EngineName)
+        _check_known("scheme", self.scheme, FileScheme)
+        if self.memory is not None:
+            in_bytes(self.memory)
+        if self.matching not in get_args(Matching):
+            allowed = ", ".join(map(repr, get_args(Matching)))
+            raise InputError(f"matching {quoted(self.matching)} is not known; allowed: {allowed}")
+
+    def stated(self) -> dict[str, Any]:
+        """What was said: the fields that are not what they are without a word."""
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {one.name: one.default for one in fields(self)}
+        return {
+            name: value
+            for name, value in told.items()
+            if value is not plain[name] and (plain[name] is None or value != plain[name])
+        }
+
+    def over(self, other: Reading) -> Reading:
+        """This, and what the other says where this says nothing."""
+        return replace(other, **self.stated())
+
+    def about(self, *subjects: Subject) -> Reading:
+        """What it says of some subjects alone."""
+        names = {one.name for one in options_about(*subjects)}
+        return Reading(**{name: value for name, value in self.stated().items() if name in names})
+
+    def of_a_table(self) -> Reading:
+        """The same, if it says nothing that only a release has."""
+        if strange := self.about("release").stated():
+            raise InputError(
+                f"{', '.join(strange)}: that is about a release; read it with read_release, or "
+                "leave it out"
+            )
+        return self
+
+
+def _check_known(name: str, word: str | None, allowed: Any) -> None:
+    if word is not None and word not in get_args(allowed):
+        raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, get_args(allowed))}")
+
+
+def options_about(*subjects: Subject) -> list[Field[Any]]:
+    """The fields of Reading about these subjects."""
+    return [one for one in fields(Reading) if one.metadata["subject"] in subjects]
+
+
+class FileOptions(TypedDict, total=False):
+    """The keywords of `sf.draft_policy`: the fields of Reading about how a file is written."""
+
+    delimiter: str | None
+    decimal: str | None
+    partitioned: bool
+
+
+class TableOptions(FileOptions, total=False):
+    """The keywords of `sf.read`: the fields of Reading about tables."""
+
+    engine: str | None
+    master: str | None
+    memory: str | None
+    spill: str | Path | None
+    threads: int | None
+    facts: object
+
+
+class ReleaseOptions(TableOptions, total=False):
+    """The keywords of `sf.read_release`: all fields of Reading."""
+
+    group: str | None
+    scheme: FileScheme
+    matching: Matching
+    separator: Separator

@@ -1,10 +1,10 @@
 """What a new release adds up to with earlier ones: how many people are known too well by all of it.
 
-The verdict and what it rests on; `judging.py` finds it. The adversary holds every release. A person
-counts as exposed if some choice of earlier releases she may be in leaves so few values that one of
-them is known with the given confidence (`adversaries/composition/exposure.py`). Randomised releases
-are left out here: what they give away is bounded by their promise, whatever else is released, and
-adds up in the ledger's accounting.
+The verdict and what it rests on. The adversary holds every release. A person counts as exposed if
+some choice of earlier releases she may be in leaves so few values that one of them is known with
+the given confidence (`adversaries/composition/exposure.py`). Randomised releases are left out here:
+what they give away is bounded by their promise, whatever else is released, and adds up in the
+ledger's accounting.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Full-domain releases of Adult with occupation sensitive, found by the lattice se
 beside what was expected, and leakage against four pairs of columns. The paper numbers its columns;
 1 and 2 are age and workclass, 3 and 4 are taken to be education and marital status.
 
-Errata: see `leakage_examples.py`, which shows print and truth side by side.
+Errata: the examples below show print and truth side by side.
 """
 
 from __future__ import annotations

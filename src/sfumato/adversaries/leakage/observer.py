@@ -12,7 +12,7 @@ largest distribution leakage cannot fall when Q grows; the largest entropy leaka
 
 Errata, recomputed: L_D of class 3 in Examples 1 and 3 is sqrt(32)/12, not sqrt(26)/12; the EMD of
 Example 3 is 1/6, 1/6, 1/3 (printed is L1) and Example 4's two are swapped; its L_D are .4714 and
-.9428, and the first of its two L_E is 1.58496, not .158. `reproduce/leakage.py` shows printed and
+.9428, and the first of its two L_E is 1.58496, not .158. `papers/leakage.py` shows printed and
 right values.
 """
 

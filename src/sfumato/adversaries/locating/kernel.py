@@ -1,10 +1,10 @@
 """Which boxes is a point in? A k-d tree over the groups of a release, compiled.
 
-Each group is a box of classes (`alike.py`), a run of them in every column. A node of the tree cuts
-one column in two; a box that the cut crosses goes to both sides, so a point walks down a single
-path and tests only the boxes of one leaf. Mondrian's cells and the groups of a lattice node always
-have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap, cuts
-that would copy too many are not made: a tree never holds more than a fixed multiple of them.
+Each group is a box of classes (`value_classes.py`), a run of them in every column. A node of the
+tree cuts one column in two; a box that the cut crosses goes to both sides, so a point walks down a
+single path and tests only the boxes of one leaf. Mondrian's cells and the groups of a lattice node
+always have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap,
+cuts that would copy too many are not made: a tree never holds more than a fixed multiple of them.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _neighbours(parts: list[Ints], total: int) -> tuple[Ints, Ints, Ints]:
 # What is believed of a column whose regions cross, by its atoms; alike for draws and for sums.
 #
 # Whoever knows E[theta(atom)] and E[theta(atom) / theta(region)] can answer every question; atoms
-# are those of `problems.py`, one set by sensitive value.
+# are those above, one set by sensitive value.
 
 
 class ByAtoms(ABC):

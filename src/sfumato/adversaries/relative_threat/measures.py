@@ -2,7 +2,7 @@
 
 GT: the share of people whose true value is a mode of a belief (global threat), for the attacker,
 the learner and random worlds. RGT = max(0, GT_A - GT_L): what knowing that somebody is in the table
-adds. RF: `faithfulness.py`. ABS = 2 (N - sum of p(own value)): the distance of all beliefs from the
+adds. RF is told below. ABS = 2 (N - sum of p(own value)): the distance of all beliefs from the
 truth. Ti = p_A / p_L for threatened rows: how much more surely an attacker knows a person.
 
 Erratum: Table IV's RGT at k = 6 is .0238.

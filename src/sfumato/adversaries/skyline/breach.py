@@ -16,7 +16,7 @@ he shares it with the target knows more than (k, m) says.
 every choice of people and every choice of facts, all reconstructions of the table being equally
 likely to her. A release is safe at a point if it lies strictly below the confidence c.
 
-One pass over the groups keeps five running minima (see `forms`); the odds against her are
+One pass over the groups keeps five running minima (see `kernel.py`); the odds against her are
 
     min(own, bare * kin_aided, aided * kin)        and the breach probability 1 / (1 + odds)
 

@@ -1,4 +1,4 @@
-"""The closed forms of `forms` in fractions, for what floating point cannot decide.
+"""The closed forms of `kernel.py` in fractions, for what floating point cannot decide.
 
 Only groups whose factor lies within 1e-9 of the minimum are looked at, and of equal ones one.
 Numbers of more than a hundred thousand bits are not worked out: undecided, which is unsafe.

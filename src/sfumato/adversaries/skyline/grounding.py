@@ -2,7 +2,7 @@
 Ramakrishnan: Privacy Skyline, VLDB 2007).
 
 The most revealing facts are all about one group, or about two: her target's, and another one with
-the family. Which, follows from where the odds are least (see `forms`):
+the family. Which, follows from where the odds are least (see `kernel.py`):
 
     own      target, known people and family are of one group
     family   the target alone in his group; the known people and the family in another

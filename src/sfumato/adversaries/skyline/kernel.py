@@ -1,4 +1,4 @@
-"""One pass over the groups of a release: the factors of `forms` for many questions."""
+"""The closed forms of one group, and one pass over all groups for many questions; compiled."""
 
 from __future__ import annotations
 

@@ -154,8 +154,8 @@ def test_at_most_is_said_wherever_it_is_read() -> None:
     )
     assert told["people_at_most"] is True
     assert json.loads(report.to_json())["linkage"]["prosecutor"]["at_most"] is True
-    text = to_text(report, 160)
-    line = next(one for one in text.splitlines() if " whose row " in one)
+    text = to_text(report.document(), 160)
+    line = next(one for one in text.splitlines() if "prosecutor" in one and " whose row " in one)
     assert f"at most {row.people}" in line
     assert f"at most {row.people}" in report.to_markdown()
 

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.counts import scan as scanning
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError
-from tests.engines.random_tables import random_table, told
+from tests.engines.random_tables import TEXTS, random_table, told
 
 PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
 PLAIN += ["price", "flag", "empty"]
@@ -27,7 +27,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "several": "multiset",
         "protect": "set",
     },
-    "person": {"quasi": ["flag"], "sensitive": ["text", "number"], "person": "who", "weight": "w"},
+    "person": {
+        "quasi": ["flag"],
+        "sensitive": ["text", "number"],
+        "person": "who",
+        "weight": "w",
+        "domains": {"text": [*TEXTS, "two\nlines"]},  # texts that look alike are different ones
+    },
     "person, repeated": {
         "quasi": ["single", "flag"],
         "sensitive": ["word", "tags"],
@@ -94,7 +100,8 @@ def test_spark_finds_the_same_people_in_a_text_file(spark: Any, name: str, tmp_p
     texts = texts.set_column(0, "text", pa.array([*kept[:-1], "two\nlines"]))
     pa_csv.write_csv(texts.set_column(1, "word", texts.column("word").cast(pa.string())), file)
     columns = [*SCHEMAS[name]["quasi"], *SCHEMAS[name]["sensitive"]]
-    schema = sf.Schema(**SCHEMAS[name], domains=dict.fromkeys(columns, "categorical"))
+    words = dict.fromkeys(columns, "categorical")
+    schema = sf.Schema(**{**SCHEMAS[name], "domains": words | SCHEMAS[name].get("domains", {})})
     assert told(sf.read(file, schema, engine="spark")) == told(sf.read(file, schema))
 
 

@@ -82,3 +82,56 @@ def test_an_empty_list_is_published_as_one(tmp_path: Path) -> None:
     data = pa.table({"q": ["a"] * 3, "s": ["u;v", "", "u"]})
     sf.generalize(sf.read(data, schema), [0]).save(tmp_path / "out")
     assert sf.read_release(tmp_path / "out").people == 3
+
+
+WAYS = [None, "", " ", "(missing)", "*", " *", "12*", "12* ", "{a}", " {a}", "a", "a ", "1-5"]
+WAYS += [
+    "1 - 5",
+    "[1, 2)",
+    "[1,2)",
+    "20-29",
+    "30-39",
+    "90+",
+    ">=90",
+    "unknown",
+    "[1, 2) or (missing)",
+]
+MAKERS = {
+    "mondrian": (sf.Mondrian(), sf.KAnonymity(2)),
+    "lattice": (sf.Lattice(), sf.KAnonymity(2)),
+    "anatomy": (sf.Anatomy(2), sf.DistinctDiversity(2)),
+    "microaggregation": (sf.Microaggregation(2), sf.KAnonymity(2)),
+}
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from(WAYS), min_size=2, max_size=5, unique=True),
+    st.sampled_from(sorted(MAKERS)),
+    st.sampled_from(["csv", "parquet"]),
+)
+@example(["20-29", "30-39", "90+", "unknown"], "mondrian", "csv")
+@example(["20-29", "30-39", "90+", "unknown"], "anatomy", "csv")
+@example(["", None], "mondrian", "parquet")
+@example(["1-5", "a"], "microaggregation", "csv")
+def test_values_that_say_the_same_are_refused_or_read_again(
+    tmp_path_factory: pytest.TempPathFactory, values: list[str | None], maker: str, form: str
+) -> None:
+    schema = sf.Schema(quasi=["q"], sensitive="s")
+    known = pa.array([value for value in values for _ in range(3)], pa.string())
+    table = sf.read(pa.table({"q": known, "s": ["u", "v", "w"] * len(values)}), schema)
+    anonymizer, promised = MAKERS[maker]
+    out = tmp_path_factory.mktemp("release") / "out"
+    told = None
+    try:
+        release = sf.anonymize(table, sf.Policy([promised], anonymizer), seed=1)
+        release.save(out, form=form)
+    except sf.InputError as refused:
+        told = str(refused)
+    if told is not None:
+        assert told.startswith("column 'q'")
+        assert "\n" not in told
+        assert not out.exists()
+        return
+    assert content(sf.read_release(out)) == content(release)
+    assert content(sf.read_release(out, schema)) == content(release)

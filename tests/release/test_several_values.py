@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -268,7 +269,7 @@ def test_kept_lists_are_refused() -> None:
 def test_the_case_of_stated_groups(groups: Groups, case: str) -> None:
     assert groups.case == case
     assert groups.single_valued == (case == "single")
-    assert groups.take([0]).case == groups.with_beside(Beside()).case == case  # type: ignore[arg-type]
+    assert groups.take(np.array([0])).case == groups.with_beside(Beside()).case == case
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,14 @@ _MOST = 1 << 63  # people
 
 @dataclass(frozen=True)
 class Column:
-    """A published column; `several` and `list` where people have several values."""
+    """A published column; `several` and `list` where people have several values.
+
+    `words`: it holds texts, whatever they look like.
+    """
 
     name: str
     role: str
+    words: bool
     several: Literal["set", "multiset"] | None
     list: str | None
 
@@ -142,7 +146,8 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[Column, ...]:
             _broken(path, f"column {name!r} has several values in no known way")
         if role != "sensitive" and (several is not None or form is not None):
             _broken(path, f"column {name!r} is {role} and cannot hold several values")
-        found.append(Column(name, role, several, form))
+        words = entry.get("type") == "string"
+        found.append(Column(name, role, words, several, form))
     counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
     for column in found:
         extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role

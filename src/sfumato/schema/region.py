@@ -79,7 +79,8 @@ class ValueSet:
             if self.label not in (None, text):
                 return str(self.label)
             # A value that would be read as a set is published as a set of one.
-            return f"{{{_member(text)}}}" if text[:1] == "{" and text[-1:] == "}" else text
+            seen = text.strip()
+            return f"{{{_member(text)}}}" if seen[:1] == "{" and seen[-1:] == "}" else text
         if self.label is not None:
             return self.label
         return "{" + ", ".join(sorted(_member(text_of(value)) for value in self.values)) + "}"

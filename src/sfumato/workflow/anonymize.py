@@ -12,6 +12,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
+from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
@@ -26,6 +27,8 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     is kept in private/ only.
     """
     _check_people(table)
+    for domain in table.counts.quasi:
+        check_values(domain)
     expect("policy", policy, Policy, "a Policy")
     drawn = randbits(63) if seed is None else seed
     task = Task(

@@ -28,6 +28,7 @@ from sfumato.schema.roles import Schema
 
 Texts = Sequence[str | None]
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9][0-9.]*")
+_WORD = re.compile(r"[^\W\d](?:[^*]*[^\s*])?")  # what no notation has a meaning for
 _AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}
 
 
@@ -53,10 +54,19 @@ def shown_parts(columns: Sequence[Cells], texts: Codes) -> Codes:
 
 
 def read_cells(
-    name: str, texts: Texts, schema: Schema, separator: str | None, *, untyped: bool = True
+    name: str,
+    texts: Texts,
+    schema: Schema,
+    separator: str | None,
+    *,
+    untyped: bool = True,
+    ours: bool = False,
 ) -> Cells:
-    """Read a column's distinct texts; `untyped`: they come from a text file."""
-    notation, ambiguous = _notation(name, texts, schema, separator, untyped)
+    """Read a column's distinct texts; `untyped`: they come from a text file.
+
+    `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen.
+    """
+    notation, ambiguous = _notation(name, texts, schema, separator, untyped, ours=ours)
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
@@ -83,14 +93,36 @@ def read_cells(
         codes[place] = index[key]
     if again:
         # Spaces, brackets or an empty cell beside (missing): all that tells two people apart.
-        raise InputError(
-            f"column {name!r}: {again:,} of its distinct cells say the same as others in another "
-            "way (spaces around them, another notation, or another sign for a missing value), by "
-            "which people can be told apart; write it one way"
-        )
+        raise said_twice(name, again, "cells")
     parts = tuple(region for place in first if (region := regions[place]) is not None)
     shown = tuple(text for text in texts if text in ambiguous)
     return Cells(parts, codes, tuple(text for text in shown if text is not None), twice)
+
+
+def said_twice(name: str, many: int, what: str) -> InputError:
+    """The error for cells or values of which readers take some for one."""
+    return InputError(
+        f"column {name!r}: {many:,} of its distinct {what} say the same as others in another "
+        "way (spaces around them, another notation, or another sign for a missing value), by "
+        "which people can be told apart; write it one way"
+    )
+
+
+def check_values(domain: Domain) -> None:
+    """Refuse a column to be published that has values which are read as one."""
+    notation = Notation("mixed", zeros=False)
+    seen: dict[object, str] = {}
+    again = 0
+    for value in domain.values:
+        if value is not None and (not isinstance(value, str) or _WORD.fullmatch(value)):
+            continue
+        shown = ValueSet(frozenset({value})).text
+        region = notation.read(None if value is None else shown)
+        if region is not None:
+            before = seen.setdefault(meaning(region), shown)
+            again += before is not shown and not _same_number(region, [before, shown])
+    if again:
+        raise said_twice(domain.name, again, "values")
 
 
 def _same_number(region: Region, texts: list[str]) -> bool:
@@ -162,7 +194,13 @@ def _begin(region: Region | None) -> float | None:
 
 
 def _notation(
-    name: str, texts: Texts, schema: Schema, separator: str | None, untyped: bool
+    name: str,
+    texts: Texts,
+    schema: Schema,
+    separator: str | None,
+    untyped: bool,
+    *,
+    ours: bool = False,
 ) -> tuple[Notation, frozenset[str]]:
     declared, recipe = schema.domains.get(name), schema.hierarchies.get(name)
     domain = known_domain(name, declared, recipe)
@@ -186,7 +224,7 @@ def _notation(
     if stated is not None:
         return Notation(stated, separator=separator), frozenset()
     guess = declared is None and untyped
-    return _inferred(name, texts, separator, guess=guess), frozenset()
+    return _inferred(name, texts, separator, guess=guess, ours=ours), frozenset()
 
 
 def _told_apart(texts: Texts) -> bool:
@@ -241,7 +279,9 @@ def _labels(domain: Domain, recipe: Hierarchy | None) -> tuple[dict[str, Region]
     return labels, frozenset(ambiguous)
 
 
-def _inferred(name: str, texts: Texts, separator: str | None, *, guess: bool) -> Notation:
+def _inferred(
+    name: str, texts: Texts, separator: str | None, *, guess: bool, ours: bool
+) -> Notation:
     """What the texts agree on, in the way of a text file's columns (schema/domain.py)."""
     numeric = Notation("numeric", separator=separator, zeros=False)
     numbers = [numeric.read(text) for text in texts]
@@ -257,7 +297,7 @@ def _inferred(name: str, texts: Texts, separator: str | None, *, guess: bool) ->
     ranges = any(isinstance(region, Span) for region in told)
     codes = any(_LEADING_ZERO.fullmatch(word) for word in words)
     many = len(told) - masks >= max(3, len(texts) / 2)
-    if words and many and not codes and (guess or ranges):
+    if words and many and not codes and (guess or ranges) and not ours:
         raise InputError(
             f"column {name!r} mixes numbers and text: {len(words)} of its {len(texts)} distinct "
             f"values are no number or range ({forms_of(words)}); leave a missing value empty, "

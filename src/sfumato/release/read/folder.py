@@ -88,9 +88,15 @@ def _columns_of(file: Path) -> list[str]:
 
 
 def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
-    """Our own bucketized pair."""
+    """Our own bucketized pair; its exact values are words where it says so."""
     quasi, sensitive = (manifest.path.parent / name for name in manifest.files)
-    return read_pair(engine, quasi, sensitive, replace(schema, count=COUNT), GROUP_ID)
+    words = {
+        one.name: "categorical"
+        for one in manifest.columns
+        if one.words and one.role == "quasi" and one.name not in schema.hierarchies
+    }
+    exact = replace(schema, count=COUNT, domains={**words, **schema.domains})
+    return read_pair(engine, quasi, sensitive, exact, GROUP_ID)
 
 
 def no_people(engine: Engine, file: object, count: str | None) -> bool:

@@ -163,7 +163,7 @@ def _folder(
         else:
             one_each = one_row_each(manifest)
             release = _generalized(
-                engine, data, published, {}, wildcard=wildcard, one_each=one_each
+                engine, data, published, {}, wildcard=wildcard, one_each=one_each, ours=True
             )
     if manifest.scheme == "microaggregated":
         check_points(release.regions.require_regions())
@@ -179,6 +179,7 @@ def _generalized(
     *,
     wildcard: bool,
     one_each: bool = False,
+    ours: bool = False,
 ) -> Release:
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
     registered = replace(registered, one_each=registered.one_each or one_each)
@@ -192,6 +193,7 @@ def _generalized(
             schema,
             separator.get(domain.name),
             untyped=registered.is_untyped(domain.name),
+            ours=ours,
         )
         for domain in counts.quasi
     ]

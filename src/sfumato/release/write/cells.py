@@ -17,12 +17,15 @@ from sfumato.counts.counts import Attribute
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Ints
 from sfumato.release.description import Regions
-from sfumato.schema.domain import Declared
+from sfumato.release.read.cells import read_cells
+from sfumato.schema.domain import Declared, Domain
 from sfumato.schema.listing import write_list
-from sfumato.schema.region import Region, Value, ValueSet
+from sfumato.schema.region import Anything, Region, Span, Value, ValueSet
+from sfumato.schema.roles import Schema
 
 _EXACT = 1 << 53  # whole numbers that a float tells exactly
 _WIDE = 1 << 62  # keys that 64 bits hold
+_NO_VALUE = ValueSet(frozenset({None}))
 
 
 def shown_regions(
@@ -40,10 +43,35 @@ def shown_regions(
             (value,) = values
             cells[place] = parts[place].text if isinstance(value, str) else value
         return typed(cells, declared)
-    missing = ValueSet(frozenset({None}))
     for place, region in regions.items():
-        cells[place] = None if region == missing else region.text
+        cells[place] = None if region == _NO_VALUE else region.text
     return pa.array(cells, pa.string())
+
+
+def check_readable(
+    name: str, parts: Sequence[Region], used: Ints | Codes, *, points: bool = False
+) -> None:
+    """Refuse texts of which a reader of the file could not tell what they say.
+
+    Ranges and numbers are always read as they were meant; words may look like them. `points`: each
+    cell is one value, as centroids are.
+    """
+    regions = [parts[place] for place in occurring(used, len(parts))]
+    if all(isinstance(region, Anything | Span) or _is_number(region) for region in regions):
+        return
+    texts = [None if region == _NO_VALUE else region.text for region in regions]
+    read = read_cells(name, list(dict.fromkeys(texts)), Schema(quasi=[name]), None, ours=True)
+    odd = sum(not (isinstance(part, ValueSet) and len(part.values) == 1) for part in read.parts)
+    if points and odd:
+        raise InputError(
+            f"column {name!r}: {odd:,} of its values are read as ranges, masks or sets, and a "
+            "microaggregated release publishes one value a cell; write them as words, or use "
+            "another anonymizer"
+        )
+
+
+def _is_number(region: Region) -> bool:
+    return isinstance(region, ValueSet) and not any(isinstance(one, str) for one in region.values)
 
 
 def occurring(codes: Ints | Codes, size: int) -> list[int]:
@@ -89,11 +117,11 @@ def _is_whole(value: object) -> bool:
     )
 
 
-def used_values(attribute: Attribute, used: Ints | Codes) -> list[Value]:
+def used_values(domain: Domain, used: Ints | Codes) -> list[Value]:
     """The values of a domain of which only those `used` are published; the others are left out."""
-    values: list[Value] = [None] * len(attribute.domain)
+    values: list[Value] = [None] * len(domain)
     for code in occurring(used, len(values)):
-        values[code] = attribute.domain.values[code]
+        values[code] = domain.values[code]
     return values
 
 
@@ -105,7 +133,7 @@ def shown_values(
     Members stand in the order of the domain; the order of somebody's own list would tell of her.
     `used`: the values that are published.
     """
-    values = typed(used_values(attribute, used), declared)
+    values = typed(used_values(attribute.domain, used), declared)
     if attribute.sets is None:
         return values
     if pa.types.is_null(values.type):  # nobody has any value

@@ -8,14 +8,17 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError, SfumatoError, quoted
+from sfumato.release.description import Regions
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
+from sfumato.release.write.cells import check_readable
 from sfumato.release.write.publish import tables_of
 
 PARTS = "data"  # the folder of the parts, where one file would not do
@@ -37,6 +40,7 @@ class Data(Protocol):
 @contextlib.contextmanager
 def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Iterator[Data]:
     """The data of a release; refuses what cannot be published before anything is written."""
+    _check_regions(release)
     # An empty text of a list lists nothing, in a CSV file too.
     may_be_empty = (*release.schema.keep, *release.schema.lists)
     if is_for_engine(release):
@@ -123,6 +127,20 @@ class _ByEngine:
                         rows = self._rows.typed(pa.Table.from_batches([batch]))
                         _check_text(rows, self._may_be_empty)
                         writer.write_table(rows)
+
+
+def _check_regions(release: Release) -> None:
+    """Refuse descriptions that would not be read again as what was judged; buckets have none."""
+    points = release.scheme == "microaggregated"
+    if release.noisy is not None:
+        for axis in release.noisy.axes:
+            check_readable(axis.name, axis.parts, np.arange(len(axis)))
+    elif isinstance(release.regions, Regions):
+        described = zip(
+            release.regions.columns, release.regions.parts, release.regions.codes, strict=True
+        )
+        for name, parts, codes in described:
+            check_readable(name, parts, codes, points=points)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

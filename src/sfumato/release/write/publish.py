@@ -17,12 +17,18 @@ import pyarrow as pa
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, SchemaError
 from sfumato.numbers import Ints
-from sfumato.release.description import Buckets, Singletons
+from sfumato.release.description import Buckets
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import engine_rows
-from sfumato.release.write.cells import described_order, shown_regions, shown_values
+from sfumato.release.write.cells import (
+    described_order,
+    shown_regions,
+    shown_values,
+    typed,
+    used_values,
+)
 from sfumato.release.write.kept_columns import rows_of_people
 
 GROUP_ID = "group_id"
@@ -132,10 +138,8 @@ def _bucketized(
         if domain.name == GROUP_ID:
             raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
         own = codes[people.tuples[order]]
-        parts = Singletons(domain)
-        quasi[domain.name] = shown_regions(parts, own, declared.get(domain.name)).take(
-            pa.array(own)
-        )
+        values = typed(used_values(domain, own), declared.get(domain.name))
+        quasi[domain.name] = values.take(pa.array(own))
     for name, values in kept.items():
         quasi[name] = values.take(pa.array(order))
     (attribute,) = origin.counts.sensitive

@@ -37,12 +37,12 @@ demo: install  ## A synthetic census, judged: the whole journey in one command.
 test: install  ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-check: install  ## Lint, types, import directions, module sizes.
+check: install  ## Lint, types, import directions, one idea a module.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/check_rooms.py
-	$(BIN)/python scripts/check_sizes.py
+	$(BIN)/python scripts/check_modules.py
 
 format: install  ## Format the code.
 	$(BIN)/ruff check --fix --quiet . || true

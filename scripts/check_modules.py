@@ -1,8 +1,8 @@
 """Check that a module is one idea: at most 500 lines, and not a shard of its only reader.
 
 A module that exactly one other imports belongs into it, unless its docstring says why it stands
-apart, in a line that begins with "Stands apart:". Whatever a registry, the public names or the
-console find by name (`__init__.py`, `sfumato.cli`) has more readers than imports show.
+apart, in a line that begins with "Stands apart:". What a registry (its own package's
+`__init__.py`), the public names or the console list by name has more readers than imports show.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def problems() -> list[str]:
         if found_by_name(name, path, public):
             continue
         by = imported_by[name]
-        if len(by) == 1 and REASON not in (ast.get_docstring(trees[name]) or ""):
+        registered = name.rpartition(".")[0] in by  # its package's own list of members
+        if len(by) == 1 and not registered and REASON not in (ast.get_docstring(trees[name]) or ""):
             told.append(
                 f"{where}: only {next(iter(by))} imports it; merge them, or say in its docstring "
                 f'why it stands apart ("{REASON} ...")'

@@ -9,6 +9,8 @@ and lists whose factors may be bounds: the minima of the group that is split mus
 since merging may be worse than splitting, so the factors of every present group are remembered.
 
 Odds within 1e-9 of the bound are refused.
+
+Stands apart: what a search carries from split to split; the criterion alone is read without it.
 """
 
 from __future__ import annotations

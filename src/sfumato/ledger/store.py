@@ -3,6 +3,8 @@
 A rollback journal (SQLite's default) rather than a write-ahead log: the ledger stays one file that
 can be copied and kept on a shared drive, and entries are few. A writer that is killed leaves its
 journal, and whoever opens the file next undoes what was half done. Writers wait for each other.
+
+Stands apart: the file on disk, its lock and its checksums; the ledger is read without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Every trial of the composition experiment: two releases of overlapping people, intersected."""
+"""Every trial of the composition experiment: two releases of overlapping people, intersected.
+
+Stands apart: the experiments; the paper beside it tells what was found.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A table larger than memory, read as if it were published unchanged: equal groups told once."""
+"""A table larger than memory, read as if it were published unchanged: equal groups told once.
+
+Stands apart: groups of a release as kinds with multiplicities.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """A document as Markdown, such as the summary of a report that is kept with a data-protection file.
 
 Charts are told by their words; their pictures are on the page, their numbers in the JSON.
+
+Stands apart: one of the four renderers of a document.
 """
 
 from __future__ import annotations

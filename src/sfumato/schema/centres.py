@@ -5,6 +5,8 @@ the ends of its hierarchy's finest level, else to a step of which the column's e
 hundred. The nearest point is taken, the next one where exactly one person has that value; only
 where both are somebody's own is one of them told. Rounding keeps the order of what is rounded, so
 that of two groups with equal centroids the union has the same.
+
+Stands apart: rounding of centroids, beside the boundaries that range ends are rounded to.
 """
 
 from __future__ import annotations

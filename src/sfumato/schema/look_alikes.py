@@ -4,6 +4,8 @@ Among quasi-identifiers they stay apart, which is careful: whoever reads the fil
 apart by them. Among sensitive values the careful side is the other one: a group in which everybody
 has the flu, written in two ways, is not diverse. What they are cannot be guessed, so they are
 refused until somebody writes them one way or lists them as values.
+
+Stands apart: what makes two texts one to a reader is a question of its own.
 """
 
 from __future__ import annotations

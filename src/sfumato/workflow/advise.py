@@ -3,6 +3,8 @@
 Three ways out of a violation: coarsen a column (which one leaves the fewest people in groups that
 violate something), leave groups out (whom that costs), promise less (the tightest bound of each
 criterion that holds). Each is judged by the very criteria of the policy.
+
+Stands apart: what to change when a policy fails; an audit without that question does not load it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Attacks that an audit does not run by itself: they take the original table, and their time."""
+"""Attacks that an audit does not run by itself: they take the original table, and their time.
+
+Stands apart: which attacks an audit is asked to run besides.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The demo: a synthetic census goes the whole way, from raw table to a release judged anew."""
+"""The demo: a synthetic census goes the whole way, from raw table to a release judged anew.
+
+Stands apart: the whole journey on embedded data, for the command of that name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which promise of a policy costs most: the same search once more without each of them."""
+"""Which promise of a policy costs most: the same search once more without each of them.
+
+Stands apart: what each promise costs is asked after a release is there.
+"""
 
 from __future__ import annotations
 

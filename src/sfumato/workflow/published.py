@@ -1,4 +1,7 @@
-"""A release as anybody reads it: no table behind it, no weights, no value that nobody shows."""
+"""A release as anybody reads it: no table behind it, no weights, no value that nobody shows.
+
+Stands apart: a release as anybody reads it.
+"""
 
 from __future__ import annotations
 

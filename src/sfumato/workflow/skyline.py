@@ -1,4 +1,7 @@
-"""Knowledge skylines of a release: of one value, or of every value of its sensitive columns."""
+"""Knowledge skylines of a release: of one value, or of every value of its sensitive columns.
+
+Stands apart: what `sfumato skyline` asks of a release, without its printing.
+"""
 
 from __future__ import annotations
 

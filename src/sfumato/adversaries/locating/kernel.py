@@ -5,6 +5,8 @@ tree cuts one column in two; a box that the cut crosses goes to both sides, so a
 single path and tests only the boxes of one leaf. Mondrian's cells and the groups of a lattice node
 always have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap,
 cuts that would copy too many are not made: a tree never holds more than a fixed multiple of them.
+
+Stands apart: compiled; its compiler loads slowly and most commands need none of it.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ Metropolis swaps and permutations (bucketized): given the population, each bucke
 the values of two of its people, or to deal all its values anew at random, and accepts by the ratio
 of probabilities; then the population is drawn. Both hold the population fixed while they deal,
 which is what makes them slow.
+
+Stands apart: the paper's own samplers, kept to compare with; nothing else should rely on them.
 """
 
 from __future__ import annotations

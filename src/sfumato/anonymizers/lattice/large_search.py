@@ -5,6 +5,9 @@ memory is brought there, and all coarser ones are rolled up from it; one that do
 its own failure or safety tell of many others. The node that tells most is looked at next. How many
 tuples nodes have is bounded by the numbers of labels, then estimated, dozens of nodes in one pass.
 Where many nodes are left that a smaller table would do for, the engine makes that table first.
+
+Stands apart: the order of work for counts that the engine keeps; the search in memory is read
+without it.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ For criteria of scope "group" the groups are the same as in memory, since each n
 on the node alone. For criteria of scope "release" splits are accepted in this order: large nodes
 level by level, then batch by batch; the result is safe, and where refused splits stay refused no
 allowed split remains.
+
+Stands apart: what only tables larger than memory need; Mondrian itself is read without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The session that runs the SQL: the user's own, left as it is, or one that we start."""
+"""The session that runs the SQL: the user's own, left as it is, or one that we start.
+
+Stands apart: starting Java and a session is a matter of its own, and only happens where none is
+given.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where rows come from: a Spark frame, a file that Spark reads, a small table brought to it."""
+"""Where rows come from: a Spark frame, a file that Spark reads, a small table brought to it.
+
+Stands apart: how each kind of source is read; the engine is read without it.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ says. A column whose values repeat is taken for the person when its name says so
 share a value agree in what lasts (birth, sex, origin), as rows of one person do and rows of one
 price do not. Until the owner answers, the draft counts by it: to count by a key that is coarser
 than people, such as a household, errs to the safe side.
+
+Stands apart: which column names the person is the question that decides every figure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A published file larger than memory: equal groups told once, as of a table that stands as it is.
 
 Groups are told apart by their texts, so two texts of one region cannot be put together here.
+
+Stands apart: releases larger than memory; reading the others does not need it.
 """
 
 from __future__ import annotations

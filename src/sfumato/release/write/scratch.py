@@ -2,6 +2,8 @@
 
 Groups go there by their places among the descriptions, people by their groups. Where the counts
 are in memory so are the people; those of a table larger than memory are with the engine already.
+
+Stands apart: tables of the engine that publishing needs for a while.
 """
 
 from __future__ import annotations

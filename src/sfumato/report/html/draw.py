@@ -5,6 +5,8 @@ of them with Plotly's JavaScript, which a page carries once. Text and lines take
 light or dark, from its style sheet. Infinity and what does not apply have no place on an axis and
 are left out of the picture; they are in the tables beside it. Labels come from data: Plotly reads
 some HTML in texts, so each is escaped, and long ones are cut on axes only, never when pointed at.
+
+Stands apart: charts as Plotly figures; the page is written without Plotly where there is none.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Plotly sets every label where it is told and lets them overlap, so places are chosen here, in the
 pixels of a page of the usual width. Apart from drawing, because it is geometry alone.
+
+Stands apart: where labels of points can stand without covering each other.
 """
 
 from __future__ import annotations

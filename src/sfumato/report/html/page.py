@@ -1,4 +1,7 @@
-"""A document as a page that opens offline: its head, tables that sort, charts that are drawn."""
+"""A document as a page that opens offline: its head, tables that sort, charts that are drawn.
+
+Stands apart: Jinja and the page; other forms of a document do not load it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A comparison as a document: the map of risk and cost, the figures, what they mean."""
+"""A comparison as a document: the map of risk and cost, the figures, what they mean.
+
+Stands apart: one subject of a report.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Worst groups are private: who they are, and how their sensitive values differ from the table's.
 Where everything holds they are the groups that came nearest to a bound.
+
+Stands apart: one subject of a report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The lattice: which combinations of hierarchy levels satisfy the policy, which one was chosen.
 
 Private: it tells what other releases of the table would have shown.
+
+Stands apart: one subject of a report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Linkage: who can link rows to names, which columns help most, how many hide among how many."""
+"""Linkage: who can link rows to names, which columns help most, how many hide among how many.
+
+Stands apart: one subject of a report.
+"""
 
 from __future__ import annotations
 

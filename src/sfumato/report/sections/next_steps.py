@@ -1,4 +1,7 @@
-"""What to do next: suggestions that were worked out on this release. Private."""
+"""What to do next: suggestions that were worked out on this release. Private.
+
+Stands apart: one subject of a report.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The observer: how much each class tells beyond what was known before, as bars. Private."""
+"""The observer: how much each class tells beyond what was known before, as bars. Private.
+
+Stands apart: one subject of a report.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ A section is made by a function from a report, or None where it has nothing to s
 report's `audience` where the public may not see what the owner sees, and knows only what it shows;
 an adversary of a new paper is one more of them, registered here once. Attacks that are run beside
 an audit have sections of their own, as many as were run.
+
+Stands apart: one subject of a report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""From the leakage of every class to one finding: figures, and the worst class with its values."""
+"""From the leakage of every class to one finding: figures, and the worst class with its values.
+
+Stands apart: what is told of a combination; how combinations are walked is told elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Groups of a coarser node from those of a finer one, compiled. Importing Numba is slow."""
+"""Groups of a coarser node from those of a finer one, compiled.
+
+Stands apart: importing Numba is slow, and an audit needs none of it.
+"""
 
 from __future__ import annotations
 

@@ -94,10 +94,10 @@ def forms_of(values: Iterable[object], most: int = 3) -> str:
     return ", ".join([*listed, *more])
 
 
-def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+def did_you_mean(word: object, allowed: Iterable[str]) -> str:
     """A trailing hint for a misspelt word: the nearest allowed one, or all of them."""
     names = sorted(allowed)
-    near = nearest(word, names)
+    near = nearest(str(word), names)
     return f"did you mean {near!r}?" if near is not None else f"allowed: {', '.join(names)}"
 
 

@@ -28,6 +28,7 @@ from sfumato.counts.scan import scan
 from sfumato.counts.stored import TooManyKinds, bytes_for
 from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.reading import Reading
 from sfumato.errors import NoSafeRelease, ResourceError
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.release import Release
@@ -51,7 +52,7 @@ class Watched(DuckDB):
     """Remembers what it was asked."""
 
     def __init__(self, *, embedded: bool = True) -> None:
-        super().__init__(threads=1)
+        super().__init__(Reading(threads=1))
         self.embedded = embedded
         self.asked: list[str] = []
 

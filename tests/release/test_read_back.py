@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.anonymizers.base import Task
 from sfumato.release.release import Release
 
 SCHEMA = sf.Schema(
@@ -135,3 +136,15 @@ def test_values_that_say_the_same_are_refused_or_read_again(
         return
     assert content(sf.read_release(out)) == content(release)
     assert content(sf.read_release(out, schema)) == content(release)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_bands_that_are_words_are_microaggregated_and_read_again(tmp_path: Path, form: str) -> None:
+    bands = ["20-29", "30-39", "40-49", "unknown"]
+    rows = {"band": [bands[i % 4] for i in range(24)], "s": ["ab"[i % 5 == 0] for i in range(24)]}
+    table = sf.read(pa.table(rows), sf.Schema(quasi=["band"], sensitive="s"))
+    release = sf.Microaggregation(3).run(Task(table, (sf.KAnonymity(3),)))
+    release.save(tmp_path / "out", form=form)
+    again = sf.read_release(tmp_path / "out")
+    assert {again.regions.describe(group)["band"] for group in range(len(again.groups))} <= {*bands}
+    assert content(again) == content(release)

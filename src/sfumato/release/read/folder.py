@@ -88,15 +88,23 @@ def _columns_of(file: Path) -> list[str]:
 
 
 def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
-    """Our own bucketized pair; its exact values are words where it says so."""
+    """Our own bucketized pair."""
     quasi, sensitive = (manifest.path.parent / name for name in manifest.files)
+    exact = replace(words_as_told(manifest, schema), count=COUNT)
+    return read_pair(engine, quasi, sensitive, exact, GROUP_ID)
+
+
+def words_as_told(manifest: Manifest, schema: Schema) -> Schema:
+    """For cells that are one value each: words where the manifest says so, whatever they look like.
+
+    A band of ages that came as text, `20-29`, is a word there and no range.
+    """
     words = {
         one.name: "categorical"
         for one in manifest.columns
         if one.words and one.role == "quasi" and one.name not in schema.hierarchies
     }
-    exact = replace(schema, count=COUNT, domains={**words, **schema.domains})
-    return read_pair(engine, quasi, sensitive, exact, GROUP_ID)
+    return replace(schema, domains={**words, **schema.domains})
 
 
 def no_people(engine: Engine, file: object, count: str | None) -> bool:

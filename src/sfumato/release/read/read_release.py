@@ -39,6 +39,7 @@ from sfumato.release.read.folder import (
     one_row_each,
     read_buckets,
     with_manifest,
+    words_as_told,
 )
 from sfumato.release.read.large import large_release
 from sfumato.release.read.source import as_published, open_release
@@ -153,6 +154,8 @@ def _folder(
     """A folder of ours."""
     check_columns(manifest)
     published = agreed_schema(manifest, schema)
+    if manifest.scheme == "microaggregated":
+        published = words_as_told(manifest, published)
     if manifest.scheme == "bucketized":
         release = read_buckets(engine, manifest, published)
     else:

@@ -60,7 +60,9 @@ def check_readable(
     if all(isinstance(region, Anything | Span) or _is_number(region) for region in regions):
         return
     texts = [None if region == _NO_VALUE else region.text for region in regions]
-    read = read_cells(name, list(dict.fromkeys(texts)), Schema(quasi=[name]), None, ours=True)
+    words = points and all(_is_word(region) for region in regions)
+    schema = Schema(quasi=[name], domains={name: "categorical"} if words else {})
+    read = read_cells(name, list(dict.fromkeys(texts)), schema, None, ours=True)
     odd = sum(not (isinstance(part, ValueSet) and len(part.values) == 1) for part in read.parts)
     if points and odd:
         raise InputError(
@@ -68,6 +70,13 @@ def check_readable(
             "microaggregated release publishes one value a cell; write them as words, or use "
             "another anonymizer"
         )
+
+
+def _is_word(region: Region) -> bool:
+    """Whether a cell shows one text, or that there is none: the manifest then says text."""
+    return isinstance(region, ValueSet) and all(
+        value is None or isinstance(value, str) for value in region.values
+    )
 
 
 def _is_number(region: Region) -> bool:

@@ -12,7 +12,8 @@ nothing in particular, and nearest to itself.
 
 **Centroids** are the mean of numbers, the (lower) median of dates and ordered columns, the mode of
 categorical ones (of several the first in the domain). NULL is a category like any other; a mean or
-median is that of the people who have a value, and NULL where more than half of a group have none.
+median is that of the people who have a value. Where half of a group or more have none it is NULL,
+whatever the column: of two people the one who has a value would be published as she is.
 Means, and medians of dates, are rounded to the column's unit, the ends of its hierarchy's finest
 level or a hundredth of its extent, and away from a value that exactly one person has. An exact mean
 times the size is an exact sum: whoever knows all but one of a group would read off the last, and
@@ -106,11 +107,11 @@ def _sums(groups: Ints, weights: Ints | Floats, total: int) -> Floats:
 
 
 def _mostly_missing(domain: Domain, codes: Ints, groups: Ints, n: Ints, total: int) -> Ints:
-    """The groups of which more than half have no value."""
+    """The groups of which half or more have no value."""
     if not domain.has_null:
         return np.zeros(0, dtype=np.int64)
     missing = np.where(codes == len(domain) - 1, n, 0)
-    return np.flatnonzero(2 * _sums(groups, missing, total) > _sums(groups, n, total))
+    return np.flatnonzero(2 * _sums(groups, missing, total) >= _sums(groups, n, total))
 
 
 def _means(domain: Domain, codes: Ints, groups: Ints, n: Ints, total: int) -> Floats:
@@ -147,6 +148,7 @@ def _modes(domain: Domain, codes: Ints, groups: Ints, n: Ints, total: int) -> In
     order = np.lexsort((code, -people, owner))
     first = np.searchsorted(owner[order], np.arange(total))
     modes: Ints = code[order[first]]
+    modes[_mostly_missing(domain, codes, groups, n, total)] = size - 1
     return modes
 
 

@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.judge import judge
 from sfumato.ledger.ledger import Ledger
+from sfumato.table.file_stamp import digest
 from tests.cli.test_composition import sfumato
 
 SCHEMA = """
@@ -285,6 +286,24 @@ def test_a_mistake_about_a_file_is_told_before_anything_is_done(
     assert told in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert not out.exists()
+
+
+def test_a_sum_of_a_ledger_is_never_passed_over(project: Path) -> None:
+    """It is that of releases; without their names nothing could be compared with it."""
+    earlier = '[{ file = "data/ledger.sqlite", sha256 = "%s" }]' % ("0" * 64)
+    (project / "policy.toml").write_text(SCHEMA + BESIDE + earlier)
+    with pytest.raises(sf.PolicyError, match="is that of the releases named beside it") as told:
+        sf.Policy.load(project / "policy.toml")
+    assert "\n" not in str(told.value)
+
+
+def test_a_sum_is_the_same_in_capitals(project: Path) -> None:
+    census = project / "data" / "census.csv"
+    given = f'{{ file = "data/census.csv", sha256 = "{digest(census).upper()}" }}'
+    (project / "policy.toml").write_text(
+        SCHEMA + f'criterion = "k-map"\nk = 5\npopulation = {given}'
+    )
+    assert sf.Policy.load(project / "policy.toml").require[1].population.people == 400
 
 
 def test_a_function_does_not_cost_the_release_its_policy(tmp_path: Path) -> None:

@@ -198,6 +198,20 @@ def test_a_broken_side_file_is_one_line(table, tmp_path: Path, name, content) ->
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "many", [10**400, 1e308, -1, True, "many", None, [1]], ids=lambda one: repr(one)[:6]
+)
+def test_a_reference_that_counts_no_people_is_one_line(table, tmp_path: Path, many: object) -> None:
+    out = made(table, "mondrian")[0].save(tmp_path / "out")
+    (out / "private" / "manifest.sha256").unlink()
+    reference = json.loads((out / "private" / "reference.json").read_text())
+    for weights in reference.values():
+        weights[next(iter(weights))] = many
+    (out / "private" / "reference.json").write_text(json.dumps(reference))
+    with pytest.raises(sf.InputError, match=r"reference\.json does not fit the published data"):
+        sf.read_release(out, table.schema)
+
+
 def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: Path) -> None:
     release, policy = made(table, "mondrian")
     release.save(tmp_path / "out")

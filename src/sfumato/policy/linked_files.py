@@ -113,7 +113,7 @@ def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
 
 def _check_same(where: str, link: Link, content: Path) -> None:
     """Refuse a file that is not the one the policy was saved with."""
-    if link.sha256 is None or not content.is_file() or digest(content) == link.sha256:
+    if link.sha256 is None or not content.is_file() or digest(content) == link.sha256.lower():
         return
     raise PolicyError(
         f"{where}: {link.path.name} is not the file the policy was saved with, its sha256 differs; "
@@ -196,6 +196,11 @@ def _source(where: str, link: Link) -> Path | SomeOfLedger:
         return kept
     if link.path.is_dir() or link.path.suffix == PACKED:
         _check_same(where, link, find_manifest(link.path) or link.path)
+    elif link.sha256 is not None:
+        raise PolicyError(
+            f"{where}: earlier: a ledger grows, so its sha256 is that of the releases named beside "
+            f"it; name them ({link.path.name}: releases = [...]), or leave sha256 out"
+        )
     return link.path
 
 

@@ -33,7 +33,7 @@ SCHEMES = get_args(Scheme)
 _PAIR = ("quasi", "sensitive")
 _FORMS = ("csv", "parquet")
 _LARGEST = 1 << 26  # bytes of a file of JSON that is read at all
-_MOST = 1 << 63  # people
+MOST_PEOPLE = 1 << 63
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _broken(path: Path, why: str) -> NoReturn:
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_PEOPLE
 
 
 def _columns(path: Path, told: object, scheme: str) -> tuple[Column, ...]:

@@ -23,7 +23,7 @@ from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
-from sfumato.release.manifest import COUNT, REFERENCE, SUM, Manifest, read_json
+from sfumato.release.manifest import COUNT, MOST_PEOPLE, REFERENCE, SUM, Manifest, read_json
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
@@ -211,11 +211,13 @@ def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
         return False
     if any(isinstance(one, bool) or not isinstance(one, int | float) for one in weights.values()):
         return False
+    if any(not 0 <= one < MOST_PEOPLE for one in weights.values()):
+        return False
     # Until now the published counts stood in.
     published = dict.fromkeys(weights, 0.0)
     published |= dict(zip(groups.values, groups.reference.tolist(), strict=True))
     left = [weights[value] - published[value] for value in weights]
-    if any(not 0 <= one < float("inf") for one in left):
+    if any(one < 0 for one in left):
         return False
     if groups.case == "single" or not suppressed:
         return bool(np.isclose(sum(left), suppressed, rtol=0, atol=0.5))

@@ -248,6 +248,22 @@ def test_a_file_that_changed_since_it_was_read_is_not_referred_to(project: Path)
     assert judge(back.require[1], made).measured == found
 
 
+def test_earlier_releases_are_kept_as_they_were_when_they_were_judged_by(project: Path) -> None:
+    """Not as they are when the work is done: a ledger grew, a folder was replaced meanwhile."""
+    earlier = '["data/ledger.sqlite", "2023"]'
+    (project / "policy.toml").write_text(SCHEMA + BESIDE + earlier)
+    policy = sf.Policy.load(project / "policy.toml")
+    made = sf.anonymize(sf.read(project / "data" / "patients.csv", policy.schema), policy, seed=0)
+    before = [len(one.groups) for one in policy.require[1].before]
+    other = sf.generalize(sf.read(people(5, 90), policy.schema), {"age": 3, "sex": 1})
+    Ledger(project / "data" / "ledger.sqlite").add(other, "2024")
+    other.save(project / "2023", force=True)
+    assert len(other.groups) not in before
+    made.save(project / "out", policy=policy)
+    back = sf.Policy.load(project / "out" / "private" / "policy.toml")
+    assert [len(one.groups) for one in back.require[1].before] == before
+
+
 def test_a_file_read_by_hand_is_referred_to_if_the_policy_reads_it_alike(project: Path) -> None:
     schema = sf.Schema(["age", "sex"], "disease", hierarchies={"age": sf.intervals([10, 20, 40])})
     whole = sf.read(project / "data" / "census.csv", schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sfumato.no_file import other_than_file
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import real_path
+from sfumato.table.file_stamp import FileStamp, real_path
 
 PACKED = ".release"  # a file of what one release publishes, as a ledger keeps it
 
@@ -70,6 +70,8 @@ class Earlier:
         else:
             self.sources = (given,)
         self._schema = schema
+        self._read: dict[int, tuple[Release, ...]] = {}
+        self._ledgers: dict[int, SomeOfLedger] = {}
         if not self.sources:
             raise InputError("there is no earlier release; name a ledger or release folders")
         for source in self.sources:
@@ -86,17 +88,33 @@ class Earlier:
         return tuple(release for source in self.sources for release in self.read(source))
 
     def read(self, source: Any) -> tuple[Release, ...]:
-        """The releases of one of the sources."""
+        """The releases of one of the sources, as they were when they were first read."""
+        if id(source) not in self._read:
+            self._read[id(source)] = self._now(source)
+        return self._read[id(source)]
+
+    def was_read(self, source: Any) -> bool:
+        """Whether what a source held is known, whatever it holds by now."""
+        return id(source) in self._read
+
+    def of_ledger(self, source: Any) -> SomeOfLedger | None:
+        """Which releases of a ledger were read; None where the source is none."""
+        self.read(source)
+        return self._ledgers.get(id(source))
+
+    def _now(self, source: Any) -> tuple[Release, ...]:
         if isinstance(source, Release):
             return (source,)
-        if isinstance(source, Ledger | SomeOfLedger):
+        if isinstance(source, SomeOfLedger):
             return source.releases()
-        path = Path(source)
+        path = source.path if isinstance(source, Ledger) else Path(source)
         if path.is_dir():
             return (read_release(path, self._schema),)
         if path.suffix == PACKED:
-            return (unpack(path.read_bytes(), path.stem),)
-        return Ledger(path).releases()
+            stamp = FileStamp.of(path)
+            return (replace(unpack(path.read_bytes(), path.stem), file=stamp),)
+        self._ledgers[id(source)] = SomeOfLedger.now(path)
+        return self._ledgers[id(source)].releases()
 
     @property
     def _same(self) -> tuple[Any, ...]:

@@ -212,7 +212,7 @@ class Links:
 
     `beside`: the folder the policy is written to; `home` the one it will be in, if that is another.
     Files in `gone`, a folder that is being replaced, are copied. `pinned`: earlier releases are
-    those there are now, whatever a ledger holds later.
+    those that were read, whatever a ledger holds later.
     """
 
     def __init__(
@@ -286,10 +286,13 @@ class Links:
             return [self._of_release("earlier", one) for one in earlier.read(source)]
         if isinstance(source, SomeOfLedger):
             return [self._of_ledger(source)]
+        if earlier.was_read(source) and earlier.of_ledger(source) is None:
+            return [self._of_release("earlier", one) for one in earlier.read(source)]
         if path.is_dir() or path.suffix == PACKED:
             stamp = FileStamp.of(path, find_manifest(path))
             return [self._relative(path) if stamp is None else self._named(stamp)]
-        return [self._of_ledger(SomeOfLedger.now(path)) if self.pinned else self._relative(path)]
+        some = earlier.of_ledger(source) if self.pinned else None
+        return [self._relative(path) if some is None else self._of_ledger(some)]
 
     def _of_ledger(self, some: SomeOfLedger) -> dict[str, Any]:
         return {

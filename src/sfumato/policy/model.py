@@ -114,7 +114,7 @@ class Policy:
     def save_evidence(self, private: Path, out: Path, schema: Schema | None) -> None:
         """Write the policy a release was made by into a folder that becomes `out`/private.
 
-        It tells the files that were used from there, and the earlier releases as they are now. A
+        It tells the files that were used from there, and the earlier releases as they were read. A
         policy without a schema takes the table's, if its files need one.
         """
         from sfumato.policy.linked_files import Links

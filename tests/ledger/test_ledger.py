@@ -25,6 +25,7 @@ from sfumato.criteria.judge import judge
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.ledger import store
+from sfumato.ledger.check import check_release
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import Earlier, SomeOfLedger
 from sfumato.release.description import Buckets, of_scheme
@@ -628,3 +629,17 @@ def test_the_whole_way_on_a_census(tmp_path: Path) -> None:
     exact = [p for p in attack.summary.curve if p.confidence == 1]
     assert exact[0].precision == 1
     assert np.isclose(exact[0].share, attack.summary.perfect_breach)
+
+
+def test_shares_are_of_people_though_some_are_in_many_groups(tmp_path: Path) -> None:
+    """One of three people is alone with her value; the other two share nine groups."""
+    rows = [("p0", "a", "x")]
+    rows += [(who, f"b{group}", s) for group in range(9) for who, s in (("p1", "x"), ("p2", "y"))]
+    path = tmp_path / "release.csv"
+    path.write_text("\n".join(",".join(row) for row in [("id", "q", "s"), *rows]))
+    told = sf.read_release(path, sf.Schema(["q"], "s", person="id"))
+    found = check_release(told, [], share=0.1)
+    assert [(one.people, one.alone, one.together) for one in found.findings] == [(3, 1, (1, 1))]
+    assert found.status == "violated"
+    verdict = judge(sf.CompositionBound(0.1, 1.0, [told]), told)
+    assert (verdict.status, verdict.measured) == ("violated", pytest.approx(1 / 3))

@@ -188,7 +188,7 @@ class CompositionBound(ReleaseCriterion):
         return Exposed(people, people)
 
     def _limit(self, groups: Groups) -> int:
-        return math.floor(fraction(self.share) * int(groups.sizes.sum()))
+        return math.floor(fraction(self.share) * groups.people())
 
     def measure(self, groups: Groups) -> Measure:
         reason = self.inapplicable(groups)
@@ -198,9 +198,10 @@ class CompositionBound(ReleaseCriterion):
 
     def _measured(self, groups: Groups, found: Exposed) -> Share:
         """What is surely so where that alone is too much, else what may be so."""
-        violated = found.sure.sum() > self._limit(groups)
+        least, most = found.people(groups)
+        violated = least > self._limit(groups)
         people = found.sure if violated else found.possible
-        overall = int(people.sum()) / int(groups.sizes.sum())
+        overall = (least if violated else most) / groups.people()
         return Share(people / groups.sizes, groups.sizes, "at_most", overall=overall)
 
     def inapplicable(self, groups: Groups) -> str:
@@ -218,17 +219,17 @@ class CompositionBound(ReleaseCriterion):
         except (InputError, ResourceError) as error:
             alone = exposed_alone(groups, values_left(self.confidence), self.counting)
             found, note = Exposed(alone, groups.sizes), str(error)
-        limit, sure, possible = self._limit(groups), found.sure.sum(), found.possible.sum()
+        limit, (sure, possible) = self._limit(groups), found.people(groups)
         status: Status = "cannot_judge"
         if sure > limit or possible <= limit:
             status = "violated" if sure > limit else "holds"
         told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; give the table it was made of (--table)"
-        words = f"{told} of {groups.sizes.sum():,}, with {self.beside}"
+        words = f"{told} of {groups.people():,}, with {self.beside}"
         beyond_mending = ""
         if groups.inside is not None and not note:
-            words += self._before(groups, int(sure))
+            words += self._before(groups, sure)
             if status == "violated":
                 beyond_mending = self._beyond_mending(groups, limit)
         told_of = "; ".join(filter(None, (words, note, beyond_mending)))
@@ -261,7 +262,7 @@ class CompositionBound(ReleaseCriterion):
         return (
             f"{lost:,} of them are known that well whatever is published now, since {by} went out: "
             'nothing can mend that; bound what this release adds to it with counting = "added", '
-            f"or allow a share of {_share_of(lost, int(groups.sizes.sum())):.4g} or more"
+            f"or allow a share of {_share_of(lost, groups.people()):.4g} or more"
         )
 
     def _told(

@@ -20,6 +20,7 @@ from sfumato.adversaries.base import Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Counting,
+    Exposed,
     Exposure,
     Watched,
     expose,
@@ -326,8 +327,8 @@ def _finding(
     try:
         return _of_regions(groups, earlier, name, most, counting)
     except (InputError, ResourceError) as error:
-        people = int(groups.sizes.sum())
-        alone = int(groups.sizes[groups.distinct <= most].sum())
+        by_itself = np.where(groups.distinct <= most, groups.sizes, 0)
+        alone, people = Exposed(by_itself, groups.sizes).people(groups)
         added = None if counting == "all" else (0, people)
         told = str(error)
         return Finding(name, people, alone, None, (alone, people), (), reason=told, added=added)
@@ -409,13 +410,12 @@ def _of_regions(
     """Nobody's values are known: every combination the groups allow."""
 
     def exposed(releases: Sequence[Release], counting: Counting = "all") -> tuple[int, int]:
-        found = exposed_by_regions(groups, releases, most, counting)
-        return int(found.sure.sum()), int(found.possible.sum())
+        return exposed_by_regions(groups, releases, most, counting).people(groups)
 
     return Finding(
         name,
-        int(groups.sizes.sum()),
-        int(groups.sizes[groups.distinct <= most].sum()),
+        groups.people(),
+        groups.people(groups.distinct <= most),
         None,
         exposed(earlier),
         tuple((one.label, exposed([one])[1]) for one in earlier),

@@ -362,6 +362,18 @@ class Exposed:
     def exact(self) -> bool:
         return bool((self.sure == self.possible).all())
 
+    def people(self, groups: Groups) -> tuple[int, int]:
+        """At least and at most how many of all groups; one who is in several counts once."""
+        sure, possible = int(self.sure.sum()), int(self.possible.sum())
+        if groups.several is None:
+            return sure, possible
+        whole = groups.headcount(self.sure >= groups.sizes)
+        least = int(self.sure.max(initial=0))
+        return (
+            least if whole.at_most else max(least, whole.number),
+            min(possible, groups.people(self.possible > 0)),
+        )
+
 
 @dataclass(frozen=True)
 class Watched:

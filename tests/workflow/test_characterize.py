@@ -20,6 +20,7 @@ import sfumato as sf
 from sfumato.adversaries.leakage.class_leakage import ClassLeakage
 from sfumato.adversaries.leakage.observer import Leakage
 from sfumato.counts.marginals import Marginal
+from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import Plan, Target
 from sfumato.workflow.characterizing.findings import Exposure, Naming
@@ -334,7 +335,9 @@ def test_overlapping_or_noisy_groups_are_refused() -> None:
     with pytest.raises(sf.InputError, match="matching='exact'"):
         sf.characterize(sf.read_release(rows, schema, matching="wildcard"), 1)
     assert sf.characterize(sf.read_release(rows, schema), 1).finding("a").classes == 2
-    noisy = replace(sf.read_release(rows, schema), scheme="randomised")
+    noisy = replace(
+        read := sf.read_release(rows, schema), regions=of_scheme(read.regions, "randomised")
+    )
     with pytest.raises(sf.InputError, match="noisy"):
         sf.characterize(noisy, 1)
 

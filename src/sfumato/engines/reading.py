@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
 from sfumato.engines.memory import in_bytes
-from sfumato.errors import InputError, did_you_mean, quoted
+from sfumato.errors import InputError, did_you_mean, expect, quoted
 
 EngineName = Literal["duckdb", "spark"]
 Matching = Literal["exact", "wildcard"]
@@ -115,6 +116,15 @@ class Reading:
     )
 
     def __post_init__(self) -> None:
+        for name in ("delimiter", "decimal", "engine", "master", "memory", "group"):
+            expect(name, getattr(self, name), (str, NoneType), "a text")
+        for name in ("scheme", "matching"):
+            expect(name, getattr(self, name), (str,), "a text")
+        expect("partitioned", self.partitioned, (bool,), "true or false")
+        expect("spill", self.spill, (str, Path, NoneType), "the path of a folder")
+        expect("separator", self.separator, (str, Mapping, NoneType), "a text, or one a column")
+        if isinstance(self.threads, bool) or not isinstance(self.threads, int | None):
+            raise InputError(f"threads {quoted(self.threads)} is not allowed; use a whole number")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(
                 f"delimiter {self.delimiter!r} must be one character, such as ',' or ';'"

@@ -131,7 +131,7 @@ class _ByEngine:
 
 def _check_regions(release: Release) -> None:
     """Refuse descriptions that would not be read again as what was judged; buckets have none."""
-    points = release.scheme == "microaggregated"
+    points = release.regions.centroids
     if release.noisy is not None:
         for axis in release.noisy.axes:
             check_readable(axis.name, axis.parts, np.arange(len(axis)))

@@ -14,7 +14,7 @@ from hypothesis import settings
 ROOT = Path(__file__).parent.parent
 
 # The same examples on every run; SFUMATO_EXAMPLES=1000 looks further.
-EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "60"))
 settings.register_profile("sfumato", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("sfumato")
 

@@ -17,6 +17,7 @@ from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark
 from sfumato.errors import InputError, SfumatoError
+from tests.engines.test_exact_columns import NAMES, SOURCES
 
 SAME = {
     "quotes": 'p,q\n"a ""b"" c","x,y"\n"""",""\n5" pipe,\n',
@@ -170,14 +171,73 @@ def test_what_is_gone_is_told(spark: Any, tmp_path: Path) -> None:
     assert "\n" not in str(told.value)
 
 
+def odd_names() -> pa.Table:
+    """Columns that one engine or another would hold for one, each with values of its own."""
+    return pa.table({name: [f"{place}/{row}" for row in range(4)]
+                     for place, name in enumerate(NAMES)})  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_columns_of_names_that_look_alike(spark: Any, tmp_path: Path, kind: str) -> None:
+    table = odd_names()
+    source = SOURCES[kind](table, tmp_path)
+    if kind == "parquet":  # both of a name in one file, and a name of a folder beside them
+        file = Path(source)
+        folder = tmp_path / "parts" / "AgE=2020"
+        folder.mkdir(parents=True)
+        file.rename(folder / "x.parquet")
+        table = table.append_column("AgE", pa.array(["2020"] * 4))
+        source = tmp_path / "parts"
+    engine = Spark(Reading(partitioned=kind == "parquet"), session=spark)
+    registered = engine.register(source)
+    assert list(registered.types) == table.schema.names
+    found = engine.fetch(f"SELECT * FROM {registered.name} ORDER BY c0")
+    for place, name in enumerate(table.schema.names):
+        assert found.column(place).to_pylist() == table[name].to_pylist(), name
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"  # a user's session stays as it is
+
+
 def test_parquet_columns_whose_names_differ_only_in_case(spark: Any, tmp_path: Path) -> None:
-    """Spark takes either for the other: refused, in one line."""
+    """What Spark holds for one name is judged, published and read again as it was named."""
     file = tmp_path / "people.parquet"
-    pq.write_table(pa.table({"age": [30] * 4, "AGE": [1, 2, 3, 4]}), file)
-    for quasi in ("age", "AGE"):
-        with pytest.raises(sf.InputError, match="differ only in case") as refused:
-            sf.read(file, sf.Schema(quasi=[quasi]), engine="spark")
-        assert "\n" not in str(refused.value)
+    days = [dt.date(1582, 10, day) for day in (4, 15, 16, 17)]
+    lists = [["x"], ["x", None], [], None]
+    pq.write_table(
+        pa.table({"age": [30] * 4, "AGE": [1, 2, 3, 4], "Age": days, "aGE": lists}), file
+    )
+    for quasi, tuples in (("age", 1), ("AGE", 4), ("Age", 4)):
+        table = sf.read(file, sf.Schema(quasi=[quasi], sensitive="aGE"), engine="spark")
+        assert len({*zip(*(codes.tolist() for codes in table.counts.codes), strict=True)}) == tuples
+        assert len(set(table.counts.values[0].tolist())) == 4
+    release = sf.generalize(
+        sf.read(file, sf.Schema(quasi=["age"], sensitive="AGE"), engine="spark"), [0]
+    )
+    release.save(tmp_path / "out", form="parquet")
+    again = sf.read_release(tmp_path / "out", engine="spark")
+    assert (again.people, len(again.groups)) == (4, 1)
+    assert again.groups.dense().tolist() == [[1, 1, 1, 1]]
+
+
+def test_frames_of_files_that_spark_cannot_read(spark: Any, tmp_path: Path) -> None:
+    """A frame made where names were exact, counted where they are not."""
+    pq.write_table(pa.table({"a": [1, 2], "A": ["x", "y"]}), tmp_path / "x.parquet")
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        frame = spark.read.parquet(str(tmp_path / "x.parquet"))
+    finally:
+        spark.conf.set("spark.sql.caseSensitive", "false")
+    with pytest.raises(InputError, match="differ only in case"):
+        sf.read(frame, sf.Schema(quasi=["A"]))
+
+
+@pytest.mark.parametrize("other", [{"a": [3]}, {"a": [3], "B": [4]}, {"a": [3], "b": ["4"]}])
+def test_parts_of_other_columns(spark: Any, tmp_path: Path, other: dict[str, Any]) -> None:
+    """What one file lacks, Spark would take for missing."""
+    pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "x.parquet")
+    pq.write_table(pa.table(other), tmp_path / "y.parquet")
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(InputError, match="do not all have the same columns"):
+            sf.read(tmp_path, sf.Schema(quasi=["a"]), engine=engine, partitioned=True)
 
 
 @pytest.mark.parametrize("digits", [38, 39, 76])
@@ -194,6 +254,19 @@ def test_long_decimals_are_told_apart_or_refused(spark: Any, tmp_path: Path, dig
         with pytest.raises(sf.SfumatoError) as refused:
             sf.read(file, schema, engine=engine)
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["nanoseconds", "half floats", "nanoseconds of a day"])
+def test_types_that_spark_does_not_read(spark: Any, tmp_path: Path, kind: str) -> None:
+    column = {
+        "nanoseconds": pa.array([0, 1], pa.timestamp("ns")),
+        "half floats": pa.array([0.1, 0.2], pa.float16()),
+        "nanoseconds of a day": pa.array([0, 1], pa.time64("ns")),
+    }[kind]
+    pq.write_table(pa.table({"q": column}), tmp_path / "people.parquet")
+    with pytest.raises(InputError, match=r"people\.parquet has a column of a type") as refused:
+        sf.read(tmp_path / "people.parquet", sf.Schema(quasi=["q"]), engine="spark")
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("step", [1, 999, 1000])

@@ -15,14 +15,15 @@ _LOUD = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 _NO_MEMORY = ("OutOfMemory", "maxResultSize", "UNABLE_TO_ACQUIRE_MEMORY", "OUT_OF_MEMORY")
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _NOT_FOUND = ("PATH_NOT_FOUND", "FILE_NOT_EXIST", "FileNotFoundException")
+_HELD_FOR_ONE = ("COLUMN_ALREADY_EXISTS", "AMBIGUOUS_REFERENCE", "Found duplicate field(s)")
 _UNREADABLE = (
     "FAILED_READ_FILE",
     "CANNOT_READ_FILE_FOOTER",
     "UNABLE_TO_INFER_SCHEMA",
-    "PARQUET_TYPE",
     "is not a Parquet file",
     "INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME",
 )
+_OF_NO_TYPE = ("PARQUET_TYPE", "UNSUPPORTED_TIME_TYPE", "FOR_ARROW_CONVERSION", "EXCEEDS_MAX_PREC")
 _SPLIT = ("MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV_RECORD", "TextParsingException")
 _GONE = ("stopped SparkContext", "SparkContext was shut down", "SparkContext has been shutdown")
 
@@ -85,10 +86,15 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
         return InputError(
             f"Spark does not find {label}; every machine of a cluster must see it under one path"
         )
-    if tells(("COLUMN_ALREADY_EXISTS", "AMBIGUOUS_REFERENCE")):
+    if tells(_HELD_FOR_ONE):
         return InputError(
             f"{label} has columns whose names differ only in case, which Spark holds for one; "
             "rename them, or use the engine duckdb"
+        )
+    if tells(_OF_NO_TYPE):
+        return InputError(
+            f"{label} has a column of a type that Spark does not read (such as nanoseconds, "
+            "decimals of more than 38 digits); convert the column to text, or use the engine duckdb"
         )
     if tells(_UNREADABLE):
         return InputError(f"{label} cannot be read as the file its name says it is")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sfumato.engines.choose import is_spark_frame
 from sfumato.engines.files import kind_of, read_arrow, shown_name
@@ -205,28 +206,79 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     """Files each for itself: no column comes from a folder's name unless `parts` says so."""
     from pyspark.sql import functions
 
+    reader = session
     with contextlib.suppress(pa.ArrowException):  # of a damaged file Spark says more
         check_old_times(parts.label, parts.files)  # Spark cuts them to microseconds
+        fields = _fields_of_all(parts)
+        if _collide(fields):
+            reader = _of_exact_names(session)
     told = [] if parts.folder is None else partition_values(parts.folder, parts.files)
-    if not told or not told[0]:
-        frame = session.read.option("recursiveFileLookup", True).parquet(
-            *map(_address, parts.files)
-        )
-        return _chosen(frame, frame.columns, needed, parts.label)
-    values = list(dict.fromkeys(tuple(values.items()) for values in told))
+    values = list(dict.fromkeys(tuple(values.items()) for values in told)) or [()]
     frames = []
     for one in values:
-        files = [file for file, other in zip(parts.files, told, strict=True) if dict(one) == other]
-        frame = session.read.option("recursiveFileLookup", True).parquet(*map(_address, files))
+        files = [
+            file
+            for file, other in zip(parts.files, told or [{}] * len(parts.files), strict=True)
+            if dict(one) == other
+        ]
+        frame = reader.read.option("recursiveFileLookup", True).parquet(*map(_address, files))
         # As text: 01301 is not the number that Spark would make of it.
         more = [functions.lit(value).cast("string") for _, value in one]
         places = [f"c{place}" for place in range(len(frame.columns))]
         frames.append((frame.columns, frame.toDF(*places).select(*places, *more)))
     columns = [*frames[0][0], *(name for name, _ in values[0])]
     if any(names != frames[0][0] for names, _ in frames):
-        raise InputError(f"{parts.label}: its files do not all have the same columns")
+        raise _different_columns(parts)
     whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
-    return _chosen(whole, columns, needed, parts.label)
+    opened = _chosen(whole, columns, needed, parts.label)
+    if reader is session:
+        return opened
+    return replace(opened, frame=_moved(opened.frame, session))
+
+
+def _fields_of_all(parts: Parts) -> list[pa.Field]:
+    """The columns of files that are one table: what one of them lacks, Spark takes for missing."""
+    schemas = [pq.read_schema(file) for file in parts.files]
+    kinds = [[(field.name, field.type) for field in schema] for schema in schemas]
+    if any(kind != kinds[0] for kind in kinds):
+        raise _different_columns(parts)
+    return list(schemas[0])
+
+
+def _different_columns(parts: Parts) -> InputError:
+    return InputError(
+        f"{parts.label}: its files do not all have the same columns, of the same types and in the "
+        "same order"
+    )
+
+
+def _collide(fields: Sequence[pa.Field]) -> bool:
+    """Whether Spark, unless told otherwise, takes one of some columns for another."""
+    if len({field.name.upper().casefold() for field in fields}) < len(fields):
+        return True
+    kinds = [field.type for field in fields]
+    return any(_collide([kind.field(at) for at in range(kind.num_fields)]) for kind in kinds)
+
+
+def _of_exact_names(session: SparkSession) -> SparkSession:
+    """A session beside a user's, set as it is, to which `age` and `AGE` are two columns."""
+    beside = session.newSession()
+    for name, value in session.conf.getAll.items():
+        with contextlib.suppress(Exception):  # what may not be set is the same for all sessions
+            beside.conf.set(name, value)
+    beside.conf.set("spark.sql.caseSensitive", "true")
+    return beside
+
+
+def _moved(frame: DataFrame, session: SparkSession) -> DataFrame:
+    """A frame of another session as one of this.
+
+    Only its rows come over: read again here, its files would be read by this session's rules.
+    """
+    from pyspark.sql import DataFrame
+
+    rows, schema = frame._jdf.queryExecution().toRdd(), frame._jdf.schema()
+    return DataFrame(session._jsparkSession.internalCreateDataFrame(rows, schema, False), session)
 
 
 def _brought(

@@ -79,7 +79,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     from sfumato.criteria.k_anonymity import (
         KAnonymity as KAnonymity,
     )
-    from sfumato.criteria.k_map import KMap as KMap
+    from sfumato.criteria.k_anonymity import KMap as KMap
     from sfumato.criteria.leakage import (
         DistributionLeakage as DistributionLeakage,
     )
@@ -144,8 +144,8 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     from sfumato.schema.recipes import (
         suppression as suppression,
     )
+    from sfumato.schema.recipes import taxonomy as taxonomy
     from sfumato.schema.roles import Schema as Schema
-    from sfumato.schema.taxonomy import taxonomy as taxonomy
     from sfumato.table.load import (
         Table as Table,
     )
@@ -222,8 +222,8 @@ _HOMES = {
     "sfumato.criteria.k_anonymity": (
         "AlphaK",
         "KAnonymity",
+        "KMap",
     ),
-    "sfumato.criteria.k_map": ("KMap",),
     "sfumato.criteria.leakage": (
         "DistributionLeakage",
         "EntropyLeakage",
@@ -263,9 +263,9 @@ _HOMES = {
         "intervals",
         "mask",
         "suppression",
+        "taxonomy",
     ),
     "sfumato.schema.roles": ("Schema",),
-    "sfumato.schema.taxonomy": ("taxonomy",),
     "sfumato.table.load": (
         "Table",
         "read",

@@ -7,9 +7,11 @@ named only where the input cannot be mended without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+import stat
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date
 from numbers import Number
+from pathlib import Path
 
 _MARK, _SHAPE = 3, 24  # characters of a mark that tells nothing, and of a form that is shown
 
@@ -113,3 +115,25 @@ def nearest(word: str, allowed: Iterable[str], cutoff: float = 0.6) -> str | Non
         return None
     # Of names that differ in case only, the one whose case is most like it.
     return max(by_folded[near[0]], key=lambda name: SequenceMatcher(None, word, name).ratio())
+
+
+# What stands under a name and is no file: told before it is opened; a pipe may never answer.
+_NO_FILES: dict[Callable[[int], bool], str] = {
+    stat.S_ISFIFO: "a named pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
+def other_than_file(path: str | Path) -> str | None:
+    """What is wrong with a thing that is there, but neither a file nor a folder; or None.
+
+    Links are followed: to a file they are as good as the file.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+    found = next((kind for asked, kind in _NO_FILES.items() if asked(mode)), None)
+    return found and f"is {found}, not a file; save what comes from it as a file, and give that"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.linkage.columns import weakest_columns
+from sfumato.adversaries.linkage.risks import weakest_columns
 from sfumato.release.release import as_it_stands
 
 

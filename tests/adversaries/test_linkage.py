@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.base import BeliefChange
-from sfumato.adversaries.linkage.published_people import people_surely_inside
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
-from sfumato.adversaries.locating.population import Candidates, count_behind
+from sfumato.adversaries.locating.population import Candidates, count_behind, people_surely_inside
 from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.release.description import NoisyCells, Regions
 from sfumato.release.release import as_it_stands
 from sfumato.report.threat_matrix import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
-from sfumato.workflow.published import as_read
+from sfumato.workflow.audit import as_read
 
 SCHEMA = sf.Schema(quasi=["age", "zip"], sensitive="disease")
 

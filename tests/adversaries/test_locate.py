@@ -16,9 +16,8 @@ import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.locating import kernel
 from sfumato.adversaries.locating.kernel import nearest
-from sfumato.adversaries.locating.locate import locate
+from sfumato.adversaries.locating.locate import alike, locate
 from sfumato.adversaries.locating.targets import read_targets
-from sfumato.adversaries.locating.value_classes import alike
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Span, ValueSet

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline.breach import breach, factors, minima, safe
-from sfumato.adversaries.skyline.exact import combine, exact_factor
+from sfumato.adversaries.skyline.breach import breach, combine, exact_factor, factors, minima, safe
 from sfumato.errors import InputError
 from sfumato.papers.skyline_baseline import breach_probability as by_programming
 from tests.oracles.skyline_oracle import Tiny

@@ -29,7 +29,7 @@ from sfumato.datasets.census import census, census_schema
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.write.own_values import own_values
+from sfumato.release.write.cells import own_values
 from tests.oracles.mdav_oracle import mdav_oracle
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.cli import ending
+from sfumato.cli import main
 from sfumato.cli.main import run
 from sfumato.errors import InputError
 from sfumato.files import write_text
@@ -64,9 +64,9 @@ def test_an_interrupt_tells_what_stands(tmp_path: Path, capsys) -> None:
             raise InputError("the engine refused a query") from None
 
     for command in (before, during_a_query, translated):
-        assert ending.ending_of(command) == 130
+        assert main.ending_of(command) == 130
         assert capsys.readouterr().err == "interrupted; nothing was written\n"
-    assert ending.ending_of(after) == 130
+    assert main.ending_of(after) == 130
     assert capsys.readouterr().err == (
         f"interrupted; the page stands at {tmp_path / 'page.html'}\n"
     )
@@ -77,7 +77,7 @@ def test_no_other_exit_code_even_for_a_mistake_of_ours(capsys, monkeypatch) -> N
         raise ZeroDivisionError("somebody's value")
 
     monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
-    assert ending.ending_of(fail) == 3
+    assert main.ending_of(fail) == 3
     told = capsys.readouterr().err
     assert told.startswith("error: could not judge: internal error (ZeroDivisionError)")
     assert "somebody" not in told
@@ -108,7 +108,7 @@ def test_signs_that_an_alphabet_lacks_are_replaced(home: Path, encoding: str, mo
 
 
 def test_replaced_signs_are_those_of_json() -> None:
-    codecs.register_error("told as JSON", ending._escaped)
+    codecs.register_error("told as JSON", main._escaped)
     text = "gripp\u00e9 \u2264 \U0001f600 \udcff"
     found = text.encode("ascii", "told as JSON").decode()
     assert found == r"gripp\u00e9 \u2264 \ud83d\ude00 \udcff"
@@ -166,7 +166,7 @@ def test_signals_that_a_run_was_started_without_stay_ignored() -> None:
     """As nohup does it: the terminal may close."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert ending.ending_of(lambda: signal.raise_signal(signal.SIGHUP)) == 0
+        assert main.ending_of(lambda: signal.raise_signal(signal.SIGHUP)) == 0
     finally:
         signal.signal(signal.SIGHUP, before)
 

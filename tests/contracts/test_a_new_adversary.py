@@ -20,8 +20,7 @@ import sfumato as sf
 from sfumato.adversaries.base import IN_IT, Asked, BeliefChange, Entry, Threat
 from sfumato.adversaries.catalogue import ADVERSARIES
 from sfumato.criteria import CRITERIA
-from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.judge import groups_about
+from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release

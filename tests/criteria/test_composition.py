@@ -14,8 +14,8 @@ import pytest
 import sfumato as sf
 from sfumato.adversaries.composition.exposure import Watched
 from sfumato.anonymizers.base import Task
+from sfumato.criteria.base import judge
 from sfumato.criteria.composition import CompositionBound, State
-from sfumato.criteria.judge import judge
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.description import of_scheme

@@ -13,7 +13,7 @@ from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria import CRITERIA
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.release.description import of_scheme
 from sfumato.release.guarantee import Loss
 from sfumato.release.release import Release, as_it_stands

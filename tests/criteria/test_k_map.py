@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.k_map import KMap
+from sfumato.criteria.k_anonymity import KMap
 from sfumato.release.beside import Beside
 from sfumato.release.description import Regions, of_scheme
 from sfumato.release.groups import Groups

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.release.release import as_it_stands
 from tests.oracles import leakage_oracle as oracle
 from tests.oracles.tables import Small, tables

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.release import as_it_stands
 from sfumato.utility import utility_named

@@ -13,11 +13,18 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import csv
 
-from sfumato.datasets.census import census, census_policy, census_schema
-from sfumato.datasets.census_model import DISEASE_TILTS, EDUCATION, MARITAL, WORK, ZIPS
+from sfumato.datasets.census import (
+    DISEASE_TILTS,
+    EDUCATION,
+    MARITAL,
+    WORK,
+    ZIPS,
+    census,
+    census_policy,
+    census_schema,
+)
 from sfumato.errors import InputError
-from sfumato.schema.recipes import Intervals
-from sfumato.schema.taxonomy import Taxonomy
+from sfumato.schema.recipes import Intervals, Taxonomy
 from sfumato.table.load import read
 
 

@@ -14,8 +14,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from sfumato.engines.base import Engine
-from sfumato.engines.sql import literal, named, quote, select
+from sfumato.engines.base import Engine, literal, named, quote, select
 from sfumato.errors import InputError, SfumatoError
 
 ODD = ["plain", "with space", "dot.ted", 'qu"ote', "back`tick", "select", "Ünïcode", "it's", "1st"]

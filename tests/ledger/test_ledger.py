@@ -21,10 +21,10 @@ import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.randomised.accounting import compose
 from sfumato.anonymizers.base import Task
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, SchemaError, SfumatoError
-from sfumato.ledger import store
+from sfumato.ledger import ledger as ledger_module
 from sfumato.ledger.check import check_release
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import Earlier, SomeOfLedger
@@ -216,7 +216,7 @@ def test_a_file_from_a_newer_version_is_refused(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     ledger.add(OLD, "old")
     connection = sqlite3.connect(ledger.path)
-    connection.execute(f"PRAGMA user_version = {store.VERSION + 1}")
+    connection.execute(f"PRAGMA user_version = {ledger_module.VERSION + 1}")
     connection.close()
     for use in (ledger.list, lambda: ledger.add(NEW, "new"), ledger.releases):
         with pytest.raises(InputError) as caught:
@@ -597,7 +597,7 @@ def test_a_check_beside_centroids_needs_people(tmp_path: Path) -> None:
 
 def test_a_first_release_is_judged_by_itself(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
-    store._make(ledger.path)  # as a run that was killed before its entry leaves it
+    ledger_module._make(ledger.path)  # as a run that was killed before its entry leaves it
     assert ledger.check(OLD, share=0.5).status == "holds"
     check = ledger.check(OLD, share=0.4)
     assert check.findings[0].together == (3, 3)

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pytest
 
-from sfumato.datasets.census import census
-from sfumato.datasets.census_model import MARITAL
+from sfumato.datasets.census import MARITAL, census
 from sfumato.papers import reproduce
 from sfumato.papers.realistic import closeness_epsilon
 from sfumato.papers.realistic_lattice import SIX, written

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.criteria.base import Criterion
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import Criterion, judge
 from sfumato.ledger.ledger import Ledger
 from sfumato.table.file_stamp import digest
 from tests.cli.test_composition import sfumato

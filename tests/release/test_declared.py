@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.release.declared_values import quasi_axis, sensitive_axis
+from sfumato.release.noisy import quasi_axis, sensitive_axis
 from sfumato.schema.domain import Domain
 
 

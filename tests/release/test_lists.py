@@ -19,7 +19,7 @@ from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.workflow.advise import coarsened, next_step
-from sfumato.workflow.published import as_read
+from sfumato.workflow.audit import as_read
 from tests.oracles.beyond import beyond
 
 People = list[list[list[str]]]  # groups of people's lists

@@ -17,7 +17,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.release.release import Release
-from sfumato.release.write.own_values import own_values
+from sfumato.release.write.cells import own_values
 
 TOKEN = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d:\d\d(?:\.\d+)?)?|-?\d+(?:\.\d+)?(?:e-?\d+)?")
 DAY, SECOND = dt.timedelta(days=1), dt.timedelta(seconds=1)

@@ -15,7 +15,7 @@ from sfumato.report.sections.relative_threat import relative_document, ti_sheet
 from sfumato.report.sections.skyline import skyline_document
 from sfumato.report.threat_matrix import matrix, uncovered
 from sfumato.workflow.advise import advise
-from sfumato.workflow.attacks import attacks_on
+from sfumato.workflow.audit import attacks_on
 from tests.report.zoo import people
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
 from sfumato.report.report import Report
-from sfumato.workflow.attacks import attacks_on
+from sfumato.workflow.audit import attacks_on
 
 SMALL = sf.Schema(
     quasi=["age", "sex", "zip"],

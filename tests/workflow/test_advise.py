@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.release.release import as_it_stands
 from sfumato.report.advice import Advice
 from sfumato.workflow.advise import advise, coarsened, next_step, tightest, trouble

@@ -16,13 +16,12 @@ import sfumato as sf
 from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, PolicyError
-from sfumato.report.comparison import Comparison, Figures, Outcome, pareto_front
-from sfumato.report.html import labels as label_module
-from sfumato.report.sections.comparison import shared_label
+from sfumato.report.comparison import Comparison, Figures, Outcome, pareto_front, shared_label
+from sfumato.report.html import draw as label_module
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
-from sfumato.workflow.sweep import MOST_POINTS, parse_sweeps, plan_sweep
+from sfumato.workflow.compare import MOST_POINTS, parse_sweeps, plan_sweep
 
 K5 = sf.Policy([sf.KAnonymity(5)])
 STRICT = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.5)])

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import sfumato as sf
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge
 from sfumato.datasets.census import census
 from sfumato.workflow import containment
 from sfumato.workflow.containment import Containment

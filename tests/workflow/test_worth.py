@@ -11,7 +11,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import sfumato as sf
-from sfumato.cli.terminal import say_sentence
+from sfumato.cli.show import say_sentence
 from sfumato.datasets.census import census, census_policy
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import closing_words, cost_words, worth_of

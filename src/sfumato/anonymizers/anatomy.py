@@ -28,8 +28,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.counts.counts import Attribute, Counts
-from sfumato.criteria.base import Criterion, Verdict, parameter
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import Criterion, Verdict, judge, parameter
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Ints, tallied_offsets

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict, judge
 from sfumato.errors import NoSafeRelease, PolicyError, quoted
 from sfumato.release.release import Release
 from sfumato.table.load import Table

@@ -10,13 +10,12 @@ from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.stored import StoredCounts, fresh
 from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.release.beside import Beside
-from sfumato.release.build import references
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.sparse import Lists
-from sfumato.release.summing import group_counts
+from sfumato.release.summing import group_counts, references
 from sfumato.schema.region import Region
 
 

@@ -35,8 +35,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
 from sfumato.counts.counts import Counts
-from sfumato.criteria.base import parameter
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import judge, parameter
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
 from sfumato.numbers import Bools, Codes, Floats, Ints

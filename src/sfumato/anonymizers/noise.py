@@ -30,13 +30,22 @@ import numpy as np
 from sfumato.adversaries.randomised.accounting import opendp
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
 from sfumato.counts.counts import Counts
-from sfumato.criteria.base import Criterion, parameter
-from sfumato.criteria.judge import judge
+from sfumato.criteria.base import Criterion, judge, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Ints
-from sfumato.release.declared_values import WHOLE, Axis, Height, quasi_axis, sensitive_axis
 from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation, Unit
-from sfumato.release.noisy import COUNT, Form, NoisyTable, check_rows, noisy_release
+from sfumato.release.noisy import (
+    COUNT,
+    WHOLE,
+    Axis,
+    Form,
+    Height,
+    NoisyTable,
+    check_rows,
+    noisy_release,
+    quasi_axis,
+    sensitive_axis,
+)
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.region import ValueSet
 from sfumato.schema.roles import Schema

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, PolicyFile, reads
-from sfumato.cli.terminal import say, say_sentence
+from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_TABLES, Reading
 
 
@@ -35,7 +35,7 @@ def anonymize(
 
     Example: sfumato anonymize patients.csv --policy policy.toml --out release
     """
-    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
     from sfumato.release.write.folder import check_form

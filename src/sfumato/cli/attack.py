@@ -11,7 +11,7 @@ import typer
 
 from sfumato.cli import Exit
 from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
 # `sfumato attack bayes`: what a release tells of its people beyond what it tells of everybody.
@@ -71,7 +71,7 @@ def bayes(
     Example: sfumato attack bayes release --table patients.csv --policy policy.toml
     """
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
-    from sfumato.cli.inputs import load_rules, read_judged, read_table
+    from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
@@ -204,7 +204,7 @@ def intersect(
     Example: sfumato attack intersect 2023 2024 --targets both.csv --policy policy.toml
     """
     from sfumato.adversaries.composition.attack import intersection_attack
-    from sfumato.cli.inputs import load_rules, read_one, read_people, schemes_of
+    from sfumato.cli.options import load_rules, read_one, read_people, schemes_of
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file

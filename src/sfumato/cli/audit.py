@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli import EXIT_OF
 from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
-from sfumato.cli.terminal import say, say_sentence
+from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
 
@@ -61,10 +61,10 @@ def audit(
 
     Example: sfumato audit patients.csv --policy policy.toml --html report.html
     """
-    from sfumato.cli.inputs import load_rules, read_judged, read_population, read_table
+    from sfumato.cli.options import load_rules, read_judged, read_population, read_table
     from sfumato.cli.show import check_written, show_report
     from sfumato.report.sections.usefulness import closing_words
-    from sfumato.workflow.attacks import attacks_on
+    from sfumato.workflow.audit import attacks_on
     from sfumato.workflow.audit import audit as run_audit
 
     written = [target for target in (html, report) if target is not None]

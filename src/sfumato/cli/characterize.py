@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import AsJson, PolicyFile, reads
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def characterize(
 
     Example: sfumato characterize patients.csv --policy policy.toml --max-size 3 --html page.html
     """
-    from sfumato.cli.inputs import load_rules, read_judged, read_table
+    from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import show_document
     from sfumato.report.characterization import check_files, save_private
     from sfumato.workflow.characterize import characterize as run

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, PolicyFile, reads
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
 
@@ -48,13 +48,12 @@ def compare(
 
     Example: sfumato compare patients.csv --policy policy.toml --sweep k=2,5,10,25 --html map.html
     """
-    from sfumato.cli.inputs import load_rules, read_table
+    from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_document
     from sfumato.files import check_new_file
     from sfumato.report.comparison import check_kind
-    from sfumato.workflow.compare import check_risk, choose_utilities
+    from sfumato.workflow.compare import check_risk, choose_utilities, parse_sweeps, plan_sweep
     from sfumato.workflow.compare import compare as run_compare
-    from sfumato.workflow.sweep import parse_sweeps, plan_sweep
 
     # Every mistake is told before a large file is read.
     if html is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.terminal import open_console
+from sfumato.cli.show import open_console
 
 
 def demo(

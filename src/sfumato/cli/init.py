@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import reads
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.engines.reading import Reading
 
 

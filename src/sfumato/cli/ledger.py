@@ -9,8 +9,7 @@ import typer
 
 from sfumato.cli import EXIT_OF
 from sfumato.cli.options import AsJson, PolicyFile, reads
-from sfumato.cli.show import show_document
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say, show_document
 from sfumato.engines.reading import OF_RELEASES, Reading
 
 ledger = typer.Typer(
@@ -47,7 +46,7 @@ def add(
 
     Example: sfumato ledger add ledger.sqlite release-2024 --policy policy.toml --name 2024
     """
-    from sfumato.cli.inputs import load_rules, read_one
+    from sfumato.cli.options import load_rules, read_one
     from sfumato.ledger.ledger import Ledger
     from sfumato.report.sections.composition import list_document
 
@@ -145,7 +144,7 @@ def check(
 
     Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
     """
-    from sfumato.cli.inputs import load_rules, read_one, read_people
+    from sfumato.cli.options import load_rules, read_one, read_people
     from sfumato.criteria.composition import CompositionBound
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import io
+import os
+import signal
 import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -15,11 +24,177 @@ from sfumato.cli.audit import audit
 from sfumato.cli.characterize import characterize
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
-from sfumato.cli.ending import ending_of
+from sfumato.cli.entry import heeded
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.reproduce import reproduce
+from sfumato.cli.show import one_line
 from sfumato.cli.skyline import skyline
+from sfumato.errors import NoSafeRelease, SfumatoError
+from sfumato.files import LeftBehind, moment, standing
+
+# How a run ends: what happened is told truly, by one line and by the exit code.
+#
+# What is written stands or not, whether or not anybody reads the output:
+# a closed pipe, a full disk behind it or an alphabet that lacks a sign do not change the answer.
+
+
+def ending_of(command: Callable[[], Any]) -> int:
+    """Run a command of the program and give its exit code; our errors are told in one line."""
+    begun = moment()
+    with _patient_output() as failed, _interruptible() as signals:
+        try:
+            code = _told(command, signals)
+        except KeyboardInterrupt:
+            code = Exit.INTERRUPTED
+        except Exception as error:
+            # An engine answers an interrupt by an error of its own.
+            code = Exit.INTERRUPTED if signals else _internal(error)
+        if code == Exit.INTERRUPTED:
+            told = "; ".join(f"{one.what} stands at {one.path}" for one in standing(begun))
+            say(f"interrupted; {told or 'nothing was written'}")
+        with contextlib.suppress(ValueError):
+            sys.stdout.flush()
+        for failure in failed():
+            if not isinstance(failure, BrokenPipeError):
+                say(f"note: the output could not be written: {failure.strerror}")
+    return code
+
+
+def _told(command: Callable[[], Any], signals: list[int]) -> int:
+    try:
+        code = command()
+    except SfumatoError as error:
+        if signals:
+            raise
+        say(f"error: {error}")
+        return Exit.VIOLATED if isinstance(error, NoSafeRelease) else Exit.BAD_INPUT
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        say(f"error: {what}{error.strerror or type(error).__name__}")
+        return Exit.BAD_INPUT
+    except MemoryError:
+        say("error: out of memory; give less at once, or a memory limit (--memory)")
+        return Exit.BAD_INPUT
+    return code if isinstance(code, int) and code in tuple(Exit) else Exit.HOLDS
+
+
+def _internal(error: BaseException) -> int:
+    """A mistake of ours is nobody's bad input, and no verdict either."""
+    if os.environ.get("SFUMATO_DEBUG"):
+        traceback.print_exception(error)
+    say(
+        f"error: could not judge: internal error ({type(error).__name__}); set SFUMATO_DEBUG=1 for "
+        "the traceback, which may quote data"
+    )
+    return Exit.COULD_NOT_JUDGE
+
+
+def say(line: str) -> None:
+    """One line on stderr, if anybody is there to read it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(one_line(line) + "\n")
+        sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """Ctrl-C and requests to end undo what is half done and leave; those that came are listed."""
+    came: list[int] = []
+
+    def leave(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = {one: signal.signal(one, leave) for one in heeded()}
+    try:
+        yield came
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+# -- output that never fails ----------------------------------------------------------------------
+
+
+class _Outlet(io.RawIOBase):
+    """A file that takes everything; what cannot be written is dropped, and the reason kept."""
+
+    def __init__(self, handle: int) -> None:
+        self._file = io.FileIO(handle, "wb", closefd=False)
+        self.failure: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def isatty(self) -> bool:
+        return self._file.isatty()
+
+    def write(self, data: Any) -> int | None:
+        if self.failure is None:
+            try:
+                return self._file.write(data)
+            except OSError as error:
+                self.failure = error
+        return len(data)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Signs that an alphabet lacks, as JSON writes them: \\u00e9."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    pairs = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
+    return "".join(f"\\u{unit:04x}" for unit in pairs), error.end
+
+
+@contextlib.contextmanager
+def _patient_output() -> Iterator[Callable[[], list[OSError]]]:
+    """Let stdout take everything, whoever reads it; tells what could not be written."""
+    codecs.register_error("sfumato", _escaped)
+    before = sys.stdout, sys.stderr
+    outlets = []
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (for good)
+    elif (handle := _handle_of(sys.stdout)) is not None:
+        sys.stdout.flush()
+        outlet = _Outlet(handle)
+        outlets.append(outlet)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(outlet),
+            encoding=sys.stdout.encoding,
+            errors="sfumato",
+            line_buffering=outlet.isatty(),
+        )
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (for good)
+    warned = warnings.showwarning
+
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, LeftBehind):
+            say(f"note: {message}")
+        else:
+            warned(message, category, *where, **more)
+
+    warnings.showwarning = show
+    try:
+        yield lambda: [outlet.failure for outlet in outlets if outlet.failure is not None]
+    finally:
+        warnings.showwarning = warned
+        with contextlib.suppress(ValueError):
+            sys.stdout.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _handle_of(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None  # not a file: somebody catches what is printed
+
 
 app = typer.Typer(
     name="sfumato",

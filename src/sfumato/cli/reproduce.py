@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.papers import PAPERS
 
 

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli import Exit
 from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
-from sfumato.cli.terminal import say
+from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
 
@@ -50,7 +50,7 @@ def skyline(
     """
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
-    from sfumato.cli.inputs import load_rules, read_judged
+    from sfumato.cli.options import load_rules, read_judged
     from sfumato.cli.show import show_document
     from sfumato.errors import InputError
     from sfumato.files import check_new_file

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.counts.counts import Counts
 from sfumato.counts.roll_up import Steps
 from sfumato.counts.stored import SMALL, Kinds, StoredCounts, fresh
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import named, select
 
 Levels = tuple[int, ...]
 _ANY = "CAST(0 AS SMALLINT)"  # the label of `*`

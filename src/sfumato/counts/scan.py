@@ -27,8 +27,7 @@ from sfumato.counts.columns import (
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for, fresh
-from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import Engine, Source, named, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema

@@ -26,8 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts
-from sfumato.engines.base import Engine
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import Engine, named, select
 from sfumato.errors import ResourceError
 from sfumato.numbers import Codes, Ints
 from sfumato.schema.domain import Domain

@@ -8,8 +8,7 @@ from sfumato.criteria.composition import CompositionBound
 from sfumato.criteria.differential_privacy import DifferentialPrivacy
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
-from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
-from sfumato.criteria.k_map import KMap
+from sfumato.criteria.k_anonymity import AlphaK, KAnonymity, KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound

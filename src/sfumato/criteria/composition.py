@@ -42,8 +42,14 @@ from sfumato.adversaries.composition.exposure import (
 )
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.counts.counts import Counts, TableCounts
-from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
-from sfumato.criteria.judge import groups_about
+from sfumato.criteria.base import (
+    Measure,
+    ReleaseCriterion,
+    Status,
+    Verdict,
+    groups_about,
+    parameter,
+)
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
 from sfumato.numbers import Bools, Ints, fraction

@@ -31,9 +31,8 @@ from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
 from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
-from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
 from sfumato.criteria.exact import decide, sign
-from sfumato.criteria.judge import groups_about
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups

@@ -31,9 +31,15 @@ from sfumato.adversaries.leakage.class_priors import Expectation
 from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
 from sfumato.counts.counts import TableCounts
-from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.criteria.base import (
+    GroupCriterion,
+    Measure,
+    Verdict,
+    groups_about,
+    parameter,
+    summarize,
+)
 from sfumato.criteria.exact import decide, sign
-from sfumato.criteria.judge import groups_about
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups

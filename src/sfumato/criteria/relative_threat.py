@@ -34,9 +34,8 @@ from sfumato.adversaries.base import Attack
 from sfumato.adversaries.relative_threat.learnt import SURE, Belief
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
-from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter
+from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter, worst_of
 from sfumato.criteria.exact import NEAR
-from sfumato.criteria.judge import worst_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats, fraction
 from sfumato.release.description import Regions, Singletons

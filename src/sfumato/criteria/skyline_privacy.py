@@ -43,8 +43,14 @@ from sfumato.adversaries.skyline.breach import (
 )
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, TableCounts
-from sfumato.criteria.base import Candidates, Measure, ReleaseCriterion, Verdict, summarize
-from sfumato.criteria.judge import groups_about
+from sfumato.criteria.base import (
+    Candidates,
+    Measure,
+    ReleaseCriterion,
+    Verdict,
+    groups_about,
+    summarize,
+)
 from sfumato.criteria.skyline_search import Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction

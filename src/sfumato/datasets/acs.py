@@ -15,9 +15,8 @@ from pyarrow import csv
 from sfumato.datasets.folder import find_file
 from sfumato.errors import InputError
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.recipes import intervals, suppression
+from sfumato.schema.recipes import intervals, suppression, taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.schema.taxonomy import taxonomy
 
 FILE = "acs2019/national.csv"
 QUASI = ("AGEP", "MSP", "RAC1P", "SEX")

@@ -14,8 +14,8 @@ from pyarrow import csv
 
 from sfumato.datasets.folder import find_file
 from sfumato.errors import InputError
+from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.schema.taxonomy import taxonomy
 
 QUASI = (
     "sex",

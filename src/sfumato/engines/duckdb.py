@@ -16,14 +16,19 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.base import Source, refused
-from sfumato.engines.files import is_packed, kind_of, read_arrow, shown_name
+from sfumato.engines.base import Source, literal, quote, refused
+from sfumato.engines.files import (
+    Parts,
+    is_packed,
+    kind_of,
+    partition_values,
+    partitioned,
+    read_arrow,
+    shown_name,
+)
 from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
-from sfumato.engines.memory import check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.parquet import check_told_apart, top_level
-from sfumato.engines.parts import Parts, partition_values, partitioned
-from sfumato.engines.reading import Reading
-from sfumato.engines.sql import literal, quote
+from sfumato.engines.reading import Reading, check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, ResourceError, SfumatoError
 

@@ -27,7 +27,7 @@ from sfumato.adversaries.composition.exposure import (
     exposed_already,
     exposed_by_regions,
 )
-from sfumato.adversaries.composition.shared_values import share_values
+from sfumato.adversaries.composition.intersection import share_values
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import read_targets

@@ -8,10 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import InputError, name_some, quoted
+from sfumato.errors import InputError, name_some, other_than_file, quoted
 from sfumato.ledger.content import unpack
 from sfumato.ledger.ledger import Ledger
-from sfumato.no_file import other_than_file
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema

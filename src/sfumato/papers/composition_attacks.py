@@ -30,13 +30,12 @@ from sfumato.datasets.census import census, census_schema
 from sfumato.errors import MissingExtra
 from sfumato.numbers import Ints
 from sfumato.progress import Ticker
-from sfumato.release.declared_values import WHOLE, Height
+from sfumato.release.noisy import WHOLE, Height
 from sfumato.release.release import Release
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.recipes import intervals
+from sfumato.schema.recipes import intervals, taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.schema.taxonomy import taxonomy
 from sfumato.table.load import Table, read
 from sfumato.workflow.anonymize import generalize
 

@@ -23,9 +23,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from sfumato.datasets import census_model
 from sfumato.datasets.acs import INCOME_CUT, MARITAL, acs_income
 from sfumato.datasets.adult import adult
+from sfumato.datasets.census import MARITAL as CENSUS_MARITAL
 from sfumato.datasets.census import census
 from sfumato.papers.realistic_lattice import (
     DEFINITIONS,
@@ -44,9 +44,8 @@ from sfumato.papers.realistic_lattice import (
     survey,
 )
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
-from sfumato.schema.recipes import intervals, suppression
+from sfumato.schema.recipes import intervals, suppression, taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.schema.taxonomy import taxonomy
 from sfumato.table.load import Table, read
 from sfumato.workflow.containment import NodeMap, compare_nodes
 
@@ -261,7 +260,7 @@ def _census(seed: int) -> Study:
         sensitive="income",
         hierarchies={
             "age": AGES,
-            "marital": taxonomy({one: path[1:] for one, path in census_model.MARITAL.items()}),
+            "marital": taxonomy({one: path[1:] for one, path in CENSUS_MARITAL.items()}),
             "education": suppression(),
             "sex": suppression(),
             "income": intervals(cuts=[CENSUS_CUT]),

@@ -26,12 +26,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
-from sfumato.criteria.k_map import WEIGHTS
-from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
+from sfumato.criteria.k_anonymity import WEIGHTS
+from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
 from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import PACKED, Earlier, SomeOfLedger
-from sfumato.no_file import other_than_file
 from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release

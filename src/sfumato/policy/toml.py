@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -16,15 +16,52 @@ from sfumato.anonymizers.base import Anonymizer
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
 from sfumato.engines.reading import OF_POLICIES, Reading, options_about
-from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, did_you_mean, quoted
+from sfumato.errors import (
+    InputError,
+    PolicyError,
+    SchemaError,
+    SfumatoError,
+    did_you_mean,
+    other_than_file,
+    quoted,
+)
 from sfumato.files import write_text
-from sfumato.no_file import other_than_file
 from sfumato.policy.linked_files import Links, linked
-from sfumato.policy.toml_values import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.schema.taxonomy import taxonomy
+
+# How values are spelt in TOML: names and texts of any kind, numbers, dates, lists, hierarchies.
+
+
+def _is_control(character: str) -> bool:
+    return character < " " or character == "\x7f"
+
+
+def toml_value(value: Any) -> str:
+    """A value as it stands in a TOML file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return '"' + "".join(f"\\u{ord(c):04x}" if _is_control(c) else c for c in escaped) + '"'
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Hierarchy):
+        given = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
+        given.pop("source", None)
+        kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
+        return toml_value({"kind": value.kind, **kept})
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{toml_value(str(key))} = {toml_value(entry)}" for key, entry in value.items()
+        )
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence):
+        return f"[{', '.join(toml_value(entry) for entry in value)}]"
+    return repr(value)
+
 
 # From a TOML table to the object it describes, through the object's own constructor.
 

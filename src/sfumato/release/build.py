@@ -6,24 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, TableCounts
-from sfumato.numbers import Floats, Ints
+from sfumato.counts.counts import Counts
+from sfumato.numbers import Ints
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release, several_groups, standing_notes
 from sfumato.release.several_groups import SeveralGroups
-from sfumato.release.summing import group_counts, spread
-
-
-def references(counts: TableCounts) -> dict[str, Floats]:
-    """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
-    found = {}
-    for place, attribute in enumerate(counts.sensitive):
-        having, width = counts.by_value(place), len(attribute.domain)
-        _, code, n = spread(attribute, np.arange(len(having)), np.arange(len(having)), having)
-        found[attribute.name] = np.bincount(code, n, minlength=width).astype(np.float64)
-    return found
+from sfumato.release.summing import group_counts, references
 
 
 def groups_of(origin: Origin, groups: Ints, total: int) -> dict[str, Groups]:

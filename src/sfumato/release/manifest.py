@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NoReturn, get_args
 
 from sfumato.engines.files import is_data
-from sfumato.errors import InputError, name_some
-from sfumato.no_file import other_than_file
+from sfumato.errors import InputError, name_some, other_than_file
 from sfumato.release.description import Scheme
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.write.data_files import PARTS

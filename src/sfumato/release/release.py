@@ -12,16 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
+from sfumato.counts.stored import StoredCounts
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats, Ints
-from sfumato.release.description import Description, Regions, Scheme, Singletons
+from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.read.wildcard import WildcardMatching
 from sfumato.release.several_groups import SeveralGroups
-from sfumato.release.summing import group_counts
+from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
@@ -188,8 +189,6 @@ def same_people(one: object, other: object) -> bool:
 def as_it_stands(table: Table) -> Release:
     """A table read as if it were published unchanged: one group per distinct QI tuple."""
     if table.stored is not None:
-        from sfumato.release.kinds import kinds_as_they_stand
-
         return kinds_as_they_stand(table, table.stored)
     counts = table.counts.in_memory("a release of every tuple")
     group, first = counts.group_of
@@ -246,3 +245,46 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
     return tuple(notes)
+
+
+# A table larger than memory, read as if it were published unchanged: equal groups told once.
+
+
+def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
+    """One group of each kind stands for all of its kind (`Groups.multiplicity`).
+
+    Descriptions are those of the one group; nothing can be told of regions, members or weights of
+    the others, and what needs these is not judged.
+    """
+    found = stored.kinds()
+    known = references(stored)
+    total = len(found.multiplicity)
+    made: dict[str, Groups] = {}
+    for place, attribute in enumerate(stored.sensitive):
+        made[attribute.name] = group_counts(
+            found.counts, found.of, total, place, known[attribute.name]
+        )
+    if not made:
+        made[""] = group_counts(found.counts, found.of, total, None)
+    made = {
+        name: groups.with_beside(replace(groups.beside, multiplicity=found.multiplicity))
+        for name, groups in made.items()
+    }
+    regions = Regions(
+        columns=tuple(domain.name for domain in stored.quasi),
+        parts=tuple(Singletons(domain) for domain in stored.quasi),
+        codes=found.codes,
+    )
+    notes = [
+        "the table is larger than memory: groups that count the same are told once, by one of them"
+    ]
+    if stored.weighted:
+        notes.append("survey weights are not read from a table larger than memory")
+    return Release(
+        table.schema,
+        made,
+        Examples(regions),
+        label=table.source.label,
+        notes=(*standing_notes(table), *notes),
+        several=SeveralGroups(stored.people) if stored.extra_memberships else None,
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Attribute, Counts
+from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.release.beside import Beside, Protected
 from sfumato.release.groups import Groups
@@ -67,3 +67,13 @@ def spread(
         attribute.sets.members[run_places(offsets[codes], length)].astype(np.int64),
         np.repeat(n, length),
     )
+
+
+def references(counts: TableCounts) -> dict[str, Floats]:
+    """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
+    found = {}
+    for place, attribute in enumerate(counts.sensitive):
+        having, width = counts.by_value(place), len(attribute.domain)
+        _, code, n = spread(attribute, np.arange(len(having)), np.arange(len(having)), having)
+        found[attribute.name] = np.bincount(code, n, minlength=width).astype(np.float64)
+    return found

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sfumato.adversaries.base import Threat
-from sfumato.adversaries.linkage.columns import Column
-from sfumato.adversaries.linkage.risks import Linkage
+from sfumato.adversaries.linkage.risks import Column, Linkage
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError
 from sfumato.files import write_text

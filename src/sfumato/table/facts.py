@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from sfumato.counts.columns import is_numeric
 from sfumato.counts.value_sets import is_list_type
-from sfumato.engines.base import Engine, Source, missing_column
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import Engine, Source, missing_column, named, select
 from sfumato.errors import InputError, SchemaError
 from sfumato.schema.roles import Schema
 

@@ -18,8 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Sense, Verdict
-from sfumato.criteria.judge import groups_about, judge
+from sfumato.criteria.base import (
+    Criterion,
+    GroupCriterion,
+    ReleaseCriterion,
+    Sense,
+    Verdict,
+    groups_about,
+    judge,
+)
 from sfumato.errors import SchemaError, SfumatoError
 from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy

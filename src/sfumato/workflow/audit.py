@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
-from sfumato.adversaries.linkage.columns import weakest_columns
-from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, linkage
-from sfumato.criteria.base import Criterion, Verdict
-from sfumato.criteria.judge import judge, named_adversaries
+from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, linkage, weakest_columns
+from sfumato.criteria.base import Criterion, Verdict, judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
-from sfumato.release.joint import BETWEEN
+from sfumato.release.membership import BETWEEN
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release, as_it_stands
-from sfumato.release.write.own_values import own_values_note
+from sfumato.release.write.cells import own_values_note
 from sfumato.report.advice import Advice
 from sfumato.report.report import (
     CriterionFinding,
@@ -31,9 +31,73 @@ from sfumato.report.report import (
     WorstGroup,
     shows_all,
 )
+from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 from sfumato.workflow.advise import advise
-from sfumato.workflow.published import as_read
+
+# A release as anybody reads it: no table behind it, no weights, no value that nobody shows.
+
+
+def as_read(release: Release) -> Release:
+    """The same groups, told by what is published alone.
+
+    Distributions are those of published people, and a value that only suppressed people have is
+    not there, unless the schema declares it.
+    """
+    alone = {}
+    for name, groups in release.by_attribute.items():
+        declared = name in release.schema.domains
+        alone[name] = groups.unreferenced() if declared else _shown(groups)
+    return replace(release, by_attribute=alone, population=None)
+
+
+def _shown(groups: Groups) -> Groups:
+    """Groups by the values somebody in them has."""
+    present = np.unique(groups.indices)
+    if len(present) == groups.width:
+        return groups.unreferenced()
+    domain = groups.domain
+    if domain is not None:
+        values = tuple(domain.values[code] for code in present)
+        domain = Domain(domain.name, domain.kind, values)
+    codes = np.full(groups.width, -1, dtype=np.int64)
+    codes[present] = np.arange(len(present))
+    return groups.relabel(codes, tuple(groups.values[code] for code in present), domain)
+
+
+# Attacks that an audit does not run by itself: they take the original table, and their time.
+
+
+def attacks_on(
+    release: Release, original: Table, earlier: Sequence[Release] = (), *, seed: int = 0
+) -> tuple[Any, ...]:
+    """Learner against attacker, and what earlier releases add; for every sensitive attribute.
+
+    `original` is the table the release was made of: it has the people who are attacked. Where
+    learner and attacker are not defined they are left out, and the threat matrix says why.
+    """
+    from sfumato.adversaries.relative_threat.relative import relative_threat
+    from sfumato.adversaries.relative_threat.result import undefined
+
+    names = [name for name in release.by_attribute if name]
+    if not names:
+        raise InputError("the release has no sensitive column, so nothing could be learnt from it")
+    found: list[Any] = [
+        relative_threat(release, original, sensitive=name, seed=seed)
+        for name in names
+        if not undefined(release, release.groups_for(name))
+    ]
+    if earlier:
+        from sfumato.adversaries.composition.attack import intersection_attack
+
+        found += [
+            intersection_attack(
+                [release, *earlier], original, truth=name, sensitive=name, seed=seed
+            )
+            for name in names
+        ]
+    return tuple(found)
+
 
 Judged = tuple[Criterion, Verdict]
 

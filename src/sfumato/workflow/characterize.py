@@ -14,7 +14,7 @@ from sfumato.adversaries.leakage.class_leakage import ClassLeakage, MarginalPrio
 from sfumato.adversaries.leakage.observer_priors import kind_of
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
-from sfumato.release.joint import BETWEEN
+from sfumato.release.membership import BETWEEN
 from sfumato.release.release import Release
 from sfumato.report.characterization import Characterization, CombinationFinding
 from sfumato.table.load import Table

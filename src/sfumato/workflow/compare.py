@@ -8,12 +8,22 @@ apart, and no sensitive column is needed for it. The cost is the first utility m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from math import nan
-from typing import Any
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from itertools import product
+from math import nan, prod
+from re import fullmatch
+from typing import Any, TypeVar
 
 from sfumato.adversaries.random_worlds import RandomWorlds
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers.base import Anonymizer
+from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.criteria.base import Criterion
 from sfumato.errors import (
     InputError,
     NoSafeRelease,
@@ -23,6 +33,7 @@ from sfumato.errors import (
     SfumatoError,
     did_you_mean,
     expect,
+    quoted,
 )
 from sfumato.policy.model import Policy
 from sfumato.progress import Ticker
@@ -36,13 +47,267 @@ from sfumato.report.comparison import (
     position,
 )
 from sfumato.report.report import Report
+from sfumato.schema.hierarchy import Hierarchy
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.audit import audit
-from sfumato.workflow.sweep import Point, plan_sweep
+
+# Sweeps: a policy with some of its parameters varied, every combination a point of its own.
+#
+# A sweep names a parameter and its values. A plain name sets the parameter wherever it occurs: in
+# every criterion of the policy that has it, and in the anonymizer (microaggregation's k is the k
+# of k-anonymity). What a criterion's adversary takes (her stubbornness, whom she knows) is named
+# like a parameter of the criterion. `t-closeness.t` names that of one criterion,
+# `epsilon-privacy#2.known` that of the second epsilon-privacy of the policy, and `anonymizer.l`
+# that of the anonymizer only; where several are given, the longest name decides. `anonymizer`
+# itself and `suppression` can be swept too. What does not concern a point's anonymizer is left out
+# of the point, and points that become the same are one.
+
+# Sweeps as text: `k=2,5,10` from the command line, and values as tables and JSON tell them.
+
+Value = int | float | bool | str
+_WORD = r"[A-Za-z][\w-]*"  # a name may stand without the quotation marks TOML asks for
+_EXACT = 1e15  # whole numbers up to here are told digit by digit
+
+
+def parse_sweeps(texts: Iterable[str]) -> dict[str, list[Value]]:
+    """From `k=2,5,10` as on the command line; numbers are written as in TOML."""
+    found: dict[str, list[Value]] = {}
+    for text in texts:
+        name, sign, values = (part.strip() for part in text.partition("="))
+        if not sign or not name:
+            raise PolicyError(f"sweep {text!r} is not understood; write NAME=VALUE,VALUE,...")
+        if name in found:
+            raise PolicyError(f"{name} is swept twice; give all its values at once")
+        found[name] = [_parse(name, value.strip()) for value in values.split(",")]
+    return found
+
+
+def _parse(name: str, text: str) -> Value:
+    if fullmatch(_WORD, text) and text not in ("true", "false", "inf", "nan"):
+        return text
+    try:
+        content = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        content = {}
+    value = content.get("value")
+    if len(content) != 1 or not isinstance(value, int | float | str):
+        shown = repr(text) if text else "an empty value"
+        raise PolicyError(f"sweep {name}: {shown} is not a number or name, such as 5, 0.5 or inf")
+    return value
+
+
+def plain(value: Any) -> Value:
+    """A value as tables and JSON tell it."""
+    if value is None:
+        return "none"
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return int(value)  # 1e6 is told as 1000000
+    if isinstance(value, int | float | str):
+        return value
+    if isinstance(value, Anonymizer):
+        given = [
+            f"{f.name}={plain(getattr(value, f.name))}"
+            for f in fields(value)
+            if getattr(value, f.name) != f.default
+        ]
+        return f"{value.name}({', '.join(given)})" if given else value.name
+    if isinstance(value, RealisticAdversary):
+        return str(value)
+    if isinstance(value, Hierarchy):
+        return value.kind
+    if isinstance(value, Sequence):
+        return "+".join(str(plain(entry)) for entry in value)
+    return getattr(value, "__name__", None) or type(value).__name__
+
+
+MOST_POINTS = 1_000
+SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
+Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination: what was set, and the policy that follows from it."""
+
+    settings: Mapping[str, Value]
+    policy: Policy
+    anonymizer: Anonymizer
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """All points, in the order given, and what did not concern some of them."""
+
+    values: Mapping[str, tuple[Value, ...]]
+    points: tuple[Point, ...]
+    notes: tuple[str, ...]
+
+
+def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
+    """Every point of the sweeps; all are checked by their own constructors."""
+    expect("policy", policy, Policy, "a Policy")
+    expect("sweep", sweep, Mapping, "a mapping from parameters to the values they take")
+    own = policy.anonymizer or Mondrian()
+    values = {name: _values(name, given) for name, given in sweep.items()}
+    kinds = [_kind(choice) for choice in values.get(ANONYMIZER, (own,))]
+    known = _sweepable(policy.require, kinds)
+    if not values:
+        raise PolicyError(f"nothing is swept; this policy can sweep: {', '.join(known)}")
+    for name in values:
+        swept = isinstance(name, str) and (name in known or _is_dotted(name, policy.require, kinds))
+        if not swept:
+            raise PolicyError(
+                f"{quoted(name)} cannot be swept; this policy can sweep: {', '.join(known)} "
+                "(in one place only: CRITERION.NAME, CRITERION#2.NAME or anonymizer.NAME)"
+            )
+    many = prod(len(choices) for choices in values.values())
+    if many > MOST_POINTS:
+        raise PolicyError(
+            f"the sweeps make {many:,} points, at most {MOST_POINTS:,} are allowed; give fewer "
+            "values"
+        )
+    points: dict[tuple[int | None, ...], Point] = {}
+    notes: dict[str, None] = {}
+    for places in product(*(range(len(choices)) for choices in values.values())):
+        chosen = dict(zip(values, places, strict=True))
+        point = _point(policy, own, {name: values[name][place] for name, place in chosen.items()})
+        heeded = tuple(place if name in point.settings else None for name, place in chosen.items())
+        points.setdefault(heeded, point)
+        notes |= {
+            f"{name} changes nothing with {point.anonymizer.name}: its points are without it": None
+            for name in chosen
+            if name not in point.settings
+        }
+    spelt = {name: tuple(plain(value) for value in choices) for name, choices in values.items()}
+    return Sweep(spelt, tuple(points.values()), tuple(notes))
+
+
+def _values(name: str, given: object) -> tuple[Any, ...]:
+    listed = isinstance(given, Sequence) and not isinstance(given, str)
+    values: list[Any] = []
+    for value in given if listed else (given,):  # type: ignore[attr-defined]
+        if value not in values:
+            values.append(value)
+    if not values:
+        raise PolicyError(f"sweep {name}: no value is given")
+    return tuple(values)
+
+
+def _kind(choice: object) -> type[Anonymizer]:
+    if isinstance(choice, Anonymizer):
+        return type(choice)
+    if not isinstance(choice, str) or choice not in ANONYMIZERS:
+        raise PolicyError(
+            f"anonymizer = {quoted(choice)} is not known; {did_you_mean(str(choice), ANONYMIZERS)}"
+        )
+    return ANONYMIZERS[choice]
+
+
+def _names(configured: object) -> list[str]:
+    """The parameters of a criterion or anonymizer; which column it is about is not one."""
+    own = [f.name for f in fields(configured) if f.init and f.name != "sensitive"]  # type: ignore[arg-type]
+    her = getattr(configured, ADVERSARY, None)
+    return [*own, *_names(her)] if isinstance(her, RealisticAdversary) else own
+
+
+def _sweepable(require: Sequence[Criterion], kinds: Sequence[type[Anonymizer]]) -> list[str]:
+    names = [name for configured in (*require, *kinds) for name in _names(configured)]
+    return list(dict.fromkeys([*names, SUPPRESSION, ANONYMIZER]))
+
+
+def _is_dotted(name: str, require: Sequence[Criterion], kinds: Sequence[type[Anonymizer]]) -> bool:
+    place, _, field = name.rpartition(".")
+    if place == ANONYMIZER:
+        return any(field in _names(kind) for kind in kinds)
+    return any(place in places and field in _names(one) for one, places in _placed(require))
+
+
+def _placed(require: Sequence[Criterion]) -> Iterator[tuple[Criterion, tuple[str, ...]]]:
+    """Each criterion with its names, the longest first: of several alike it is the n-th."""
+    seen: Counter[str] = Counter()
+    for criterion in require:
+        seen[criterion.name] += 1
+        yield criterion, (f"{criterion.name}#{seen[criterion.name]}", criterion.name)
+
+
+def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Point:
+    used: set[str] = set()
+    require = tuple(
+        _set(criterion, _meant(criterion, places, settings, used))
+        for criterion, places in _placed(policy.require)
+    )
+    anonymizer = _anonymizer(settings.get(ANONYMIZER, own), own, settings, used)
+    suppression = policy.suppression
+    if SUPPRESSION in settings:
+        _check_share(policy, settings[SUPPRESSION])
+        if isinstance(anonymizer, Lattice):  # the others suppress nobody
+            suppression = settings[SUPPRESSION]
+            used.add(SUPPRESSION)
+    kept = {n: plain(v) for n, v in settings.items() if n in used or n == ANONYMIZER}
+    changed = replace(policy, require=require, anonymizer=anonymizer, suppression=suppression)
+    return Point(kept, changed, anonymizer)
+
+
+def _meant(
+    configured: object, places: Sequence[str], settings: Mapping[str, Any], used: set[str]
+) -> dict[str, Any]:
+    """What the settings say about one criterion or anonymizer; the longest name decides."""
+    meant = {}
+    for field in _names(configured):
+        spelt = (*(f"{place}.{field}" for place in places), field)
+        name = next((name for name in spelt if name in settings), None)
+        if name is not None:
+            meant[field] = settings[name]
+            used.add(name)
+    return meant
+
+
+def _anonymizer(
+    choice: Anonymizer | str, own: Anonymizer, settings: Mapping[str, Any], used: set[str]
+) -> Anonymizer:
+    kind = _kind(choice)
+    meant = _meant(kind, (ANONYMIZER,), settings, used)
+    if isinstance(choice, Anonymizer):
+        return _set(choice, meant)
+    if choice == own.name:
+        return _set(own, meant)
+    for f in fields(kind):
+        if f.default is MISSING and f.default_factory is MISSING and f.name not in meant:
+            raise PolicyError(
+                f"anonymizer {choice}: {f.name} is missing; sweep anonymizer.{f.name} too"
+            )
+    for f in fields(kind):
+        _check_truth(choice, f.name, f.default, meant.get(f.name, f.default))
+    return kind(**meant)
+
+
+def _set(configured: Configured, meant: Mapping[str, Any]) -> Configured:
+    own = {f.name for f in fields(configured)}
+    mine = {name: value for name, value in meant.items() if name in own}
+    for name, value in mine.items():
+        _check_truth(configured.name, name, getattr(configured, name), value)
+    changed = replace(configured, **mine) if mine else configured
+    hers = {name: value for name, value in meant.items() if name not in own}
+    if not hers:
+        return changed
+    return replace(changed, **{ADVERSARY: _set(getattr(changed, ADVERSARY), hers)})
+
+
+def _check_truth(what: str, name: str, current: object, value: object) -> None:
+    """A switch takes true and false only; Python would take 'no' for a yes."""
+    if isinstance(current, bool) and not isinstance(value, bool):
+        raise PolicyError(f"{what}: {name} = {value!r} is not allowed; it must be true or false")
+
+
+def _check_share(policy: Policy, value: Any) -> None:
+    """As Policy checks it, even where no anonymizer suppresses; true is no share."""
+    share: Any = str(value) if isinstance(value, bool) else value
+    replace(policy, suppression=share)
+
 
 USUAL = ("loss", "discernibility", "query-error")
 
@@ -58,8 +323,8 @@ def compare(
 ) -> Comparison:
     """Anonymize by every point of the sweeps and tell what each release costs and risks.
 
-    `sweep` maps parameters to lists of values: {"k": [2, 5, 10], "suppression": [0, 0.02]}; see
-    `sfumato.workflow.sweep` for what can be named. Of `utilities` (default: the policy's own, loss,
+    `sweep` maps parameters to lists of values: {"k": [2, 5, 10], "suppression": [0, 0.02]}; the
+    module says what can be named. Of `utilities` (default: the policy's own, loss,
     discernibility and query-error) the first is the cost by which Pareto points are marked; `risk`
     is "mean" or "highest" (prosecutor), or "belief" (random worlds).
     """

@@ -34,12 +34,13 @@ from sfumato.adversaries.composition.intersection import (
     STATUS,
     Cases,
     Prior,
+    SharedValues,
     intersect_cases,
     masses_of,
     prior_weights,
+    share_values,
     tilts,
 )
-from sfumato.adversaries.composition.shared_values import SharedValues, share_values
 from sfumato.adversaries.composition.summary import Summary, summarize
 from sfumato.adversaries.composition.true_groups import Pieces
 from sfumato.adversaries.locating.locate import Located, Scale

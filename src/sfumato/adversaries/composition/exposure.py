@@ -23,16 +23,15 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.composition.intersection import stack
-from sfumato.adversaries.composition.shared_values import (
+from sfumato.adversaries.composition.intersection import (
     SharedValues,
     common_attribute,
     match_values,
+    stack,
 )
-from sfumato.adversaries.locating.locate import Located, Scale, locate
+from sfumato.adversaries.locating.locate import Located, Scale, alike, locate
 from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.locating.targets import Targets, targets_of
-from sfumato.adversaries.locating.value_classes import alike
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row

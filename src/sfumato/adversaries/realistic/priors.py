@@ -31,8 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.linkage.published_people import people_maybe_inside
-from sfumato.adversaries.locating.population import count_behind
+from sfumato.adversaries.locating.population import count_behind, people_maybe_inside
 from sfumato.adversaries.realistic.predicates import ValueSet
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.adversaries.relative_threat.columns import Column
-from sfumato.adversaries.relative_threat.posterior import replicates, split_atoms, weigh_atoms
+from sfumato.adversaries.relative_threat.model import replicates, split_atoms, weigh_atoms
 from sfumato.numbers import Floats, Ints, Ragged
 
 NONE = -1

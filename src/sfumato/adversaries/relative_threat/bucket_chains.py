@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
-from sfumato.adversaries.relative_threat.posterior import jackknife
+from sfumato.adversaries.relative_threat.model import jackknife
 from sfumato.numbers import Floats, Ints
 
 _PARAMETERS, _ROWS = 200, 50

@@ -13,8 +13,7 @@ from sfumato.adversaries.relative_threat.atoms import Drawn, Problems, problems_
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
 from sfumato.adversaries.relative_threat.columns import Column
 from sfumato.adversaries.relative_threat.generalized import Generalized
-from sfumato.adversaries.relative_threat.model import Model, entries_of
-from sfumato.adversaries.relative_threat.posterior import Posterior, jackknife
+from sfumato.adversaries.relative_threat.model import Model, Posterior, entries_of, jackknife
 from sfumato.numbers import Floats, Ints
 
 _PARAMETERS = 200  # followed for Geweke

@@ -27,7 +27,7 @@ import numpy as np
 from sfumato.adversaries.relative_threat.atoms import ByAtoms, Problems
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
 from sfumato.adversaries.relative_threat.columns import Column
-from sfumato.adversaries.relative_threat.posterior import split_atoms, weigh_atoms
+from sfumato.adversaries.relative_threat.model import split_atoms, weigh_atoms
 from sfumato.errors import ResourceError
 from sfumato.numbers import Floats, Ints, fraction
 

@@ -8,8 +8,13 @@ import numpy as np
 
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.atoms import Drawn
-from sfumato.adversaries.relative_threat.model import Model, entries_of, shares, soft_shares
-from sfumato.adversaries.relative_threat.posterior import Posterior
+from sfumato.adversaries.relative_threat.model import (
+    Model,
+    Posterior,
+    entries_of,
+    shares,
+    soft_shares,
+)
 from sfumato.numbers import Floats, Ints
 
 # What is known of a victim in each column: a weight by value, None where nothing is.

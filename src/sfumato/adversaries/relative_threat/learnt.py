@@ -17,9 +17,14 @@ import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.generalized import Known
-from sfumato.adversaries.relative_threat.model import Prior, normalised, soft_shares
+from sfumato.adversaries.relative_threat.model import (
+    Prior,
+    jackknife,
+    normalised,
+    replicates,
+    soft_shares,
+)
 from sfumato.adversaries.relative_threat.people import People
-from sfumato.adversaries.relative_threat.posterior import jackknife, replicates
 from sfumato.numbers import Floats, Ints
 from sfumato.schema.domain import Domain
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, Ideal, Rows
-from sfumato.adversaries.relative_threat.posterior import jackknife
+from sfumato.adversaries.relative_threat.model import jackknife
 from sfumato.numbers import Floats
 
 # Relative faithfulness RF = 1 - TV(p_I, p_L): how much of the population a release still teaches.

@@ -23,12 +23,11 @@ from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingC
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
-from sfumato.adversaries.relative_threat.model import Model, model_of, prior_of
-from sfumato.adversaries.relative_threat.observation import Observer
+from sfumato.adversaries.relative_threat.model import Model, Posterior, model_of, prior_of
 from sfumato.adversaries.relative_threat.people import People, people_of
-from sfumato.adversaries.relative_threat.posterior import Posterior
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
+    Observer,
     Outcome,
     RelativeThreat,
     undefined,

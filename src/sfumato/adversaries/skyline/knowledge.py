@@ -185,7 +185,7 @@ class ListShapes:
 
 
 def _stays_below(shapes: Ints, point: tuple[int, int, int], confidence: Fraction) -> bool:
-    from sfumato.adversaries.skyline.exact import compare_shapes
+    from sfumato.adversaries.skyline.breach import compare_shapes
     from sfumato.adversaries.skyline.whole_lists import shape_factors
 
     facts, k, m = point

@@ -14,16 +14,14 @@ import numpy as np
 from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
-from sfumato.criteria.base import Criterion, GroupCriterion
-from sfumato.criteria.judge import worst_of
+from sfumato.criteria.base import Criterion, GroupCriterion, worst_of
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
-from sfumato.release.build import references
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists, SparseCounts
-from sfumato.release.summing import group_counts, protected_by
+from sfumato.release.summing import group_counts, protected_by, references
 from sfumato.utility.view import Pieces, View
 
 # The groups of a lattice node as criteria see them, and what they would publish.

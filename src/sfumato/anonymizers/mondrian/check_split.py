@@ -16,11 +16,10 @@ from sfumato.counts.counts import Counts, Sets
 from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
-from sfumato.release.build import references
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists
-from sfumato.release.summing import protected_by
+from sfumato.release.summing import protected_by, references
 from sfumato.schema.domain import Domain
 
 _CELLS = 1 << 22  # counts of candidate cuts that are held at a time

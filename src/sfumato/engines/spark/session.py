@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.engines.memory import check_spill
+from sfumato.engines.reading import check_spill
 from sfumato.engines.spark.failures import translated
 from sfumato.errors import InputError, MissingExtra, ResourceError
 

@@ -17,10 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.engines.choose import is_spark_frame
-from sfumato.engines.files import kind_of, read_arrow, shown_name
+from sfumato.engines.files import (
+    Parts,
+    kind_of,
+    partition_values,
+    partitioned,
+    read_arrow,
+    shown_name,
+)
 from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
 from sfumato.engines.parquet import check_old_times
-from sfumato.engines.parts import Parts, partition_values, partitioned
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import literal, to_spark
 from sfumato.engines.textfile import TextFile, inspect_text

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.policy.draft.guess import MANY, Guess, are_codes, is_code, is_foreign_date
 from sfumato.policy.draft.profile import Profile
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import toml_value
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Dates, Intervals, Masking, Number, Suppression, Unit
 

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, is_list
-from sfumato.engines.base import Source
+from sfumato.engines.base import Source, named, select
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import FileOptions, Reading
-from sfumato.engines.sql import named, select
 from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
@@ -25,8 +24,7 @@ from sfumato.policy.draft.profile import TABLE, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
 from sfumato.policy.draft.roles import Roles, decide
 from sfumato.policy.model import Policy
-from sfumato.policy.toml import parse_policy
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import parse_policy, toml_value
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals
 from sfumato.schema.roles import Schema

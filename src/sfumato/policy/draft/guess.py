@@ -14,7 +14,7 @@ from typing import Literal
 
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.draft.words import OFFICIAL, counts_something
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import toml_value
 
 # What a column's values look like: patterns of things that name a person directly.
 #

@@ -15,7 +15,7 @@ from sfumato.policy.draft.guess import Guess
 from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
 from sfumato.policy.draft.roles import ENOUGH, Roles
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import toml_value
 
 _WIDTH = 98
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import named, select
 from sfumato.policy.draft.guess import NEARLY_ALL, Guess, agreed_person, asked_person, rows_each
 from sfumato.policy.draft.profile import TABLE, Profile, Sample
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import toml_value
 
 _LASTING = ("birth", "sex", "origin", "name", "stature")
 _PLACES = ("place", "zip code", "institution")

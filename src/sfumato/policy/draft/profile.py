@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.columns import is_list
-from sfumato.engines.base import Engine, Source
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import Engine, Source, named, select
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Ints
 from sfumato.policy.draft.words import Topic, topic_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.scan import scan
-from sfumato.criteria.judge import judge
-from sfumato.engines.sql import named, select
+from sfumato.criteria.base import judge
+from sfumato.engines.base import named, select
 from sfumato.errors import SfumatoError
 from sfumato.policy.draft.profile import TABLE, Sample
 from sfumato.policy.draft.roles import Roles

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.scan import MANY_ROWS
-from sfumato.engines.sql import named
+from sfumato.engines.base import named
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
 from sfumato.policy.draft.bounds import Fit, fit_quasi, fit_sensitive
@@ -24,7 +24,7 @@ from sfumato.policy.draft.person import (
     leave_out,
 )
 from sfumato.policy.draft.profile import Profile, Sample
-from sfumato.policy.toml_values import toml_value
+from sfumato.policy.toml import toml_value
 
 # Which columns single people out together: measured, not guessed.
 #

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,57 @@ import pyarrow as pa
 from sfumato.engines.reading import Separator
 from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of, name_some
 from sfumato.numbers import Codes
+from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Axis, Notation
-from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, place_of
+from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of
 from sfumato.schema.roles import Schema
+
+# A file of centroids, made by somebody else: cells are points, not values of anybody's.
+#
+# A mean is rarely a value of the column, so neither the values that a schema declares for numbers
+# nor the labels of a hierarchy say anything about it. The order of words stays: a median is one of
+# them.
+
+
+def point_schema(schema: Schema) -> Schema:
+    """The schema by which cells are read as points."""
+
+    def stays(name: str) -> bool:
+        told = schema.domains[name]
+        return (
+            name not in schema.quasi
+            or isinstance(told, str)
+            or any(isinstance(value, str) for value in told)
+        )
+
+    return replace(
+        schema,
+        hierarchies={
+            name: recipe for name, recipe in schema.hierarchies.items() if name not in schema.quasi
+        },
+        domains={name: told for name, told in schema.domains.items() if stays(name)},
+    )
+
+
+def point_of(name: str, part: Region) -> Value:
+    """The point that a cell shows; refuses one that shows a range, a set or anything."""
+    if not isinstance(part, ValueSet) or len(part.values) != 1:
+        raise InputError(
+            f"column {name!r} shows {part.text!r}, which is no centroid; a microaggregated "
+            "release publishes one value a cell"
+        )
+    return next(iter(part.values))
+
+
+def check_points(regions: Regions) -> None:
+    """Refuse regions that are no points."""
+    for name, parts in zip(regions.columns, regions.parts, strict=True):
+        for part in parts:
+            point_of(name, part)
+
 
 Texts = Sequence[str | None]
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9][0-9.]*")

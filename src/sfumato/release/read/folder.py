@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines.base import Engine
-from sfumato.engines.sql import named, select
+from sfumato.engines.base import Engine, named, select
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
@@ -34,7 +33,7 @@ from sfumato.schema.listing import looks_like_json
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp, digest
-from sfumato.table.noisy_part import MANIFEST
+from sfumato.table.load import MANIFEST
 
 
 def find_manifest(path: object, *, parts: bool = False) -> Path | None:

@@ -16,21 +16,28 @@ import numpy as np
 
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.scan import scan
+from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine
 from sfumato.engines.choose import open_engine
-from sfumato.engines.parts import listed
+from sfumato.engines.files import listed
 from sfumato.engines.reading import Reading, ReleaseOptions
-from sfumato.errors import InputError, expect, name_some
+from sfumato.errors import InputError, ResourceError, expect, name_some
 from sfumato.progress import phase
 from sfumato.release.build import build_release, groups_of
-from sfumato.release.description import Regions, of_scheme
+from sfumato.release.description import Examples, Regions, of_scheme
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
 from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
 from sfumato.release.read.bucketized import read_pair
-from sfumato.release.read.cells import Cells, read_cells, separators, shown_parts
-from sfumato.release.read.centroids import check_points, point_schema
+from sfumato.release.read.cells import (
+    Cells,
+    check_points,
+    point_schema,
+    read_cells,
+    separators,
+    shown_parts,
+)
 from sfumato.release.read.folder import (
     check_columns,
     data_file,
@@ -41,13 +48,43 @@ from sfumato.release.read.folder import (
     with_manifest,
     words_as_told,
 )
-from sfumato.release.read.large import large_release
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.read.wildcard import WildcardMatching, compatible, spread
-from sfumato.release.release import Release, several_groups
+from sfumato.release.release import Release, as_it_stands, several_groups
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
-from sfumato.table.noisy_part import refuse_noisy_part
+from sfumato.table.load import Table, refuse_noisy_part
+
+# A published file larger than memory: equal groups told once, as of a table that stands as it is.
+#
+# Groups are told apart by their texts, so two texts of one region cannot be put together here.
+
+
+def large_release(
+    table: Table, stored: StoredCounts, columns: list[Cells], *, wildcard: bool
+) -> tuple[Release, int]:
+    """The release, and how many of its people are published with nothing told of them."""
+    several = [cells.twice for cells in columns if cells.twice is not None]
+    if wildcard or several:
+        why = f"a region written as {' and as '.join(map(repr, several[0]))}" if several else ""
+        raise ResourceError(
+            f"{table.source.label} is larger than memory, and {why or 'wildcard matching'} puts "
+            "groups together, which is done in memory; raise the memory limit"
+        )
+    release = as_it_stands(table)
+    shown = release.regions
+    assert isinstance(shown, Examples)
+    regions = Regions(
+        shown.columns,
+        tuple(cells.parts for cells in columns),
+        shown_parts(columns, shown.shown.codes),
+    )
+    hidden = [
+        f"q{place} IN ({', '.join(map(str, cells.hidden)) or 'NULL'})"
+        for place, cells in enumerate(columns)
+    ]
+    # Whether groups overlap is asked of all of them; here is one of each kind.
+    told = replace(release, regions=Examples(regions), disjoint=False)
+    return told, stored.totals(" AND ".join(hidden)).memberships
 
 
 def read_release(

@@ -8,20 +8,88 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Attribute
-from sfumato.errors import InputError
-from sfumato.numbers import Codes, Ints
+from sfumato.counts.columns import encode, is_list, keys
+from sfumato.counts.counts import Attribute, rank_rows
+from sfumato.engines.base import named, select
+from sfumato.errors import InputError, SchemaError
+from sfumato.numbers import Codes, Ints, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.read.cells import read_cells
+from sfumato.release.release import Release
 from sfumato.schema.domain import Declared, Domain
 from sfumato.schema.listing import write_list
-from sfumato.schema.region import Anything, Region, Span, Value, ValueSet
+from sfumato.schema.region import Anything, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+# The kept columns of the people of a release: fetched from the rows, matched by their tuples.
+#
+# Only columns with the role `keep` need the rows again; everything else is in the counts. People
+# with equal quasi-identifiers and sensitive values are interchangeable, so their kept values are
+# dealt out to them at random.
+
+
+def check_keep(table: Table) -> None:
+    """Refuse kept columns that have no single value for each person."""
+    schema = table.schema
+    by_person = schema.person is not None and not table.source.one_each
+    if schema.keep and (by_person or schema.count is not None):
+        raise SchemaError(
+            "keep needs one row a person: with person or count there is no single value to "
+            "publish; drop keep, or give the column a role"
+        )
+    lists = [name for name in schema.keep if is_list(table.source, name)]
+    if lists:
+        raise SchemaError(
+            f"keep: column {lists[0]!r} holds lists; only sensitive columns may hold several "
+            "values, drop it from keep"
+        )
+
+
+def rows_of_people(
+    table: Table, tuples: Ints, shuffle: np.random.Generator
+) -> dict[str, pa.ChunkedArray]:
+    """For each kept column, the value of each person (given by the tuple she belongs to)."""
+    schema = table.schema
+    if not schema.keep:
+        return {}
+    check_keep(table)
+    source = table.source
+    listed = [named(source.column(name), f"k{place}") for place, name in enumerate(keys(schema))]
+    listed += [named(source.column(name), f"x{place}") for place, name in enumerate(schema.keep)]
+    rows = table.engine.fetch(select(listed, source.name))
+    coded = [
+        encode(name, rows.column(f"k{place}").combine_chunks(), source, schema)
+        for place, name in enumerate(keys(schema))
+    ]
+    counts = table.counts.in_memory("publishing kept columns row by row")
+    extra = [] if counts.protect is None else [counts.protect[1][None, :]]
+    known = np.vstack([counts.codes, counts.values, *extra])
+    both = np.hstack([known, np.vstack([column.codes for column in coded])])
+    number, _ = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+    tuple_of = np.empty(int(number.max()) + 1, dtype=np.int64)
+    tuple_of[number[: len(counts)]] = np.arange(len(counts))
+    of_row = tuple_of[number[len(counts) :]]
+    # Deal rows to people: both sorted by tuple, rows in random order within a tuple.
+    mixed = shuffle.permutation(len(of_row))
+    dealt = mixed[np.argsort(of_row[mixed], kind="stable")]
+    first = tallied_offsets(of_row, len(counts))
+    by_tuple = np.argsort(tuples, kind="stable")
+    ordered = tuples[by_tuple]
+    nth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    chosen = np.empty(len(tuples), dtype=np.int64)
+    chosen[by_tuple] = dealt[first[ordered] + nth]
+    return {
+        name: rows.column(f"x{place}").take(pa.array(chosen))
+        for place, name in enumerate(schema.keep)
+    }
+
 
 _EXACT = 1 << 53  # whole numbers that a float tells exactly
 _WIDE = 1 << 62  # keys that 64 bits hold
@@ -176,3 +244,69 @@ def described_order(regions: Regions) -> Ints:
     place = np.empty(len(regions), dtype=np.int64)
     place[np.argsort(key, kind="stable")] = np.arange(len(regions))
     return place
+
+
+# How many published bounds and centroids are the value of exactly one person.
+#
+# Anonymizers avoid it (`schema/boundaries.py`, `schema/centres.py`). Where the data leave no
+# choice, or a declared hierarchy has its ends there, the manifest says how often.
+
+
+@dataclass(frozen=True)
+class OwnValues:
+    """Of one column: published bounds, centroids and values that exactly one person has.
+
+    `declared`: those among them that are ends of the column's hierarchy, whoever is in the table.
+    """
+
+    total: int
+    declared: int
+
+    def public(self) -> dict[str, int]:
+        """As a manifest tells it."""
+        told = {"ends_of_one_person": self.total}
+        return {**told, "of_these_declared": self.declared} if self.declared else told
+
+
+def own_values(release: Release) -> dict[str, OwnValues]:
+    """By quasi-identifier of numbers or dates; empty where nothing of the making is known."""
+    origin, regions = release.origin, release.regions.each_region
+    if origin is None or regions is None:
+        return {}
+    found = {}
+    for column, domain in enumerate(origin.table.counts.quasi):
+        if domain.kind not in ("numeric", "date"):
+            continue
+        people = origin.table.counts.by_code(column)
+        told: set[Value] = set()
+        parts = regions.parts[column]
+        for place in occurring(regions.codes[column], len(parts)):
+            told |= _ends(parts[place])
+        codes = {code for end in told if (code := domain.code(end)) is not None}
+        own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
+        levels = origin.table.levels[domain.name].levels[1:]
+        declared = {text_of(end) for one in levels for part in one.regions for end in _ends(part)}
+        known = [code for code in own if domain.labels[code] in declared]
+        found[domain.name] = OwnValues(len(own), len(known))
+    return found
+
+
+def own_values_note(release: Release) -> tuple[str, ...]:
+    """One line where some bound is one person's value; none where none is."""
+    told = []
+    for name, own in own_values(release).items():
+        if own.total:
+            known = f" ({own.declared} of them by its declared hierarchy)" if own.declared else ""
+            told.append(f"{name} {own.total:,}{known}")
+    if not told:
+        return ()
+    return (
+        f"published bounds and centres that are the value of exactly one person: {', '.join(told)}",
+    )
+
+
+def _ends(region: object) -> set[Value]:
+    if isinstance(region, Span):
+        return {region.low, region.high}
+    # What a label stands for is told by nobody's value.
+    return set(region.values) if isinstance(region, ValueSet) and region.label is None else set()

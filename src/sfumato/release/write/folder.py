@@ -21,13 +21,13 @@ from sfumato.progress import phase
 from sfumato.release.manifest import COUNT, REFERENCE, SUM, VERSION
 from sfumato.release.people_file import PEOPLE, write_people
 from sfumato.release.release import Release
+from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
-from sfumato.release.write.own_values import own_values
 from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.listing import JSON
 from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import digest
-from sfumato.table.noisy_part import MANIFEST
+from sfumato.table.load import MANIFEST
 
 FORMATS = ("csv", "parquet")
 

@@ -24,12 +24,12 @@ from sfumato.release.release import Release
 from sfumato.release.write.by_engine import engine_rows
 from sfumato.release.write.cells import (
     described_order,
+    rows_of_people,
     shown_regions,
     shown_values,
     typed,
     used_values,
 )
-from sfumato.release.write.kept_columns import rows_of_people
 
 GROUP_ID = "group_id"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.adversaries.leakage.observer import Observer, leakage
-from sfumato.criteria.judge import groups_about
+from sfumato.criteria.base import groups_about
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet

@@ -14,7 +14,7 @@ from itertools import combinations
 from math import comb
 
 from sfumato.errors import InputError, ResourceError, did_you_mean
-from sfumato.release.joint import BETWEEN
+from sfumato.release.membership import BETWEEN
 from sfumato.workflow.characterizing.ground import Ground
 
 OTHERS = "*"  # every column as a target of all others

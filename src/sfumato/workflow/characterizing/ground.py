@@ -19,7 +19,7 @@ from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
 from sfumato.release.description import Buckets, Regions
-from sfumato.release.joint import label_of
+from sfumato.release.membership import label_of
 from sfumato.release.origin import Origin
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels

@@ -124,8 +124,8 @@ def column_splits(
 ) -> tuple[list[list[Group]], list[list[Group]]]:
     """The splits along one column: those that come first, and the others.
 
-    First the one nearest to half, of equals the lower cut. Where some lack a number or date that
-    others have, first all who lack it apart from the others; else they stay with those above the
+    First the one nearest to half, of equals the lower cut. Where some lack a value that others
+    have, first all who lack it apart from the others; else they stay with those above the
     cut, or else below, if on either side as many have it as a group needs.
     """
     if is_nested(table, column):
@@ -147,10 +147,9 @@ def column_splits(
 
 
 def lacks(table: Table, column: int, person: Person) -> bool:
-    """Whether a person has no number or date where the column holds such."""
-    domain = table.counts.quasi[column]
-    scaled = domain.kind in ("numeric", "date")
-    return scaled and domain.values[person.quasi[column]] is None
+    """Whether a person has no value in a column that is cut: NULL is nobody's neighbour there."""
+    value = table.counts.quasi[column].values[person.quasi[column]]
+    return value is None and not is_nested(table, column)
 
 
 def _along_hierarchy(table: Table, group: Group, column: int) -> list[Group]:
@@ -242,7 +241,7 @@ def partition(
 ) -> Iterator[Group]:
     """Strict Mondrian told plainly; `order` gives the order of columns for a group's size.
 
-    First the median (or the hierarchy split) of each column in turn, those without a number or date
+    First the median (or the hierarchy split) of each column in turn, those without a value
     apart or on either side of it; then each one's other cuts.
     """
     weights = weights_of(table)

@@ -71,8 +71,7 @@ class Columns:
             for one, bounded in zip(levels, found, strict=True)
         ]
         apart = [
-            one.domain.has_null and one.domain.kind in ("numeric", "date") and not along
-            for one, along in zip(levels, nested, strict=True)
+            one.domain.has_null and not along for one, along in zip(levels, nested, strict=True)
         ]
         own = [
             np.zeros(size, dtype=bool)
@@ -240,10 +239,14 @@ def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
 
 
 def code_range(domain: Domain, low: int, high: int) -> Region:
-    """The cell of a column of categories between two codes, both included."""
+    """The cell of a column of categories between two codes, both included.
+
+    A bound after the last code takes in NULL beside some codes (`splits.py`).
+    """
     if low == 0 and high == len(domain) - 1:
         return Anything()
-    return ValueSet(frozenset(domain.values[low : high + 1]))
+    values = domain.values[low : splits.up_to(high, len(domain) - 2) + 1]
+    return ValueSet(frozenset(values) | ({None} if high >= len(domain) else set()))
 
 
 def tight_regions(
@@ -270,9 +273,15 @@ def tight_regions(
         of_group, code = np.divmod(present, size)
         starts = np.searchsorted(of_group, np.arange(total + 1))
         index: dict[Region, int] = {}
+        region: Region
         for g in range(total):
-            values = [one.domain.values[own] for own in code[starts[g] : starts[g + 1]]]
-            region = ValueSet(frozenset(values))
+            own = code[starts[g] : starts[g + 1]]
+            values = [one.domain.values[value] for value in own]
+            if columns.last[column] >= 0 and len(values) > 1 and values[-1] is None:
+                # Few may have a value: the cell is told, which was cut among many.
+                region = code_range(one.domain, int(low[g, column]), int(high[g, column]))
+            else:
+                region = ValueSet(frozenset(values))
             out[column, g] = index.setdefault(region, len(index))
         parts.append(tuple(index))
     return Regions(tuple(one.domain.name for one in columns.levels), tuple(parts), out)

@@ -3,7 +3,7 @@
 Everybody starts in one group; a group is split as long as every part satisfies every criterion.
 Ordered columns are cut at the median that keeps equal values together, numbers and dates only where
 a bound may be told (`schema/boundaries.py`), nested ones along their hierarchy. People without a
-number or date are first parted from those who have one; if that is not allowed, the others are cut
+value are first parted from those who have one; if that is not allowed, the others are cut
 and they stay on one side, which publishes "in this range, or missing". When no median cut of a
 group is allowed, every other cut is tried, so that in strict mode no allowed split remains.
 Criteria of scope "group" accept the splits of a level at once; those of scope "release" one after

@@ -7,8 +7,8 @@ A node is a run `start:stop` of rows, a row being one distinct tuple with n peop
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
 the first level that separates the node's people.
 
-In a column of numbers or dates NULL is no neighbour of the largest value: it is the code after
-`last[column]`, the last of a value (-1: a column without NULL). A cut at code c puts NULL on the
+In an ordered column NULL is no neighbour of the largest value: it is the code after `last[column]`,
+the last of a value (-1: a column without NULL, or a nested one). A cut at code c puts NULL on the
 right; the bound `with_null(c)` puts it on the left, beside the codes up to c.
 """
 

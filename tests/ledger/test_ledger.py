@@ -261,7 +261,7 @@ for number in range(int(sys.argv[3])):
 """
 KILLED_INSIDE = """
 import sqlite3
-from sfumato.ledger import store
+from sfumato.ledger import ledger as store
 class Killed(sqlite3.Connection):
     def execute(self, sql, *more):
         if sql == "COMMIT" and os.environ.get("AT") == "before":

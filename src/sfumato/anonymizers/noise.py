@@ -7,7 +7,7 @@ promises of this kind add up when several are made about the same people (compos
 
 What makes it true is that nothing published depends on the table but through the noise. The columns
 and their levels are the policy's. The cells are all combinations of declared values, those nobody
-has included (`release/declared_values.py`). A person is in one cell once: several rows or values a
+has included (`release/noisy.py`). A person is in one cell once: several rows or values a
 person are refused. The total is the noisy one, or declared public. After the noise is drawn nothing
 can reach the table: `run` hands only the plan and the noisy counts on, and the release has no
 origin.

@@ -1,4 +1,4 @@
-"""The engines that the contract holds for."""
+"""The engines that the contract holds for: all that are registered."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from sfumato.engines.base import Engine
-from sfumato.engines.duckdb import DuckDB
+from sfumato.engines.choose import ENGINES
 from sfumato.engines.reading import Reading
 
 
-@pytest.fixture(params=["duckdb", "spark"])
+@pytest.fixture(params=list(ENGINES))
 def made(request: pytest.FixtureRequest) -> Callable[..., Engine]:
     """How to make an engine, one kind after the other."""
-    if request.param == "duckdb":
-        return lambda **options: DuckDB(Reading(**options))
+    if request.param != "spark":
+        entry = ENGINES[request.param]
+        return lambda **options: entry.opened(Reading(**options), None)
     from sfumato.engines.spark import Spark
 
     session = request.getfixturevalue("spark")

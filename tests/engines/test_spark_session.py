@@ -121,7 +121,7 @@ def test_engines_are_chosen() -> None:
     for options, why in (
         ({"engine": "sparc"}, "did you mean 'spark'"),
         ({"master": "local[2]"}, "is Spark's; choose the engine spark"),
-        ({"engine": "spark", "threads": 2}, "threads is DuckDB's"),
+        ({"engine": "spark", "threads": 2}, "threads 2 is DuckDB's"),
         ({"engine": "spark", "decimal": ","}, "is not read by Spark"),
     ):
         with pytest.raises(InputError, match=why):

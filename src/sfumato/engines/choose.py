@@ -1,12 +1,49 @@
-"""Which engine reads a table: the one that is named, or the one its rows are in already."""
+"""Which engines there are, each registered once, and which of them reads a table.
+
+It is the one that is named, or the one its rows are in already. Nothing is imported for an engine
+that is not opened: the command line asks for their names only.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from sfumato.engines.base import Engine
-from sfumato.engines.reading import Reading
 from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.engines.base import Engine
+    from sfumato.engines.reading import Reading
+
+
+def _never(_source: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class EngineEntry:
+    """One engine of the registry: the one place that says what it is called and what it heeds.
+
+    `name` is what options and policies call it, `title` what messages do. `opened` makes it, with
+    how to read and the source of rows it is opened for. `settings` are the fields of Reading, of
+    those that only some engines have, that it heeds: all others are refused. `instead` says what to
+    write for one that it does not have, as text to be formatted with its value. `holds` tells
+    whether a source's rows are in it already.
+    """
+
+    name: str
+    title: str
+    opened: Callable[[Reading, Any], Engine]
+    settings: frozenset[str] = frozenset()
+    instead: Mapping[str, str] = field(default_factory=dict)
+    holds: Callable[[object], bool] = _never
+
+
+def _duckdb(reading: Reading, _source: object) -> Engine:
+    from sfumato.engines.duckdb import DuckDB
+
+    return DuckDB(reading)
 
 
 def is_spark_frame(source: object) -> bool:
@@ -15,22 +52,51 @@ def is_spark_frame(source: object) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
-def open_engine(source: Any, reading: Reading) -> Engine:
-    """The engine for a source of rows, with the settings that it knows."""
+def _spark(reading: Reading, source: Any) -> Engine:
     at_spark = is_spark_frame(source)
-    master, threads = reading.master, reading.threads
-    if (reading.engine or ("spark" if at_spark else "duckdb")) == "duckdb":
-        if master is not None:
-            raise InputError(f"master {master!r} is Spark's; choose the engine spark with it")
-        from sfumato.engines.duckdb import DuckDB
-
-        return DuckDB(reading)
-    if threads is not None:
-        raise InputError(f"threads is DuckDB's; for Spark write master 'local[{threads}]'")
-    if at_spark and (master is not None or reading.spill is not None):
-        given = "master" if master is not None else "spill"
+    if at_spark and (reading.master is not None or reading.spill is not None):
+        given = "master" if reading.master is not None else "spill"
         raise InputError(f"{given} is for a session that we start; a Spark frame brings its own")
     from sfumato.engines.spark import Spark
 
-    session = source.sparkSession if at_spark else None
-    return Spark(reading, session=session)
+    return Spark(reading, session=source.sparkSession if at_spark else None)
+
+
+# The first is the one for rows that are in no engine yet.
+ENGINES: dict[str, EngineEntry] = {
+    entry.name: entry
+    for entry in (
+        EngineEntry("duckdb", "DuckDB", _duckdb, frozenset({"threads"})),
+        EngineEntry(
+            "spark",
+            "Spark",
+            _spark,
+            frozenset({"master"}),
+            {"threads": "for Spark write master 'local[{}]'"},
+            is_spark_frame,
+        ),
+    )
+}
+
+
+def engines_told() -> str:
+    """Their names, for an option's help."""
+    first, *others = ENGINES
+    *more, last = [f"{first} (the default)", *others]
+    return f"{', '.join(more)} or {last}"
+
+
+def open_engine(source: Any, reading: Reading) -> Engine:
+    """The engine for a source of rows, with the settings that it knows."""
+    holding = next((name for name, one in ENGINES.items() if one.holds(source)), None)
+    entry = ENGINES[reading.engine or holding or next(iter(ENGINES))]
+    for other in ENGINES.values():
+        for setting in sorted(other.settings - entry.settings):
+            if (given := getattr(reading, setting)) is not None:
+                _refuse(setting, given, other, entry)
+    return entry.opened(reading, source)
+
+
+def _refuse(setting: str, given: object, owner: EngineEntry, chosen: EngineEntry) -> None:
+    advice = chosen.instead.get(setting, f"choose the engine {owner.name} with it")
+    raise InputError(f"{setting} {given!r} is {owner.title}'s; {advice.format(given)}")

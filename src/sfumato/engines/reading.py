@@ -11,13 +11,14 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
+from sfumato.engines.choose import ENGINES, engines_told
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 
 # How much memory there is, and where what does not fit may go.
@@ -76,7 +77,6 @@ def own_folder(home: Path) -> Path:
         ) from None
 
 
-EngineName = Literal["duckdb", "spark"]
 Matching = Literal["exact", "wildcard"]
 FileScheme = Literal["generalized", "microaggregated"]
 Separator = str | Mapping[str, str] | None
@@ -120,7 +120,7 @@ class Reading:
     )
     engine: str | None = field(
         default=None,
-        metadata=_told("engine", str, "What counts the rows: duckdb (the default) or spark."),
+        metadata=_told("engine", str, f"What counts the rows: {engines_told()}."),
     )
     master: str | None = field(
         default=None,
@@ -191,8 +191,8 @@ class Reading:
             )
         if self.decimal not in (None, ".", ","):
             raise InputError(f"decimal {self.decimal!r} is not allowed; use '.' or ','")
-        _check_known("engine", self.engine, EngineName)
-        _check_known("scheme", self.scheme, FileScheme)
+        _check_known("engine", self.engine, ENGINES)
+        _check_known("scheme", self.scheme, get_args(FileScheme))
         if self.memory is not None:
             in_bytes(self.memory)
         if self.matching not in get_args(Matching):
@@ -228,9 +228,9 @@ class Reading:
         return self
 
 
-def _check_known(name: str, word: str | None, allowed: Any) -> None:
-    if word is not None and word not in get_args(allowed):
-        raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, get_args(allowed))}")
+def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
+    if word is not None and word not in allowed:
+        raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, allowed)}")
 
 
 def options_about(*subjects: Subject) -> list[Field[Any]]:

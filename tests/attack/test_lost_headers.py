@@ -103,14 +103,50 @@ def test_no_command_tells_a_cell(command: str, tmp_path: Path) -> None:
     options: list[object] = [] if command == "init" else ["--policy", policy]
     options += ["--out", out] if command in ("anonymize", "init") else []
     for kind, text in without_header(rows * 3 if command == "init" else rows):
-        if command == "init" and kind == "row before":
-            continue  # it asks for no column, and takes this one for a name
         file.write_text(text)
         ended = sfumato(command, file, *options)
         assert ended.returncode == 2, kind
         assert not [cell for row in rows for cell in row if cell in ended.stdout + ended.stderr]
         assert ended.stderr.count("\n") == 1, kind
         assert not out.exists()
+
+
+@given(ROWS, st.sampled_from(["text", "pandas", "arrow", "parquet"]))
+def test_a_draft_tells_no_cell_in_front_of_a_name(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]], how: str
+) -> None:
+    """A row without a line break before the header, whether or not others have its last value."""
+    glued = rows[0][3] + ",".join(NAMES) + "\n"
+    for text in (glued + "".join(map(line, rows)), glued + "".join(map(line, rows[1:]))):
+        source = as_given(how, text, tmp_path_factory.getbasetemp())
+        with pytest.raises(sf.InputError, match="name of column 1 begins") as refused:
+            sf.draft_policy(source)
+        assert not [cell for row in rows for cell in row if cell in str(refused.value)]
+
+
+def test_a_number_of_nobody_below_among_names(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(
+        "age,13997,sex,disease\n" + "".join(f"30,131{n},F,flu\n" for n in range(10, 40))
+    )
+    with pytest.raises(sf.InputError, match="looks like a row") as refused:
+        sf.draft_policy(file)
+    assert "13997" not in str(refused.value)
+    file.write_text("age,2019,sex,disease\n" + "".join(f"30,13{n},F,flu\n" for n in range(10, 40)))
+    assert "2019" in sf.draft_policy(file).text  # a column of a year
+
+
+@pytest.mark.parametrize("first", ["flu", "5", "HIV", "in remission", "2020-01-31", "chronic"])
+def test_a_word_in_front_of_a_name_is_told_apart(tmp_path: Path, first: str) -> None:
+    rows = "".join(f"{20 + place},1305{place % 3},F,{first}\n" for place in range(9))
+    for head, fine in {"": True, first: False, "vill": True, "mile": True, "dos": True}.items():
+        file = tmp_path / "people.csv"
+        file.write_text(f"{head}age,zip,sex,disease\n{rows}")
+        if fine:
+            assert f"{head}age" in sf.draft_policy(file).text
+            continue
+        with pytest.raises(sf.InputError, match="name of column 1 begins"):
+            sf.draft_policy(file)
 
 
 def test_a_name_that_was_nearly_asked_for_is_told(tmp_path: Path) -> None:

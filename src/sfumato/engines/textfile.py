@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,13 +77,13 @@ def check_header(path: Path, delimiter: str | None = None) -> None:
     file = inspect_text(path, delimiter)
     rows = [row for row in _rows(_first_lines(path)[1:], file.delimiter) if row]
     again = sum(
-        any(len(row) > place and row[place] == name for row in rows)
+        _looks_like(name, [row[place] for row in rows if len(row) > place])
         for place, name in enumerate(file.columns)
     )
     numbers = sum(_is_figure(name) for name in file.columns)
     if again or 2 * numbers > len(file.columns):
         why = (
-            f"{again} of its {len(file.columns)} fields stand in the column below, too"
+            f"{again} of its {len(file.columns)} fields are like those of the column below"
             if again
             else f"{numbers} of its {len(file.columns)} fields are numbers or dates"
         )
@@ -90,6 +91,15 @@ def check_header(path: Path, delimiter: str | None = None) -> None:
             f"{shown_name(path)}: the first line looks like a row, not like names of columns "
             f"({why}); put a line with the columns' names before it"
         )
+
+
+def _looks_like(name: str, below: list[str]) -> bool:
+    """Whether a name is a value of its column, or a long number of the shape that most have."""
+    if name in below:
+        return True
+    shape = re.sub(r"\d", "9", name)
+    alike = sum(re.sub(r"\d", "9", value) == shape for value in below)
+    return _is_figure(name) and shape.count("9") > 4 and 2 * alike > len(below)
 
 
 def _is_figure(text: str) -> bool:

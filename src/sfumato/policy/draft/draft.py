@@ -20,9 +20,10 @@ from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
 from sfumato.policy.draft.guess import MISSING_MARKS, Guess, decimal_comma
 from sfumato.policy.draft.page import write
-from sfumato.policy.draft.profile import TABLE, Sample, profile, take
+from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
 from sfumato.policy.draft.roles import Roles, decide
+from sfumato.policy.draft.words import may_begin_with_a_cell
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import parse_policy, toml_value
 from sfumato.schema.domain import Domain
@@ -144,6 +145,7 @@ def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
     registered = engine.register(source)
     sample = take(engine, registered, rows)
     profiles = profile(sample)
+    _check_glued(registered, profiles)
     unsure: list[str] = []
     if registered.untyped and reading.decimal is None:
         signs = {found.name: decimal_comma(found.texts) for found in profiles}
@@ -159,6 +161,17 @@ def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
     draft = Draft(write(sample, roles, written, questions, tried), tuple(questions))
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
+
+
+def _check_glued(registered: Source, profiles: list[Profile]) -> None:
+    """Refuse a header that goes on where a row ended: its first name would be told."""
+    last = profiles[-1]
+    if may_begin_with_a_cell(profiles[0].name, map(str, last.values)):
+        raise InputError(
+            f"{registered.label}: the name of column 1 begins like a value of column "
+            f"{last.place + 1}, or with a number; is a row glued to the header? Put a line break "
+            "between them, or rename the column"
+        )
 
 
 def _written(source: object, registered: Source, reading: Reading) -> Reading:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -187,6 +188,30 @@ def topic_of(name: str) -> Topic | None:
     if words & (_IDS - {"num", "number", "no"}):
         return Topic("id", "id")
     return None
+
+
+def may_begin_with_a_cell(name: str, values: Iterable[str]) -> bool:
+    """Whether a name may be a name we know with somebody's value glued in front of it.
+
+    So it is where a row and the header after it stand on one line: `values` are those of that
+    row's last column. Numbers and capitals in front of a known name will do; other words must be
+    a value (`mileage` ends in a known name, too).
+
+    >>> may_begin_with_a_cell("fluage", ["flu", "cold"]), may_begin_with_a_cell("mileage", ["flu"])
+    (True, False)
+    """
+    for value in values:
+        rest = name.removeprefix(value)
+        if value and rest and rest != name and (len(value) > 3 or topic_of(rest) is not None):
+            return True
+    glued = re.match(r"\W*\d[\W\d]*(?=[^\W\d_])", name)
+    starts = [glued.end()] if glued else []
+    starts += [
+        at
+        for at in range(2, len(name))
+        if name[at].islower() and name[at - 1].isupper() and name[:at].isupper()
+    ]
+    return any(topic_of(name[at:]) is not None for at in starts)
 
 
 def counts_something(name: str) -> bool:

@@ -34,7 +34,7 @@ from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
 from sfumato.adversaries.relative_threat.bucketized import buckets_of
 from sfumato.adversaries.relative_threat.chains import judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
-from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains
+from sfumato.adversaries.relative_threat.crossing_chains import CrossingChains, WatchedPeople
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
 from sfumato.adversaries.relative_threat.model import Prior, model_of
 from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
@@ -107,7 +107,9 @@ def crossing(table: sf.Table, name: str) -> None:
     model = model_of(values, release.groups, release.regions, domains, Prior())
     people = people_of(release, None, release.groups, values, domains)
     assert people is not None
-    cases = Cases(people.codes[:, people.tuples], people.s, people.where.take(people.tuples))
+    cases = WatchedPeople(
+        people.codes[:, people.tuples], people.s, people.where.take(people.tuples)
+    )
     known = [
         None if (shape := tree_shape(column)) is None else DirichletTree(column, shape, cells)
         for column in model.columns

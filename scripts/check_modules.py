@@ -3,6 +3,8 @@
 A module that exactly one other imports belongs into it, unless its docstring says why it stands
 apart, in a line that begins with "Stands apart:". What a registry (its own package's
 `__init__.py`), the public names or the console list by name has more readers than imports show.
+
+A class name is given once: who reads it knows which class is meant.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ REASON = "Stands apart:"
 SOURCE = Path(__file__).parent.parent / "src"
 
 
-def name_of(path: Path) -> str:
-    parts = path.relative_to(SOURCE).with_suffix("").parts
+def name_of(path: Path, source: Path) -> str:
+    parts = path.relative_to(source).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -41,14 +43,28 @@ def found_by_name(name: str, path: Path, public: str) -> bool:
     return path.name == "__init__.py" or name.startswith("sfumato.cli.") or f'"{name}"' in public
 
 
-def problems() -> list[str]:
-    paths = {name_of(path): path for path in sorted(SOURCE.rglob("*.py"))}
+def named_twice(trees: dict[str, ast.Module]) -> list[str]:
+    """Class names that stand for more than one class."""
+    homes: dict[str, list[str]] = {}
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{module}:{node.lineno}")
+    return [
+        f"{' and '.join(places)}: two classes are called {name}; say in each name what it is"
+        for name, places in sorted(homes.items())
+        if len(places) > 1
+    ]
+
+
+def problems(source: Path = SOURCE) -> list[str]:
+    paths = {name_of(path, source): path for path in sorted(source.rglob("*.py"))}
     trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
     public = paths["sfumato"].read_text(encoding="utf-8")
     imported_by = readers(trees)
-    told = []
+    told = named_twice(trees)
     for name, path in paths.items():
-        where = path.relative_to(SOURCE.parent)
+        where = path.relative_to(source.parent)
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > LIMIT:
             told.append(f"{where}: {lines} lines, more than {LIMIT}; split it by idea")
@@ -66,5 +82,5 @@ def problems() -> list[str]:
 
 if __name__ == "__main__":
     found = problems()
-    print("\n".join(found) or "modules: each is one idea")
+    print("\n".join(found) or "modules: each is one idea, each class has a name of its own")
     sys.exit(bool(found))

@@ -11,7 +11,6 @@ ROOMS = [
     "progress",
     "numbers",
     "files",
-    "no_file",
     "schema",
     "engines",
     "counts",

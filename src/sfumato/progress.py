@@ -21,7 +21,7 @@ Phase = Literal["reading", "searching", "judging", "reporting", "writing"]
 Listener = Callable[[Phase], None]
 
 
-class _Line:
+class _PhaseLine:
     """The line that says what is being done: that of the phase which was begun last."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class _Line:
             self._listeners.remove(listener)
 
 
-_line = _Line()
+_line = _PhaseLine()
 
 
 @contextmanager

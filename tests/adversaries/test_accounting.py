@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.adversaries.randomised.accounting import DELTA, Composed, compose
 from sfumato.anonymizers.noise import calibrated
-from sfumato.release.guarantee import Loss
+from sfumato.release.guarantee import PrivacyLoss
 
 
 def pure(epsilon: float, **more) -> sf.Guarantee:
@@ -24,7 +24,7 @@ def gaussian(epsilon: float, delta: float) -> sf.Guarantee:
 
 def test_epsilons_and_deltas_add_up_as_the_decimals_they_are() -> None:
     found = compose([pure(0.1)] * 3)
-    assert found.basic == Loss(0.3, 0.0)
+    assert found.basic == PrivacyLoss(0.3, 0.0)
     assert found.releases == 3
     mixed = compose([pure(0.1), sf.Guarantee(0.2, 1e-6, "unknown"), gaussian(0.5, 1e-6)])
     assert mixed.basic.epsilon == pytest.approx(0.8)
@@ -98,7 +98,7 @@ def test_the_delta_may_be_said() -> None:
 
 
 def test_each_relation_has_its_own_sum_and_one_of_them_may_be_missing() -> None:
-    both = pure(1.0, other=Loss(0.5, 0.0))
+    both = pure(1.0, other=PrivacyLoss(0.5, 0.0))
     assert compose([both, both]).basic.epsilon == 2.0
     assert compose([both, both], neighbours="add-remove").basic.epsilon == 1.0
     only = pure(1.0)  # such as one whose total is public
@@ -114,7 +114,7 @@ def test_without_opendp_the_sum_is_still_told(monkeypatch) -> None:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opendp", None)
     found = compose([pure(0.1)] * 3)
-    assert found == Composed(3, "replace-one", Loss(0.3, 0.0), None, found.why)
+    assert found == Composed(3, "replace-one", PrivacyLoss(0.3, 0.0), None, found.why)
     assert "pip install" in found.why
 
 
@@ -128,7 +128,7 @@ def test_without_opendp_the_sum_is_still_told(monkeypatch) -> None:
         (lambda: sf.Guarantee(math.nan, 0, "x"), "epsilon = nan"),
         (lambda: sf.Guarantee(1, 1.5, "x"), "delta = 1.5 is not allowed"),
         (lambda: sf.Guarantee(1, 0, "x", "swap"), "neighbours = 'swap' is not known"),
-        (lambda: sf.Guarantee(1, 0, "x", other=Loss(True, 0)), "epsilon = True"),
+        (lambda: sf.Guarantee(1, 0, "x", other=PrivacyLoss(True, 0)), "epsilon = True"),
     ],
 )
 def test_bad_input_is_one_line(call, said: str) -> None:

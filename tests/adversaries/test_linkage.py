@@ -18,7 +18,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.base import BeliefChange
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
-from sfumato.adversaries.locating.population import Candidates, count_behind, people_surely_inside
+from sfumato.adversaries.locating.population import (
+    PopulationPerGroup,
+    count_behind,
+    people_surely_inside,
+)
 from sfumato.adversaries.realistic.priors import counts_in
 from sfumato.release.description import NoisyCells, Regions
 from sfumato.release.release import as_it_stands
@@ -298,7 +302,7 @@ def test_weights_below_the_people_are_told() -> None:
 def test_weights_that_add_up_with_a_rounding_error_are_not_short() -> None:
     summed = sum([0.1] * 10)
     assert summed < 1
-    assert Candidates.of(np.array([summed]), np.array([1])).uncovered == 0
+    assert PopulationPerGroup.of(np.array([summed]), np.array([1])).uncovered == 0
     assert linkage(release([1], [summed])).journalist.unique == 1
 
 

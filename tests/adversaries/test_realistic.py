@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.realistic.beliefs import Beliefs
-from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
+from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
 from sfumato.release.beside import Beside
 from sfumato.release.description import Regions
 from sfumato.release.release import as_it_stands
@@ -80,9 +80,9 @@ def test_a_misspelt_setting_is_guessed() -> None:
 def test_shares_and_counts_are_told_apart() -> None:
     groups = sf.Groups([[1, 1]], ["a", "b"])
     shares = sf.RealisticAdversary({"a": 0.25, "b": 0.75}, 8, at_most=False).prior(groups)
-    assert shares == Prior(2, (Fraction(1, 4), Fraction(3, 4)), (Fraction(8),))
+    assert shares == SharedPrior(2, (Fraction(1, 4), Fraction(3, 4)), (Fraction(8),))
     counted = sf.RealisticAdversary({"a": 1, "b": 5}, at_most=False).prior(groups)
-    assert counted == Prior(2, (Fraction(1, 4), Fraction(3, 4)), (Fraction(8),))
+    assert counted == SharedPrior(2, (Fraction(1, 4), Fraction(3, 4)), (Fraction(8),))
     scaled = sf.RealisticAdversary({"a": 1, "b": 5}, 100, at_most=False).prior(groups)
     assert scaled.totals == (Fraction(100),)
     # A value left out of counts was seen 0 times; one left out of shares has no share.
@@ -302,8 +302,8 @@ def test_stubbornness_may_be_given_for_priors_by_region() -> None:
     prior = her.prior(groups)
     assert isinstance(prior, RegionalPrior)
     # By region cold, flu and gout: (1, 2, 0) + 1 and (2, 0, 1) + 1, of 6.
-    assert prior.of(0) == Prior(2, (Fraction(2, 6), Fraction(3, 6)), (Fraction(60),))
-    assert prior.of(1) == Prior(2, (Fraction(3, 6), Fraction(1, 6)), (Fraction(60),))
+    assert prior.of(0) == SharedPrior(2, (Fraction(2, 6), Fraction(3, 6)), (Fraction(60),))
+    assert prior.of(1) == SharedPrior(2, (Fraction(3, 6), Fraction(1, 6)), (Fraction(60),))
     for g in range(2):
         assert measured(sf.EpsilonPrivacy(2, her), groups, g) is not None
     endless = sf.RealisticAdversary(outside, math.inf, at_most=False, by_region=True)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.randomised.semantic import NAME, Bound
-from sfumato.release.guarantee import Loss
+from sfumato.adversaries.randomised.semantic import NAME, PosteriorBound
+from sfumato.release.guarantee import PrivacyLoss
 from tests.oracles.semantic_oracle import (
     Mechanism,
     distances,
@@ -67,8 +67,10 @@ def one_record(people: int) -> dict[tuple[int, ...], dict]:
     }
 
 
-def bounds(epsilon: float, delta: float = 0.0, people: int | None = None) -> dict[str, Bound]:
-    found = sf.semantic_privacy(Loss(epsilon, delta), people)
+def bounds(
+    epsilon: float, delta: float = 0.0, people: int | None = None
+) -> dict[str, PosteriorBound]:
+    found = sf.semantic_privacy(PrivacyLoss(epsilon, delta), people)
     return {bound.source: bound for bound in found.bounds}
 
 
@@ -190,7 +192,7 @@ def test_bounds_that_say_nothing_are_told_as_vacuous() -> None:
 def test_it_is_about_replacing_a_record_whatever_the_guarantee_is_by() -> None:
     half = sf.Guarantee(0.5, 0.0, "geometric", "add-remove")
     assert sf.semantic_privacy(half) == sf.semantic_privacy(sf.Guarantee(1.0, 0.0, "geometric"))
-    assert sf.semantic_privacy(half).loss == Loss(1.0, 0.0)
+    assert sf.semantic_privacy(half).loss == PrivacyLoss(1.0, 0.0)
 
 
 def test_the_threat_of_any_prior() -> None:

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.linkage import uniqueness
-from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
+from sfumato.adversaries.linkage.uniqueness import (
+    SizeFrequencies,
+    Uniqueness,
+    choose,
+    population_uniqueness,
+)
 
 FRACTIONS = (0.05, 0.1, 0.3)
 MODELS = ["pitman", "zayatz", "snb"]
@@ -73,7 +78,7 @@ def ratios(population: Labels, fraction: float, model: str, samples: int = 5) ->
     for _ in range(samples):
         taken = rng.choice(len(population), round(fraction * len(population)), replace=False)
         sizes = np.bincount(population[taken])
-        for estimate in population_uniqueness(Sizes.of(sizes[sizes > 0]), fraction):
+        for estimate in population_uniqueness(SizeFrequencies.of(sizes[sizes > 0]), fraction):
             if estimate.model == model and estimate.share is not None:
                 found.append(estimate.share / true_share(population))
     return found
@@ -149,34 +154,34 @@ some_fractions = st.floats(0.001, 1)
 
 @given(some_sizes)
 def test_at_fraction_one_it_is_the_sample_uniqueness(sizes) -> None:
-    for estimate in population_uniqueness(Sizes.of(np.array(sizes)), 1):
+    for estimate in population_uniqueness(SizeFrequencies.of(np.array(sizes)), 1):
         assert estimate.share == sizes.count(1) / sum(sizes)
         assert estimate.status == "converged"
 
 
 @given(some_sizes)
 def test_near_fraction_one_it_is_nearly_the_sample_uniqueness(sizes) -> None:
-    for estimate in population_uniqueness(Sizes.of(np.array(sizes)), 1 - 1e-9):
+    for estimate in population_uniqueness(SizeFrequencies.of(np.array(sizes)), 1 - 1e-9):
         if estimate.share is not None:
             assert estimate.share == pytest.approx(sizes.count(1) / sum(sizes), abs=1e-6)
 
 
 @given(st.integers(1, 10**6), some_fractions)
 def test_if_all_are_unique_so_is_the_population(people: int, fraction: float) -> None:
-    sizes = Sizes(np.array([1.0]), np.array([float(people)]))
+    sizes = SizeFrequencies(np.array([1.0]), np.array([float(people)]))
     assert [one.share for one in population_uniqueness(sizes, fraction)] == [1, 1, 1]
 
 
 @given(st.lists(st.integers(2, 9), min_size=1), some_fractions)
 def test_without_sample_uniques_there_are_none(sizes, fraction: float) -> None:
-    assert [one.share for one in population_uniqueness(Sizes.of(np.array(sizes)), fraction)] == [
-        0
-    ] * 3
+    assert [
+        one.share for one in population_uniqueness(SizeFrequencies.of(np.array(sizes)), fraction)
+    ] == [0] * 3
 
 
 @given(some_sizes, some_fractions)
 def test_a_share_is_a_share_of_the_sample_uniques_or_visibly_missing(sizes, fraction) -> None:
-    found = population_uniqueness(Sizes.of(np.array(sizes)), fraction)
+    found = population_uniqueness(SizeFrequencies.of(np.array(sizes)), fraction)
     assert [estimate.model for estimate in found] == MODELS
     for estimate in found:
         assert (estimate.share is None) == (estimate.status == "not_converged")
@@ -189,7 +194,7 @@ def test_a_share_is_a_share_of_the_sample_uniques_or_visibly_missing(sizes, frac
 
 def test_zayatz_by_hand() -> None:
     """Two singles, one pair, half sampled: P(F = 1 | f = 1) = 2/3 .5 / (2/3 .5 + 1/3 .5)."""
-    zayatz = population_uniqueness(Sizes.of(np.array([1, 1, 2])), 0.5)[1]
+    zayatz = population_uniqueness(SizeFrequencies.of(np.array([1, 1, 2])), 0.5)[1]
     assert zayatz.share == pytest.approx(2 / 3 * 2 / 4)
 
 
@@ -205,7 +210,7 @@ def test_pitman_maximizes_the_likelihood() -> None:
             + sum(math.log(i - alpha) for size in sizes.tolist() for i in range(1, size))
         )
 
-    pitman = population_uniqueness(Sizes.of(sizes), 0.2)[0]
+    pitman = population_uniqueness(SizeFrequencies.of(sizes), 0.2)[0]
     words = pitman.note.replace(",", "").split()
     theta, alpha = float(words[1]), float(words[3])
     best = likelihood(theta, alpha)
@@ -221,7 +226,7 @@ def test_pitman_maximizes_the_likelihood() -> None:
 def test_snb_solves_its_equations() -> None:
     sizes = np.array([1] * 60 + [2] * 14 + [3] * 6 + [4] * 4 + [7] * 2)
     fraction = 0.25
-    snb = population_uniqueness(Sizes.of(sizes), fraction)[2]
+    snb = population_uniqueness(SizeFrequencies.of(sizes), fraction)[2]
     words = snb.note.replace(",", "").split()
     mean, shape = float(words[2]) - 1, float(words[4])
     total = sizes.sum() / fraction / (1 + mean)  # groups of the population
@@ -244,7 +249,7 @@ def test_snb_solves_its_equations() -> None:
 
 def test_snb_does_not_converge_where_nothing_fits() -> None:
     """Groups of one size: fewer singles than even Poisson sizes would give."""
-    sizes = Sizes.of(np.array([1] * 2 + [4] * 500))
+    sizes = SizeFrequencies.of(np.array([1] * 2 + [4] * 500))
     pitman, zayatz, snb = population_uniqueness(sizes, 0.5)
     assert (snb.share, snb.status) == (None, "not_converged")
     assert "no slide negative binomial" in snb.note
@@ -287,12 +292,12 @@ def test_if_nothing_converged_the_rule_says_so() -> None:
 @pytest.mark.parametrize("fraction", [0, -0.1, 1.01, math.nan, math.inf, "0.1", True, None])
 def test_what_is_no_sampling_fraction_is_refused(fraction) -> None:
     with pytest.raises(sf.InputError, match=r"sampling_fraction = .* above 0 and at most 1"):
-        population_uniqueness(Sizes.of(np.array([1, 2])), fraction)
+        population_uniqueness(SizeFrequencies.of(np.array([1, 2])), fraction)
 
 
 def test_nobody_has_no_uniqueness() -> None:
     with pytest.raises(sf.InputError, match="at least one group"):
-        population_uniqueness(Sizes.of(np.array([], dtype=np.int64)), 0.5)
+        population_uniqueness(SizeFrequencies.of(np.array([], dtype=np.int64)), 0.5)
 
 
 @given(st.floats(1e-6, 1e6), st.integers(0, 300), st.sampled_from([0.01, 0.3, 1, 2]))
@@ -302,6 +307,6 @@ def test_harmonic_sums(first: float, terms: int, step: float) -> None:
 
 
 def test_large_samples_take_no_time_and_stay_finite() -> None:
-    sizes = Sizes(np.arange(1.0, 4000), np.ceil(1e7 / np.arange(1.0, 4000) ** 2))
+    sizes = SizeFrequencies(np.arange(1.0, 4000), np.ceil(1e7 / np.arange(1.0, 4000) ** 2))
     for estimate in population_uniqueness(sizes, 1e-6):
         assert estimate.share is None or 0 <= estimate.share <= 1

@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise import Cells, Drawing, Noise, count_cells
+from sfumato.anonymizers.noise import CellGrid, Drawing, Noise, count_cells
 from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.release.origin import Origin
@@ -139,7 +139,7 @@ def test_numbers_dates_and_levels_of_the_sensitive_column(publish: str) -> None:
 def test_people_are_counted_in_the_cell_of_their_values() -> None:
     rows = people(200)
     table = read(rows)
-    counted = count_cells(table, (space := Cells.of(table.schema, {"age": 1, "city": 1})))
+    counted = count_cells(table, (space := CellGrid.of(table.schema, {"age": 1, "city": 1})))
     labels = [axis.parts for axis in space.axes]
     found: Counter[tuple[str, ...]] = Counter()
     for place, n in zip(np.ndindex(*map(len, labels)), counted.tolist(), strict=True):
@@ -298,7 +298,7 @@ def test_the_release_holds_on_to_nothing_of_the_table() -> None:
     held = reachable(made)
     assert any(one is made.noisy for one in held)  # the walk does find things
     assert not any(isinstance(one, sf.Table | Counts | DuckDB | Origin) for one in held)
-    raw = count_cells(table, Cells.of(table.schema, {"age": 1, "city": 1}))
+    raw = count_cells(table, CellGrid.of(table.schema, {"age": 1, "city": 1}))
     arrays = [one for one in held if isinstance(one, np.ndarray) and one.shape == raw.shape]
     assert arrays
     assert not any((one == raw).all() for one in arrays)
@@ -386,7 +386,7 @@ def test_too_many_cells_name_the_columns_to_coarsen() -> None:
         table.schema, domains={**table.schema.domains, "city": [f"c{n}" for n in range(300)]}
     )
     with pytest.raises(sf.ResourceError) as told:
-        Cells.of(wide, {})
+        CellGrid.of(wide, {})
     assert "1,200,000 cells (age 1,000, city 300, disease 4), at most 1,000,000" in str(told.value)
 
 

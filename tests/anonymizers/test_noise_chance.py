@@ -18,7 +18,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.noise import Cells, Drawing, Noise, calibrated, count_cells, fit
+from sfumato.anonymizers.noise import CellGrid, Drawing, Noise, calibrated, count_cells, fit
 from tests.anonymizers.noisy import release
 
 ALARM = 1e-7
@@ -134,7 +134,7 @@ def outcomes(values: list[str], anonymizer: Noise) -> npt.NDArray[np.int64]:
     """
     table = sf.read(pa.table({"q": ["x"] * len(values), "s": values}), SCHEMA)
     plan = anonymizer._plan(Task(table, ()))
-    raw = count_cells(table, Cells.of(table.schema, {}))
+    raw = count_cells(table, CellGrid.of(table.schema, {}))
     noisy = plan.drawing.draw(np.tile(raw, RUNS)).reshape(RUNS, -1)
     return np.array([fit(one, plan.total) for one in noisy])
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.release.guarantee import Loss
+from sfumato.release.guarantee import PrivacyLoss
 
 # What is put in an argument's place. Some are right for some arguments: then nothing is raised.
 WRONG: tuple[Any, ...] = (
@@ -240,7 +240,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("read", people, schema),
         call("read_release", file, schema),
         call("relative_threat", release, table),
-        call("semantic_privacy", Loss(1.0, 0.0), 100),
+        call("semantic_privacy", PrivacyLoss(1.0, 0.0), 100),
         call("suppression"),
         call("taxonomy", {"flu": ["respiratory"], "cold": ["respiratory"]}),
         call("worst_grounding", groups, "flu", 1, 1, 1, case="single"),

@@ -17,7 +17,7 @@ import pyarrow.csv as csv
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.base import IN_IT, Asked, BeliefChange, Entry, Threat
+from sfumato.adversaries.base import IN_IT, Asked, BeliefChange, CatalogueEntry, Threat
 from sfumato.adversaries.catalogue import ADVERSARIES
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
@@ -88,7 +88,7 @@ class FairBets(GroupCriterion):
         return summarize(groups, share, "at_most"), share <= self.most
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "Which value should I bet on?",
     IN_IT,

@@ -19,7 +19,7 @@ from sfumato.release.release import as_it_stands
 from sfumato.table.load import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
-from sfumato.utility.view import Pieces, View, view_of
+from sfumato.utility.view import PeopleByGroup, View, view_of
 from tests.utility.releases import (
     HEIGHTS,
     LEVELS,
@@ -129,7 +129,7 @@ def test_a_search_may_share_what_it_knows(measure: type[Utility]) -> None:
         own.levels,
         own.regions,
         own.sizes,
-        lambda: Pieces(own.pieces.tuples, own.pieces.groups, own.pieces.n),
+        lambda: PeopleByGroup(own.pieces.tuples, own.pieces.groups, own.pieces.n),
         lambda column: covers[column],
         disjoint=True,
     )

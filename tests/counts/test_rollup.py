@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.counts.counts import Attribute, Counts, Sets
-from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
+from sfumato.counts.roll_up import Rolled, SparseCells, Steps, lowest
 from sfumato.errors import ResourceError
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Level, Levels
@@ -22,7 +22,7 @@ from sfumato.schema.region import Anything, ValueSet
 Labels = tuple[int, ...]
 
 
-def finest(counts: Counts, levels: Sequence[Levels], cells: Sequence[Cells]) -> Rolled:
+def finest(counts: Counts, levels: Sequence[Levels], cells: Sequence[SparseCells]) -> Rolled:
     """The node that generalizes nothing."""
     return lowest(counts, Steps(levels), (0,) * len(levels), cells)
 
@@ -96,12 +96,14 @@ def some_case(seed: int) -> Case:
     )
 
 
-def ungeneralized(counts: Counts, levels: tuple[Levels, ...], cells: Sequence[Cells]) -> Rolled:
+def ungeneralized(
+    counts: Counts, levels: tuple[Levels, ...], cells: Sequence[SparseCells]
+) -> Rolled:
     """The node of the table's own groups."""
     return lowest(counts, Steps(levels), (0,) * len(levels), cells)
 
 
-def cells_of(counts: Counts, attribute: int) -> Cells:
+def cells_of(counts: Counts, attribute: int) -> SparseCells:
     """The sensitive counts of the table's own groups."""
     group, first = counts.group_of
     summed: list[Counter[int]] = [Counter() for _ in first]
@@ -109,7 +111,7 @@ def cells_of(counts: Counts, attribute: int) -> Cells:
         for value in held(counts, place, attribute):
             summed[group[place]][value] += n
     flat = [pair for one in summed for pair in one.items()]
-    return Cells(
+    return SparseCells(
         np.cumsum([0, *map(len, summed)]),
         np.array([value for value, _ in flat], dtype=np.int32),
         np.array([n for _, n in flat], dtype=np.int64),

@@ -15,7 +15,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import judge
 from sfumato.release.description import of_scheme
-from sfumato.release.guarantee import Loss
+from sfumato.release.guarantee import PrivacyLoss
 from sfumato.release.release import Release, as_it_stands
 from tests.anonymizers.noisy import noise, people, read, release
 from tests.contracts.test_criteria_contract import EXAMPLES
@@ -49,7 +49,7 @@ def test_it_holds_up_to_the_bound_and_no_further(promise, bound, status: str) ->
 
 
 def test_the_relation_of_neighbours_is_part_of_the_bound() -> None:
-    both = promised(1.0, other=Loss(0.5, 0.0))
+    both = promised(1.0, other=PrivacyLoss(0.5, 0.0))
     assert judge(sf.DifferentialPrivacy(0.5, neighbours="add-remove"), both).holds
     assert not judge(sf.DifferentialPrivacy(0.5), both).holds
     one = judge(sf.DifferentialPrivacy(9, neighbours="add-remove"), promised(1.0))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import factors, minima
 from sfumato.criteria.base import Measure
-from sfumato.criteria.skyline_privacy import Point, undominated
+from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
@@ -142,7 +142,10 @@ def test_the_worst_grounding_is_told() -> None:
 
 def test_implied_points_are_dropped_and_named() -> None:
     criterion = sf.SkylinePrivacy([(0, 1, 0, 0.9), (1, 1, 0, 0.9), (0, 0, 3, 0.9), (1, 1, 0, 0.9)])
-    assert criterion.points_for("HIV") == (Point(1, 1, 0, 0.9), Point(0, 0, 3, 0.9))
+    assert criterion.points_for("HIV") == (
+        KnowledgePoint(1, 1, 0, 0.9),
+        KnowledgePoint(0, 0, 3, 0.9),
+    )
     note = criterion.verdict(GROUPS).note
     assert "(0, 1, 0) below 0.9 is implied by (1, 1, 0) below 0.9" in note
     assert len(criterion.questions(GROUPS).targets) == 6
@@ -153,7 +156,7 @@ def test_implied_points_are_dropped_and_named() -> None:
     st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any),
 )
 def test_dropping_implied_points_changes_no_verdict(given_points, counts) -> None:
-    points = [Point(*one) for one in given_points]
+    points = [KnowledgePoint(*one) for one in given_points]
     kept, dropped = undominated(points)
     assert {*kept, *(point for point, _ in dropped)} == set(points)
     assert all(other.dominates(point) and other in kept for point, other in dropped)

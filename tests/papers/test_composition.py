@@ -20,7 +20,7 @@ from sfumato.papers.composition_attacks import (
     BOTH_MONDRIAN,
     PAIRS,
     Overlap,
-    Survey,
+    TrialSurvey,
     declared,
     split,
     studies,
@@ -108,7 +108,7 @@ def test_without_opendp_the_section_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert found.sections[:5] == on_the_census().sections[:5]
 
 
-def held(found: Survey) -> set[str]:
+def held(found: TrialSurvey) -> set[str]:
     return {claim for claim, holds, _ in claims(found) if holds}
 
 
@@ -120,17 +120,17 @@ def test_the_claims_can_fail() -> None:
     assert len(held(found)) == 5
     rising = [replace(one, k=15 - one.k) for one in found.trials if one.bound == ALONE]
     further = [one for one in found.trials if one.bound != ALONE]
-    turned = Survey((*reversed(rising), *(replace(one, k=10) for one in further)))
+    turned = TrialSurvey((*reversed(rising), *(replace(one, k=10) for one in further)))
     assert "perfect breach falls with k" not in held(turned)
     useless = [
         replace(one, bound=bound) for one in found.trials if one.bound == ALONE for bound in bounds
     ]
     plain = tuple(one for one in found.trials if one.bound == ALONE)
-    assert not any(claim.endswith("helps") for claim in held(Survey((*plain, *useless))))
+    assert not any(claim.endswith("helps") for claim in held(TrialSurvey((*plain, *useless))))
     nobody = [replace(one, oracle=replace(one.oracle, left=(0, 1))) for one in further]
-    assert not any("prevent" in claim for claim in held(Survey((*plain, *nobody))))
+    assert not any("prevent" in claim for claim in held(TrialSurvey((*plain, *nobody))))
     large = [replace(one, sizes=(9.0 * one.k, 1.5 * one.k)) for one in plain]
-    assert sum(claim.startswith("groups") for claim in held(Survey((*large, *further)))) == 2
+    assert sum(claim.startswith("groups") for claim in held(TrialSurvey((*large, *further)))) == 2
 
 
 # -- the parts -----------------------------------------------------------------------------------

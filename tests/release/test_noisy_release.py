@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.noise import Drawing
-from sfumato.release.guarantee import Guarantee, Loss
+from sfumato.release.guarantee import Guarantee, PrivacyLoss
 from sfumato.release.release import Release
 from tests.anonymizers.noisy import noise, people, read, release, schema
 
@@ -167,7 +167,9 @@ def test_a_guarantee_that_cannot_be_is_refused(table, tmp_path: Path, change, sa
     "guarantee",
     [
         Guarantee(1.0, 0.0, "geometric"),
-        Guarantee(0.1, 1e-9, "gaussian", "add-remove", 0.01, Loss(0.2, 1e-9, 0.02), 7.5, "person"),
+        Guarantee(
+            0.1, 1e-9, "gaussian", "add-remove", 0.01, PrivacyLoss(0.2, 1e-9, 0.02), 7.5, "person"
+        ),
     ],
 )
 def test_a_guarantee_through_json(guarantee: Guarantee) -> None:
@@ -176,7 +178,7 @@ def test_a_guarantee_through_json(guarantee: Guarantee) -> None:
 
 def test_two_steps_of_add_remove_are_a_replacement_and_no_way_back() -> None:
     one = Guarantee(0.5, 1e-6, "unknown", "add-remove", rho=0.01)
-    assert one.under("replace-one") == Loss(1.0, 1e-6 * (1 + 2.718281828459045**0.5), 0.04)
+    assert one.under("replace-one") == PrivacyLoss(1.0, 1e-6 * (1 + 2.718281828459045**0.5), 0.04)
     assert Guarantee(0.5, 0, "unknown").under("add-remove") is None
     assert Guarantee(900, 0.5, "unknown", "add-remove").under("replace-one").delta == 1.0
 

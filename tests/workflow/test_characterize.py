@@ -22,8 +22,8 @@ from sfumato.adversaries.leakage.observer import Leakage
 from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
-from sfumato.workflow.characterizing.combinations import Plan, Target
-from sfumato.workflow.characterizing.findings import Exposure, Naming
+from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
+from sfumato.workflow.characterizing.findings import LargestLeakage, Naming
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")
@@ -215,12 +215,12 @@ def test_of_columns_that_leak_alike_the_fewest_and_first_are_named() -> None:
 def test_the_order_in_which_combinations_come_does_not_show() -> None:
     """Also where leakages differ by rounding alone."""
     base = Marginal((0, 1, 2), (1, 1, 1), np.zeros((3, 1), dtype=np.int32), np.ones(1))
-    target = Target((2,), 2, "s")
+    target = LeakageTarget((2,), 2, "s")
     asked = {(0, 2): [target], (1, 2): [target], (0, 1, 2): [target]}
     leaks = {(0, 2): 0.5, (1, 2): 0.5 + 1e-16, (0, 1, 2): 0.5 + 3e-16}
     named = Naming(("a", "b", "s"), (["x"], ["x"], ["x"]))
     for order in permutations(asked):
-        exposure = Exposure(base, Plan((0, 1), (target,), asked, {}, ()))
+        exposure = LargestLeakage(base, CombinationPlan((0, 1), (target,), asked, {}, ()))
         for columns in order:
             cells = base.onto(columns)
             found = Leakage(np.array([leaks[columns] ** 2]), np.zeros(1), np.zeros(1))

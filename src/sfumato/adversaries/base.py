@@ -1,8 +1,9 @@
 """The one shape of adversaries, and Threat: the row of the threat matrix they all share.
 
 An adversary is a frozen dataclass of what she knows. `attack` has her read a release, and what she
-makes of it tells its `threats()`. Her `Entry` is in the catalogue (`catalogue.py`), once: audits,
-the threat matrix, `sfumato attack list` and the tables of the documentation go through that.
+makes of it tells its `threats()`. Her `CatalogueEntry` is in the catalogue (`catalogue.py`), once:
+audits, the threat matrix, `sfumato attack list` and the tables of the documentation go through
+that.
 
 What a release does to somebody is told by a belief before it and the belief after it, about the
 same person and the same value. A belief *moves* by a factor: how many times larger it becomes, or
@@ -119,7 +120,7 @@ def _always(_release: Release, _groups: Groups) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One adversary of the catalogue: the one place that says who she is.
 
     Threats are hers if they are named `name`, or begin so: who expects something else is a variant

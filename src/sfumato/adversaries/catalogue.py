@@ -2,7 +2,7 @@
 
 Audits run those who run by themselves, the threat matrix has a row for everybody in it, measured or
 not, and `sfumato attack list` and the tables of the documentation tell it. What an entry says of an
-adversary stands beside her code (`Entry` in `base.py` tells what that is).
+adversary stands beside her code (`CatalogueEntry` in `base.py` tells what that is).
 
 Stand-ins take the place of the real ones, whom nobody knows: outside statistics shaped as this
 table is and as many records as it has, one fact of each kind about the target and others. A policy
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from sfumato.adversaries import random_worlds
-from sfumato.adversaries.base import Entry, Runs, Threat
+from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
 from sfumato.adversaries.composition import attack as composition
 from sfumato.adversaries.leakage import observer
 from sfumato.adversaries.linkage import risks as linkage
@@ -25,7 +25,7 @@ from sfumato.adversaries.relative_threat import result as relative_threat
 from sfumato.adversaries.skyline import acquaintance
 from sfumato.release.release import Release
 
-ADVERSARIES: dict[str, Entry] = {
+ADVERSARIES: dict[str, CatalogueEntry] = {
     entry.name: entry
     for entry in (
         *linkage.ENTRIES,
@@ -45,7 +45,7 @@ BEYOND = (
 )
 
 
-def entry_of(adversary: str) -> Entry | None:
+def entry_of(adversary: str) -> CatalogueEntry | None:
     """The entry of an adversary as threats name her, or of whom she is a variant."""
     return next((entry for entry in ADVERSARIES.values() if entry.owns(adversary)), None)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.base import IN_IT, Entry, Moves, Threat
+from sfumato.adversaries.base import IN_IT, CatalogueEntry, Moves, Threat
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -85,7 +85,7 @@ class RandomWorlds:
         return found
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "Which value is most common in the target's group?",
     IN_IT,

@@ -197,7 +197,7 @@ class Microaggregation(Anonymizer):
         )
         return check_release(_merge(task, origin, places, centres(task.table)), task)
 
-    def _axes(self, counts: Counts) -> list[tuple[Axis, Codes]]:
+    def _axes(self, counts: Counts) -> list[tuple[StandardizedColumn, Codes]]:
         names = [domain.name for domain in counts.quasi]
         for name in self.columns or ():
             if name not in names:
@@ -213,7 +213,7 @@ class Microaggregation(Anonymizer):
 
 
 @dataclass(frozen=True)
-class Axis:
+class StandardizedColumn:
     """Where a column's values lie: `standard[code]` = (place - centre) / scale.
 
     `missing` is the place given to NULL, in the column's own units.
@@ -226,7 +226,7 @@ class Axis:
     standard: Floats
 
 
-def axis_of(domain: Domain, codes: Codes, n: Ints) -> Axis:
+def axis_of(domain: Domain, codes: Codes, n: Ints) -> StandardizedColumn:
     """The axis of a column, standardised over the people who have a value."""
     places = np.arange(len(domain), dtype=np.float64)
     if domain.kind in ("numeric", "date"):
@@ -250,7 +250,7 @@ def axis_of(domain: Domain, codes: Codes, n: Ints) -> Axis:
             )
     missing = largest + scale
     standard = (np.where(np.isnan(places), missing, places) - centre) / scale
-    return Axis(domain.name, centre, scale, missing, standard)
+    return StandardizedColumn(domain.name, centre, scale, missing, standard)
 
 
 def _cluster(task: Task, places: Floats, k: int) -> Origin:

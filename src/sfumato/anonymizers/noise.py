@@ -33,14 +33,14 @@ from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion, judge, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Ints
-from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation, Unit
+from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation, Unit
 from sfumato.release.noisy import (
     COUNT,
     WHOLE,
-    Axis,
     Form,
     Height,
     NoisyTable,
+    TableAxis,
     check_rows,
     noisy_release,
     quasi_axis,
@@ -116,14 +116,14 @@ class Drawing:
             unit,
         )
 
-    def loss(self, relation: Relation, delta: float) -> Loss:
+    def loss(self, relation: Relation, delta: float) -> PrivacyLoss:
         """What OpenDP's own map says of this measurement."""
         change = _CHANGE[self.mechanism][relation]
         found = self.measurement.map(change)
         if self.mechanism != "gaussian":
-            return Loss(float(found), 0.0)
+            return PrivacyLoss(float(found), 0.0)
         epsilon, spent = _at_delta(self.measurement, delta).map(change)
-        return Loss(float(epsilon), float(spent), float(found))
+        return PrivacyLoss(float(epsilon), float(spent), float(found))
 
 
 @lru_cache(maxsize=64)
@@ -174,22 +174,22 @@ def _at_delta(measurement: Any, delta: float) -> Any:
 
 # The cells of a contingency table, fixed by schema and policy, and how many people are in each.
 #
-# `Cells.of` never sees a table. `count_cells` is the only place where people are counted for noise,
-# and what it returns goes nowhere but into the noise.
+# `CellGrid.of` never sees a table. `count_cells` is the only place where people are counted for
+# noise, and what it returns goes nowhere but into the noise.
 
 MOST_CELLS = 1_000_000  # seven seconds of geometric noise, 25 of Laplace's
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellGrid:
     """All combinations of what the columns can show; `heights` are those of the QI columns."""
 
-    quasi: tuple[Axis, ...]
-    sensitive: tuple[Axis, ...]
+    quasi: tuple[TableAxis, ...]
+    sensitive: tuple[TableAxis, ...]
     heights: tuple[Height, ...]
 
     @classmethod
-    def of(cls, schema: Schema, levels: Mapping[str, Height]) -> Cells:
+    def of(cls, schema: Schema, levels: Mapping[str, Height]) -> CellGrid:
         heights = tuple(levels.get(name, 0) for name in schema.quasi)
         cells = cls(
             tuple(
@@ -208,7 +208,7 @@ class Cells:
         return cells
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[TableAxis, ...]:
         return (*self.quasi, *self.sensitive)
 
     def __len__(self) -> int:
@@ -229,7 +229,7 @@ def check_table(table: Table, name: str) -> None:
         )
 
 
-def count_cells(table: Table, cells: Cells) -> Ints:
+def count_cells(table: Table, cells: CellGrid) -> Ints:
     """The people in each cell, in the order of the axes: the true counts."""
     people: Ints = np.zeros(len(cells), dtype=np.int64)
     for part in table.counts.parts():
@@ -237,7 +237,7 @@ def count_cells(table: Table, cells: Cells) -> Ints:
     return people
 
 
-def _count_part(table: Table, counts: Counts, cells: Cells) -> Ints:
+def _count_part(table: Table, counts: Counts, cells: CellGrid) -> Ints:
     place = np.zeros(len(counts), dtype=np.int64)
     for axis, height, codes in zip(cells.quasi, cells.heights, counts.codes, strict=True):
         if height == WHOLE:
@@ -288,11 +288,11 @@ _ADVICE = "give the anonymizer a smaller epsilon or delta, or loosen that bound"
 
 
 @dataclass(frozen=True)
-class Plan:
+class NoisePlan:
     """What policy, schema and the public total settle; nothing of it is anybody's secret."""
 
     schema: Schema
-    cells: Cells
+    cells: CellGrid
     drawing: Drawing
     guarantee: Guarantee
     total: int | None
@@ -378,7 +378,7 @@ class Noise(Anonymizer):
         noisy = plan.drawing.draw(count_cells(task.table, plan.cells))
         return self._publish(plan, noisy, task.seed, task.require)
 
-    def _check_promise(self, plan: Plan, require: tuple[Criterion, ...]) -> None:
+    def _check_promise(self, plan: NoisePlan, require: tuple[Criterion, ...]) -> None:
         """Refuse a bound that the planned noise does not keep: on cells without anybody."""
         nobody = self._release(plan, np.zeros(len(plan.cells), dtype=np.int64))
         for criterion in require:
@@ -386,7 +386,7 @@ class Noise(Anonymizer):
             if verdict.status == "violated":
                 raise no_safe_release(criterion, verdict.measured, verdict.note, _ADVICE)
 
-    def _check_rows(self, plan: Plan) -> None:
+    def _check_rows(self, plan: NoisePlan) -> None:
         """Refuse rows of which noise alone may make too many."""
         likely = plan.total
         if likely is None:
@@ -394,12 +394,12 @@ class Noise(Anonymizer):
         if self.publish == "rows":
             check_rows(likely, f"noise of scale {plan.drawing.scale:.3g} may publish")
 
-    def _plan(self, task: Task) -> Plan:
+    def _plan(self, task: Task) -> NoisePlan:
         """All that is settled before anybody is counted: shape, noise, promise, public total."""
         schema = task.table.schema
         check_table(task.table, self.name)
         self._check(schema, task.require)
-        cells = Cells.of(schema, self.levels)
+        cells = CellGrid.of(schema, self.levels)
         drawing = calibrated(self.mechanism, self.epsilon, self.delta, self.neighbours)
         near = (
             f"{len(cells):,} cells; noise moves a count by at most about {drawing.accuracy():.3g} "
@@ -407,7 +407,7 @@ class Noise(Anonymizer):
         )
         total = task.table.people if self.total == "public" else None
         exact = ("the total number of people is exact, as declared public",)
-        return Plan(
+        return NoisePlan(
             schema,
             cells,
             drawing,
@@ -441,7 +441,7 @@ class Noise(Anonymizer):
         )
 
     def _publish(
-        self, plan: Plan, noisy: Ints, seed: int, require: tuple[Criterion, ...]
+        self, plan: NoisePlan, noisy: Ints, seed: int, require: tuple[Criterion, ...]
     ) -> Release:
         """From here on there are noisy counts and nothing else."""
         counts = fit(noisy, plan.total)
@@ -454,7 +454,7 @@ class Noise(Anonymizer):
                 raise no_safe_release(criterion, verdict.measured, verdict.note, _ADVICE)
         return release
 
-    def _release(self, plan: Plan, counts: Ints, seed: int = 0) -> Release:
+    def _release(self, plan: NoisePlan, counts: Ints, seed: int = 0) -> Release:
         table = NoisyTable(plan.cells.quasi, plan.cells.sensitive, counts, self.publish, seed)
         return noisy_release(table, plan.schema, plan.guarantee, plan.label, plan.notes)
 

@@ -55,7 +55,7 @@ def count_look_alikes(texts: Iterable[str | None]) -> int:
 
 
 @dataclass(frozen=True)
-class Column:
+class KeyColumn:
     """One key column of the grouping: its domain, the code per tuple, its sets if it has any."""
 
     domain: Domain
@@ -189,7 +189,7 @@ def _refuse_look_alikes(name: str, raw: pa.Array) -> None:
         )
 
 
-def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> Column:
+def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> KeyColumn:
     """A column's cells as codes: of values or, where cells hold several, of distinct sets."""
     if is_list_type(array.type):
         return _encode_lists(name, array, source, schema)
@@ -198,16 +198,16 @@ def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> Column
     if name in schema.lists:
         lists = _lists(name, array.dictionary, source, schema)
         column = _encode_lists(name, lists, source, schema)
-        return Column(column.domain, column.codes[array.indices.to_numpy()], column.sets)
+        return KeyColumn(column.domain, column.codes[array.indices.to_numpy()], column.sets)
     domain, code_of = domain_of(name, array.dictionary, source, schema)
-    return Column(domain, code_of[array.indices.to_numpy()])
+    return KeyColumn(domain, code_of[array.indices.to_numpy()])
 
 
-def encode_distinct(name: str, raw: pa.Array, source: Source, schema: Schema) -> Column:
+def encode_distinct(name: str, raw: pa.Array, source: Source, schema: Schema) -> KeyColumn:
     """The same for cells of which none is there twice."""
     if has_lists(source, schema, name):
         return encode(name, raw, source, schema)
-    return Column(*domain_of(name, raw, source, schema))
+    return KeyColumn(*domain_of(name, raw, source, schema))
 
 
 def _lists(name: str, array: pa.Array, source: Source, schema: Schema) -> pa.Array:
@@ -221,26 +221,26 @@ def _lists(name: str, array: pa.Array, source: Source, schema: Schema) -> pa.Arr
     return split_texts(name, array, schema.lists[name], blank_is_empty=source.is_untyped(name))
 
 
-def _encode_lists(name: str, lists: pa.Array, source: Source, schema: Schema) -> Column:
+def _encode_lists(name: str, lists: pa.Array, source: Source, schema: Schema) -> KeyColumn:
     offsets, flat = members_of(name, lists)
     distinct = flat.dictionary_encode(null_encoding="encode")
     domain, code_of = domain_of(name, distinct.dictionary, source, schema)
     members = code_of[distinct.indices.to_numpy()]
     repeated = schema.several == "multiset"
-    return Column(domain, *code_sets(offsets, members, repeated=repeated))
+    return KeyColumn(domain, *code_sets(offsets, members, repeated=repeated))
 
 
-def gather(column: Column, lists: pa.Array, *, repeated: bool) -> Column:
+def gather(column: KeyColumn, lists: pa.Array, *, repeated: bool) -> KeyColumn:
     """Each person's rows: lists of a column's codes become one value, or one set, a person."""
     offsets, codes = members_of(column.domain.name, lists)
     found: Codes = codes.to_numpy().astype(np.int32, copy=False)
     if column.sets is not None:
-        return Column(
+        return KeyColumn(
             column.domain, *code_sets(*joined(offsets, found, column.sets), repeated=repeated)
         )
     if (np.diff(offsets) == 1).all():  # people who all have one row need no sets
-        return Column(column.domain, found)
-    return Column(column.domain, *code_sets(offsets, found, repeated=repeated))
+        return KeyColumn(column.domain, found)
+    return KeyColumn(column.domain, *code_sets(offsets, found, repeated=repeated))
 
 
 # -- people ---------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from sfumato.schema.hierarchy import Levels
 
 
 @dataclass(frozen=True)
-class Cells:
+class SparseCells:
     """Sensitive counts of groups in sparse form; `width` values.
 
     Where people have several values, `lists` count them by distinct list.
@@ -33,15 +33,15 @@ class Cells:
     indices: Codes
     data: Ints
     width: int
-    lists: Cells | None = None
+    lists: SparseCells | None = None
 
-    def merged(self, order: Codes, starts: Ints) -> Cells:
+    def merged(self, order: Codes, starts: Ints) -> SparseCells:
         """Those of coarser groups: group g is made of the finer ones order[starts[g]:...]."""
         from sfumato.counts.kernel import merge_cells
 
         summed = merge_cells(order, starts, self.indptr, self.indices, self.data, self.width)
         lists = None if self.lists is None else self.lists.merged(order, starts)
-        return Cells(*summed, self.width, lists)
+        return SparseCells(*summed, self.width, lists)
 
 
 class Steps:
@@ -89,7 +89,7 @@ class Rolled:
     sizes: Ints
     finer: Rolled | None = None
     of_finer: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    base: tuple[Cells, ...] = ()
+    base: tuple[SparseCells, ...] = ()
     counts: Counts | None = None
     multiplicity: Ints | None = None
 
@@ -130,7 +130,7 @@ class Rolled:
         return np.array(rows, dtype=np.int32).reshape(len(rows), len(self))
 
     @cached_property
-    def cells(self) -> tuple[Cells, ...]:
+    def cells(self) -> tuple[SparseCells, ...]:
         """Sensitive counts, one for each attribute."""
         if self.finer is None:
             return self.base
@@ -155,7 +155,9 @@ class Rolled:
         return self.of_finer[self.finer.of_base()]
 
 
-def lowest(counts: Counts, steps: Steps, levels: tuple[int, ...], cells: Sequence[Cells]) -> Rolled:
+def lowest(
+    counts: Counts, steps: Steps, levels: tuple[int, ...], cells: Sequence[SparseCells]
+) -> Rolled:
     """The node that a table's own groups are, whose codes are the labels of these levels."""
     group, first = counts.group_of
     keys = np.zeros(len(first), dtype=np.int64)

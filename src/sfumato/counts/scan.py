@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.columns import (
-    Column,
+    KeyColumn,
     check_lists,
     check_people,
     encode,
@@ -174,7 +174,7 @@ def join_codes(
     *,
     large: bool,
     kept: bool = False,
-) -> tuple[dict[str, Column], str, dict[str, str]]:
+) -> tuple[dict[str, KeyColumn], str, dict[str, str]]:
     """The key columns' domains, SQL of the rows with their codes, and where each code is.
 
     `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
@@ -187,7 +187,7 @@ def join_codes(
         needed = [name for role, name in schema.roles() if role not in left_out]
         parsed = select([source.column(name) for name in needed], source.name)
         engine.materialize(relation, parsed, large=large)
-    columns: dict[str, Column] = {}
+    columns: dict[str, KeyColumn] = {}
     joins = relation
     for name in where:
         key = key_of(engine, source, schema, name, relation)
@@ -202,7 +202,7 @@ def _joined(
     joins: str,
     key: str,
     raw: pa.ChunkedArray,
-    column: Column,
+    column: KeyColumn,
     brought: list[str],
 ) -> tuple[str, str]:
     """SQL of the rows with one more column's codes, and where the code is."""
@@ -220,7 +220,7 @@ def _by_person(
     source: Source,
     schema: Schema,
     joins: str,
-    columns: dict[str, Column],
+    columns: dict[str, KeyColumn],
     where: dict[str, str],
     brought: list[str],
     *,

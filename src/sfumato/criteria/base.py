@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # Candidate splits as a release-scope criterion weighs them for a search.
 
 
-class Candidates(Protocol):
+class CandidateSplits(Protocol):
     """Splits that a search may make, weighed all at once and then taken one after another.
 
     `hopeful` are those the state in which they were weighed does not rule out already.
@@ -55,7 +55,7 @@ class Candidates(Protocol):
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Candidates of a criterion that only knows how to split one group."""
+    """Splits of a criterion that only knows how to split one group."""
 
     criterion: ReleaseCriterion
     parents: Groups
@@ -311,7 +311,7 @@ class ReleaseCriterion(Criterion):
 
     def candidates(
         self, state: Any, parents: Groups, children: Groups, first: npt.NDArray[np.int64]
-    ) -> Candidates:
+    ) -> CandidateSplits:
         """Weigh many splits: parent i would become the children first[i] to first[i + 1].
 
         A criterion that can weigh them faster than one by one does so here.

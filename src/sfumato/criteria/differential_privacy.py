@@ -19,7 +19,7 @@ from sfumato.adversaries.randomised.semantic import NAME
 from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter, summarize
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.release.groups import Groups
-from sfumato.release.guarantee import RELATIONS, Loss, Relation
+from sfumato.release.guarantee import RELATIONS, PrivacyLoss, Relation
 from sfumato.schema.exact import shortest
 
 
@@ -58,7 +58,7 @@ class DifferentialPrivacy(ReleaseCriterion):
         # A noisy table may have lost all its people; its promise stands.
         return "" if groups.guarantee is not None else super().inapplicable(groups)
 
-    def _promised(self, groups: Groups) -> Loss | None:
+    def _promised(self, groups: Groups) -> PrivacyLoss | None:
         return None if groups.guarantee is None else groups.guarantee.under(self.neighbours)
 
     def measure(self, groups: Groups) -> Measure:
@@ -89,7 +89,7 @@ class DifferentialPrivacy(ReleaseCriterion):
             note=self._note(groups, loss),
         )
 
-    def _note(self, groups: Groups, loss: Loss | None) -> str:
+    def _note(self, groups: Groups, loss: PrivacyLoss | None) -> str:
         if loss is not None:
             return f"delta {loss.delta:g}" if loss.delta else ""
         if groups.guarantee is None:

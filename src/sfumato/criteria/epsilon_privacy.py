@@ -29,7 +29,7 @@ from sfumato.adversaries.base import Asked
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
-from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
+from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
 from sfumato.criteria.exact import decide, sign
@@ -136,7 +136,9 @@ class EpsilonPrivacy(GroupCriterion):
             measured, holds = decide(groups, measured, float(self.epsilon), "at_most", compare)
         return summarize(groups, measured, "at_most"), holds
 
-    def _binding(self, groups: Groups, prior: Prior | RegionalPrior, group: int) -> Binding | None:
+    def _binding(
+        self, groups: Groups, prior: SharedPrior | RegionalPrior, group: int
+    ) -> Binding | None:
         return worst_shift(
             groups,
             group,
@@ -161,12 +163,12 @@ class EpsilonPrivacy(GroupCriterion):
         prior = self.adversary.prior(groups)
         told = [self._uncovered(prior, measure)]
         binding = self._binding(groups, prior, worst)
-        if binding is not None and (isinstance(prior, Prior) or judged(prior)[worst]):
+        if binding is not None and (isinstance(prior, SharedPrior) or judged(prior)[worst]):
             told.append(in_words(groups, binding, self.adversary.known))
         return "; ".join(text for text in told if text)
 
-    def _uncovered(self, prior: Prior | RegionalPrior, measure: Measure) -> str:
-        if isinstance(prior, Prior):
+    def _uncovered(self, prior: SharedPrior | RegionalPrior, measure: Measure) -> str:
+        if isinstance(prior, SharedPrior):
             return ""
         missing = int((~judged(prior)).sum())
         if not missing:

@@ -15,7 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW
-from sfumato.adversaries.locating.population import Candidates, count_behind, people_surely_inside
+from sfumato.adversaries.locating.population import (
+    PopulationPerGroup,
+    count_behind,
+    people_surely_inside,
+)
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, sign
@@ -108,14 +112,14 @@ class KMap(GroupCriterion):
         if isinstance(self.population, Table):
             assert groups.regions is not None
             behind = count_behind(groups.regions, self.population)
-            found = Candidates.of(behind, groups.own_people)
+            found = PopulationPerGroup.of(behind, groups.own_people)
         elif isinstance(self.population, Release):
             assert groups.regions is not None
             surely = people_surely_inside(groups.regions, self.population)
-            found = Candidates.of(surely, groups.own_people)
+            found = PopulationPerGroup.of(surely, groups.own_people)
         else:
             assert groups.population is not None
-            found = Candidates.of(groups.population, groups.own_people)
+            found = PopulationPerGroup.of(groups.population, groups.own_people)
         parts = {}
         if found.uncovered:
             parts["groups the population does not contain"] = float(found.uncovered)

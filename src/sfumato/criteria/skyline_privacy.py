@@ -44,7 +44,7 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import (
-    Candidates,
+    CandidateSplits,
     Measure,
     ReleaseCriterion,
     Verdict,
@@ -97,7 +97,7 @@ class Scale:
 # A point that asks for less knowledge and allows more confidence than another is implied by it.
 
 
-class Point(NamedTuple):
+class KnowledgePoint(NamedTuple):
     """An adversary who knows (l, k, m) must stay below confidence c."""
 
     l: int  # noqa: E741  # the paper's names
@@ -114,7 +114,7 @@ class Point(NamedTuple):
         """The decimal somebody wrote, exactly."""
         return fraction(self.c)
 
-    def dominates(self, other: Point) -> bool:
+    def dominates(self, other: KnowledgePoint) -> bool:
         """Whether keeping this point keeps the other."""
         more = all(mine >= theirs for mine, theirs in zip(self.known, other.known, strict=True))
         return more and self.confidence <= other.confidence
@@ -123,7 +123,7 @@ class Point(NamedTuple):
         return f"({self.l}, {self.k}, {self.m}) below {shortest(self.c)}"
 
 
-def points_of(criterion: str, name: str, given: Any) -> tuple[Point, ...]:
+def points_of(criterion: str, name: str, given: Any) -> tuple[KnowledgePoint, ...]:
     """A list of (l, k, m, c), each a list of four or a table of those keys."""
     if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
         raise PolicyError(f"{criterion}: {name} = {quoted(given)} is not allowed; {_FORM}")
@@ -133,9 +133,9 @@ def points_of(criterion: str, name: str, given: Any) -> tuple[Point, ...]:
 _FORM = "it must be a list of points, each [l, k, m, c] or { l = 0, k = 1, m = 0, c = 0.5 }"
 
 
-def _point(criterion: str, name: str, entry: Any) -> Point:
-    if isinstance(entry, Mapping) and set(entry) == set(Point._fields):
-        entry = [entry[field] for field in Point._fields]
+def _point(criterion: str, name: str, entry: Any) -> KnowledgePoint:
+    if isinstance(entry, Mapping) and set(entry) == set(KnowledgePoint._fields):
+        entry = [entry[field] for field in KnowledgePoint._fields]
     if isinstance(entry, str | Mapping) or not isinstance(entry, Sequence) or len(entry) != 4:
         raise PolicyError(f"{criterion}: {name} has {entry!r}; {_FORM}")
     *known, confidence = entry
@@ -149,14 +149,14 @@ def _point(criterion: str, name: str, entry: Any) -> Point:
             f"{criterion}: {name} has a point with c = {confidence!r}; it must be a number above 0 "
             "and at most 1"
         )
-    return Point(int(known[0]), int(known[1]), int(known[2]), confidence)
+    return KnowledgePoint(int(known[0]), int(known[1]), int(known[2]), confidence)
 
 
 def undominated(
-    points: Sequence[Point],
-) -> tuple[tuple[Point, ...], tuple[tuple[Point, Point], ...]]:
+    points: Sequence[KnowledgePoint],
+) -> tuple[tuple[KnowledgePoint, ...], tuple[tuple[KnowledgePoint, KnowledgePoint], ...]]:
     """The points that count, and those dropped, each with one that implies it."""
-    kept: list[Point] = []
+    kept: list[KnowledgePoint] = []
     for point in points:
         if not any(one.dominates(point) for one in kept):
             kept = [one for one in kept if not point.dominates(one)] + [point]
@@ -168,7 +168,7 @@ def undominated(
     return tuple(kept), tuple(dropped)
 
 
-Values = str | tuple[str, ...] | Mapping[str, tuple[Point, ...]] | None
+Values = str | tuple[str, ...] | Mapping[str, tuple[KnowledgePoint, ...]] | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class SkylinePrivacy(ReleaseCriterion):
     cases: ClassVar[tuple[Case, ...]] = ()  # of the attributes it is about, once bound
     closed: ClassVar[frozenset[str]] = frozenset()  # those of them that merging cannot spoil
 
-    points: Sequence[Point]
+    points: Sequence[KnowledgePoint]
     value: Values = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
@@ -210,12 +210,12 @@ class SkylinePrivacy(ReleaseCriterion):
             )
 
     @cached_property
-    def _lists(self) -> tuple[tuple[Point, ...], ...]:
+    def _lists(self) -> tuple[tuple[KnowledgePoint, ...], ...]:
         """Every list of points that some value must keep."""
         own = tuple(self.value.values()) if isinstance(self.value, Mapping) else ()
         return tuple(points for points in (tuple(self.points), *own) if points)
 
-    def points_for(self, label: str) -> tuple[Point, ...]:
+    def points_for(self, label: str) -> tuple[KnowledgePoint, ...]:
         """The points a value must keep, none of them implied by another."""
         if isinstance(self.value, Mapping) and label in self.value:
             return undominated(self.value[label])[0]
@@ -223,7 +223,7 @@ class SkylinePrivacy(ReleaseCriterion):
         return self._default if not isinstance(listed, tuple) or label in listed else ()
 
     @cached_property
-    def _default(self) -> tuple[Point, ...]:
+    def _default(self) -> tuple[KnowledgePoint, ...]:
         return undominated(self.points)[0]
 
     @property
@@ -340,7 +340,9 @@ class SkylinePrivacy(ReleaseCriterion):
         weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
         return weighed.take(state, 0) if weighed.allows(state, 0) else None
 
-    def candidates(self, state: Any, parents: Groups, children: Groups, first: Ints) -> Candidates:
+    def candidates(
+        self, state: Any, parents: Groups, children: Groups, first: Ints
+    ) -> CandidateSplits:
         return weigh(self.questions(parents), state, parents, children, first)
 
     # -- judging ----------------------------------------------------------------------------------
@@ -400,7 +402,7 @@ class SkylinePrivacy(ReleaseCriterion):
         )
 
 
-def _fewest(point: Point) -> int:
+def _fewest(point: KnowledgePoint) -> int:
     """The smallest n with n - 1 - l - k above the odds, and somebody left beside the family."""
     spare = floor(odds_at(point.confidence)) + 1
     return 1 + max(point.l + point.k + spare, point.k + point.m + 1 if point.m else 0)

@@ -20,8 +20,8 @@ from sfumato.adversaries.base import Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Counting,
+    EarlierExposure,
     Exposed,
-    Exposure,
     Watched,
     expose,
     exposed_already,
@@ -35,7 +35,7 @@ from sfumato.adversaries.randomised.accounting import compose
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
 from sfumato.release.groups import Groups
-from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
+from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
 from sfumato.release.membership import inside_of, with_inside
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
@@ -65,15 +65,15 @@ class Spent:
     delta: float | None
     releases: int
     unprotected: int
-    tighter: Loss | None = None
+    tighter: PrivacyLoss | None = None
     note: str = ""
 
     @property
-    def basic(self) -> Loss | None:
+    def basic(self) -> PrivacyLoss | None:
         """The sums."""
         if self.epsilon is None or self.delta is None:
             return None
-        return Loss(self.epsilon, self.delta)
+        return PrivacyLoss(self.epsilon, self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         """The sum for JSON."""
@@ -371,7 +371,7 @@ def _of_targets(
     indptr, codes = _shown(groups, found, here)
     one_each = np.arange(len(here) + 1)
 
-    def exposed(exposure: Exposure) -> Bools:
+    def exposed(exposure: EarlierExposure) -> Bools:
         found: Bools = exposure.fewest(indptr, codes, one_each, here) <= most
         return found
 

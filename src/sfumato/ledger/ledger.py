@@ -222,7 +222,7 @@ _PLAIN = ("name", "population", "added", "scheme", "people", "groups", "suppress
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One release of the ledger, without its content."""
 
     name: str
@@ -257,7 +257,7 @@ class Ledger:
         name: str,
         about: str = EVERYBODY,
         guarantee: Guarantee | None = None,
-    ) -> Entry:
+    ) -> LedgerEntry:
         """Keep a release under a name of its own.
 
         `about` names the people it is about; promises add up over releases of the same.
@@ -277,7 +277,7 @@ class Ledger:
                 f"{release.label} is {release.scheme}; only a randomised release has a guarantee"
             )
         content = pack(replace(release, guarantee=promised))
-        entry = Entry(
+        entry = LedgerEntry(
             name.strip(),
             about.strip(),
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -313,7 +313,7 @@ class Ledger:
                 )
         return rows
 
-    def remove(self, name: str) -> Entry:
+    def remove(self, name: str) -> LedgerEntry:
         """Forget a release that was added by mistake; what really went out belongs in here."""
         found = {entry.name: entry for entry, _ in self._rows()}
         if name not in found:
@@ -323,7 +323,7 @@ class Ledger:
         change_rows(self.path, lambda rows: [row for row in rows if row[0] != name])
         return found[name]
 
-    def list(self, about: str | None = None) -> tuple[Entry, ...]:
+    def list(self, about: str | None = None) -> tuple[LedgerEntry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
         entries = tuple(entry for entry, _ in self._rows())
         chosen = tuple(one for one in entries if about in (None, one.population))
@@ -391,7 +391,7 @@ class Ledger:
         )
         return replace(found, spent=self.spent(about, new))
 
-    def _rows(self) -> Sequence[tuple[Entry, bytes]]:
+    def _rows(self) -> Sequence[tuple[LedgerEntry, bytes]]:
         rows = read_rows(self.path)
         try:
             return [(_entry(row), row[-1]) for row in rows]
@@ -399,10 +399,10 @@ class Ledger:
             raise InputError(f"{self.path} is damaged; restore it from a copy") from None
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
     plain = dict(zip(_PLAIN, row, strict=False))
     quasi, sensitive, told = row[len(_PLAIN) : len(_PLAIN) + 3]
-    return Entry(
+    return LedgerEntry(
         **plain,
         quasi=tuple(json.loads(quasi)),
         sensitive=tuple(json.loads(sensitive)),

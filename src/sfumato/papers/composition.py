@@ -28,11 +28,11 @@ from sfumato.papers.composition_attacks import (
     DIVERSE,
     MIXED,
     PAIRS,
+    AttackedTable,
+    IntersectionTrial,
     Noisy,
     Overlap,
-    Study,
-    Survey,
-    Trial,
+    TrialSurvey,
     declared,
     noise_section,
     right_when_sure,
@@ -49,12 +49,12 @@ _CURVE_VALUES = (1, 2, 3, 4, 5, 8, 10)  # values left: confidence 1, 1/2, ...
 _CURVE_SIZES = (2, 3, 5, 10, 20)  # the k whose curves are drawn; the tables have all
 
 
-def attack_sections(name: str, found: Survey) -> list[Section]:
+def attack_sections(name: str, found: TrialSurvey) -> list[Section]:
     """Breach, curves, group sizes and values left, for k-anonymity alone."""
     return [_breach(name, found), _curves(name, found), _values_left(name, found)]
 
 
-def _breach(name: str, found: Survey) -> Section:
+def _breach(name: str, found: TrialSurvey) -> Section:
     columns = (
         "k",
         "one value left (perfect breach)",
@@ -63,7 +63,7 @@ def _breach(name: str, found: Survey) -> Section:
         "guess right",
     )
 
-    def row(one: Trial) -> tuple[object, ...]:
+    def row(one: IntersectionTrial) -> tuple[object, ...]:
         alone = one.oracle.exposed_by_one / one.oracle.located
         return one.k, one.breach, alone, one.oracle.share_at(0.5), one.oracle.precision
 
@@ -84,9 +84,9 @@ def _breach(name: str, found: Survey) -> Section:
 
 
 def by_pair(
-    found: Survey,
+    found: TrialSurvey,
     columns: tuple[str, ...],
-    row: Callable[[Trial], tuple[object, ...]],
+    row: Callable[[IntersectionTrial], tuple[object, ...]],
     pairs: Iterable[str] = PAIRS,
 ) -> tuple[Sheet, ...]:
     """A table for each pair of anonymizers, a row for each k."""
@@ -95,8 +95,8 @@ def by_pair(
 
 def against_k(
     title: str,
-    series: Sequence[tuple[str, list[Trial]]],
-    share: Callable[[Trial], float],
+    series: Sequence[tuple[str, list[IntersectionTrial]]],
+    share: Callable[[IntersectionTrial], float],
 ) -> Chart:
     """Shares of people by k, a line each."""
     told = "; ".join(
@@ -122,11 +122,11 @@ def against_k(
     )
 
 
-def _curves(name: str, found: Survey) -> Section:
+def _curves(name: str, found: TrialSurvey) -> Section:
     """PVP_c: the share of people known with confidence c or more."""
     confidence = [1 / left for left in _CURVE_VALUES]
 
-    def shares(one: Trial) -> list[float]:
+    def shares(one: IntersectionTrial) -> list[float]:
         return [one.oracle.share_at(least) for least in confidence]
 
     figures = []
@@ -153,7 +153,7 @@ def _curves(name: str, found: Survey) -> Section:
     )
 
 
-def _values_left(name: str, found: Survey) -> Section:
+def _values_left(name: str, found: TrialSurvey) -> Section:
     columns = (
         "k",
         "people a group, 1st",
@@ -166,7 +166,7 @@ def _values_left(name: str, found: Survey) -> Section:
         "drop",
     )
 
-    def row(one: Trial) -> tuple[object, ...]:
+    def row(one: IntersectionTrial) -> tuple[object, ...]:
         told = one.oracle
         return one.k, *one.sizes, *told.group_size, *told.before, told.after, told.drop
 
@@ -202,7 +202,7 @@ def _values_left(name: str, found: Survey) -> Section:
 # What the trials show beyond k: l-diversity and t-closeness on top, groups found by distance.
 
 
-def bounds_section(name: str, found: Survey) -> Section:
+def bounds_section(name: str, found: TrialSurvey) -> Section:
     """Breach with a further bound on both releases, beside k alone."""
     asked = {one.k for one in found.trials if one.bound != ALONE}
     tried = {
@@ -234,7 +234,7 @@ def bounds_section(name: str, found: Survey) -> Section:
     return Section(f"{name}: with l-diversity and t-closeness", words, sheets, figures)
 
 
-_FIGURES: dict[str, Callable[[Trial], float]] = {
+_FIGURES: dict[str, Callable[[IntersectionTrial], float]] = {
     "one value left": lambda one: one.breach,
     "at most two left": lambda one: one.oracle.share_at(0.5),
     "drop": lambda one: one.oracle.drop,
@@ -242,7 +242,7 @@ _FIGURES: dict[str, Callable[[Trial], float]] = {
 }
 
 
-def location_section(name: str, found: Survey) -> Section:
+def location_section(name: str, found: TrialSurvey) -> Section:
     """How often the nearest centroid is that of the right group, and what that is worth."""
     columns = (
         "k",
@@ -256,7 +256,7 @@ def location_section(name: str, found: Survey) -> Section:
         "nothing left, nearest",
     )
 
-    def row(one: Trial) -> tuple[object, ...]:
+    def row(one: IntersectionTrial) -> tuple[object, ...]:
         near = one.nearest
         assert near is not None  # both pairs have centroids
         return (
@@ -337,7 +337,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     return Document("composition", TITLE, about, tuple(sections), facts)
 
 
-def _told(study: Study, overlap: Overlap) -> str:
+def _told(study: AttackedTable, overlap: Overlap) -> str:
     first, second = (part.people for part in overlap.parts)
     whole = first + second - overlap.shared.people
     drawn = "" if whole == study.table.people else f", {whole:,} of them drawn"
@@ -347,7 +347,7 @@ def _told(study: Study, overlap: Overlap) -> str:
     )
 
 
-def claims(found: Survey) -> list[Claim]:
+def claims(found: TrialSurvey) -> list[Claim]:
     """What the paper says of its figures, whether it holds here, and what was found."""
     return [
         _falls(found),
@@ -357,7 +357,7 @@ def claims(found: Survey) -> list[Claim]:
     ]
 
 
-def _falls(found: Survey) -> Claim:
+def _falls(found: TrialSurvey) -> Claim:
     shares = {pair: [one.breach for one in found.of(pair)] for pair in PAIRS}
     holds = all(
         later <= earlier for mine in shares.values() for earlier, later in pairwise(mine)
@@ -369,9 +369,9 @@ def _falls(found: Survey) -> Claim:
     return "perfect breach falls with k", holds, f"k = {at}: {told}"
 
 
-def _helps(found: Survey, bounds: tuple[str, ...], name: str) -> list[Claim]:
+def _helps(found: TrialSurvey, bounds: tuple[str, ...], name: str) -> list[Claim]:
     """Fewer people are known with a bound on top than without, but some are."""
-    compared: list[tuple[Trial, Trial]] = [
+    compared: list[tuple[IntersectionTrial, IntersectionTrial]] = [
         (one, plain)
         for bound in bounds
         for pair in PAIRS
@@ -401,7 +401,7 @@ def _helps(found: Survey, bounds: tuple[str, ...], name: str) -> list[Claim]:
     ]
 
 
-def _above(found: Survey, pair: str) -> Claim:
+def _above(found: TrialSurvey, pair: str) -> Claim:
     times = {one.k: min(one.sizes) / one.k for one in found.of(pair)}
     well = [str(k) for k, ratio in times.items() if ratio >= WELL_ABOVE]
     return (
@@ -422,7 +422,9 @@ def _shapes(name: str, shapes: list[Claim]) -> Section:
     )
 
 
-def _facts(overlap: Overlap, found: Survey, noisy: Noisy, shapes: list[Claim]) -> dict[str, Any]:
+def _facts(
+    overlap: Overlap, found: TrialSurvey, noisy: Noisy, shapes: list[Claim]
+) -> dict[str, Any]:
     return {
         "people": [part.people for part in overlap.parts],
         "in both": overlap.shared.people,

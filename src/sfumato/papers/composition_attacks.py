@@ -53,7 +53,7 @@ _SCHOOL = {
 
 
 @dataclass(frozen=True)
-class Study:
+class AttackedTable:
     """One table of the experiment, and the cells a noisy table of it has.
 
     Partitions are cut along the columns' own order, as in print, so `table` has no hierarchies;
@@ -86,12 +86,12 @@ class Overlap:
         return float(people.max() / people.sum())
 
 
-def studies(data: Path | None, seed: int) -> tuple[Study, ...]:
+def studies(data: Path | None, seed: int) -> tuple[AttackedTable, ...]:
     """Adult and the ACS excerpt from the data folder; without one, the embedded census."""
     return (_census(seed),) if data is None else (_adult(data), _acs(data))
 
 
-def split(study: Study, seed: int, *, quick: bool = False) -> Overlap:
+def split(study: AttackedTable, seed: int, *, quick: bool = False) -> Overlap:
     """Everybody dealt by chance: some to both parts, half of the others to each."""
     counts = study.table.counts.in_memory("dealing everybody by chance")
     people = np.repeat(np.arange(len(counts)), counts.n)
@@ -103,7 +103,7 @@ def split(study: Study, seed: int, *, quick: bool = False) -> Overlap:
     return Overlap((first, second), shared, study.levels)
 
 
-def declared(study: Study, overlap: Overlap) -> Overlap:
+def declared(study: AttackedTable, overlap: Overlap) -> Overlap:
     """The same people, columns with hierarchies and declared values: what a noisy table needs.
 
     Declared are the values of the whole table, which stands for a code book here.
@@ -131,14 +131,14 @@ def _part(counts: Counts, people: Ints) -> Counts:
     return replace(alone, n=np.ones(len(people), dtype=np.int64)).compact()
 
 
-def _adult(data: Path) -> Study:
+def _adult(data: Path) -> AttackedTable:
     file, schema = adult(data)
     levels: dict[str, Height] = {
         "age": 2,
         "education": 1,
         **dict.fromkeys(("workclass", "race", "native-country"), WHOLE),
     }
-    return Study(
+    return AttackedTable(
         "Adult",
         "UCI Adult, complete records, occupation sensitive",
         read(file, Schema(quasi=ADULT_QUASI, sensitive="occupation")),
@@ -147,7 +147,7 @@ def _adult(data: Path) -> Study:
     )
 
 
-def _acs(data: Path) -> Study:
+def _acs(data: Path) -> AttackedTable:
     rows, schema = acs_industry(data)
     levels: dict[str, Height] = {
         "AGEP": 1,
@@ -155,7 +155,7 @@ def _acs(data: Path) -> Study:
         "EDU": 1,
         **dict.fromkeys(("RAC1P", "HISP"), WHOLE),
     }
-    return Study(
+    return AttackedTable(
         "ACS",
         "American Community Survey 2019, national excerpt, industry sensitive; people of whom no "
         "industry is known (children, those long out of work) are left out: they would be groups "
@@ -170,10 +170,10 @@ def _acs(data: Path) -> Study:
     )
 
 
-def _census(seed: int) -> Study:
+def _census(seed: int) -> AttackedTable:
     schema = census_schema()
     levels: dict[str, Height] = {"age": 1, "education": 1, "marital": 1, "work": 2, "zip": WHOLE}
-    return Study(
+    return AttackedTable(
         "Census",
         f"embedded synthetic census, seed {seed}, disease sensitive",
         read(census(seed=seed), Schema(quasi=schema.quasi, sensitive=schema.sensitive)),
@@ -202,7 +202,7 @@ CLOSE = tuple(name for name in BOUNDS if name.endswith("closeness"))
 
 
 @dataclass(frozen=True)
-class Trial:
+class IntersectionTrial:
     """One pair of releases and what intersecting them finds about the people in both.
 
     `sizes` are people a group, on average over groups. `oracle` takes everybody's own group, as
@@ -222,12 +222,12 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Survey:
+class TrialSurvey:
     """All trials of one table, by what was asked of the releases."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[IntersectionTrial, ...]
 
-    def of(self, pair: str, bound: str = ALONE) -> list[Trial]:
+    def of(self, pair: str, bound: str = ALONE) -> list[IntersectionTrial]:
         """In the order of k."""
         return [one for one in self.trials if (one.pair, one.bound) == (pair, bound)]
 
@@ -245,19 +245,19 @@ def right_when_sure(found: Summary) -> float | None:
 
 def survey(
     overlap: Overlap, sizes: Sequence[int], bounds: Mapping[str, Sequence[int]], seed: int
-) -> Survey:
+) -> TrialSurvey:
     """Trials for every k of `sizes`, and for some with a further bound on top."""
     asked = [(ALONE, k) for k in sizes]
     asked += [(bound, k) for bound, chosen in bounds.items() for k in chosen]
-    found: list[Trial] = []
+    found: list[IntersectionTrial] = []
     with Ticker("anonymizing and intersecting", len(asked)) as ticker:
         for bound, k in asked:
             found += _trials(overlap, k, bound, seed)
             ticker.add()
-    return Survey(tuple(found))
+    return TrialSurvey(tuple(found))
 
 
-def _trials(overlap: Overlap, k: int, bound: str, seed: int) -> Iterator[Trial]:
+def _trials(overlap: Overlap, k: int, bound: str, seed: int) -> Iterator[IntersectionTrial]:
     made = {
         (name, place): _release(overlap, name, place, k, bound, seed)
         for name in (MONDRIAN, MICRO)
@@ -272,7 +272,7 @@ def _trials(overlap: Overlap, k: int, bound: str, seed: int) -> Iterator[Trial]:
         if MICRO in names:  # elsewhere regions tell the one group there is
             near = intersection_attack(releases, overlap.shared, overlap.sensitive).summary
         sizes = tuple(one.people / len(one.groups) for one in releases)
-        yield Trial(k, bound, pair, sizes, right.summary, near)
+        yield IntersectionTrial(k, bound, pair, sizes, right.summary, near)
 
 
 def _release(overlap: Overlap, name: str, place: int, k: int, bound: str, seed: int) -> Release:

@@ -51,7 +51,7 @@ _PAID = Groups([_THREE_FOUR_FIVE, _SEVENS], _SALARIES, reference=[1] * 9)
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PrintedFigure:
     """One printed figure: which example, class and measure."""
 
     example: str
@@ -73,38 +73,38 @@ class _Line:
         return float(found.per_group[self.group])
 
 
-def _lines() -> list[_Line]:
+def _lines() -> list[_PrintedFigure]:
     first = [("class 1", 0), ("class 2", 1), ("class 3", 2)]
     lines = [
-        _Line("1 and 3", name, "L_D", printed, _CLASSES, at)
+        _PrintedFigure("1 and 3", name, "L_D", printed, _CLASSES, at)
         for (name, at), printed in zip(first, (None, None, sqrt(26) / 12), strict=True)
     ]
     lines += [
-        _Line("1 and 3", name, "L_E", printed, _CLASSES, at)
+        _PrintedFigure("1 and 3", name, "L_E", printed, _CLASSES, at)
         for (name, at), printed in zip(first, (0.57, 0.57, 0.11), strict=True)
     ]
     for at in range(4):
         printed = sqrt(48) / 16 if at == 0 else 1 / 4
-        lines.append(_Line("2", f"class {at + 1}", "L_D", printed, _FOUR, at))
+        lines.append(_PrintedFigure("2", f"class {at + 1}", "L_D", printed, _FOUR, at))
     for at in range(4):
         printed = 0.45 if at == 0 else 0.73
-        lines.append(_Line("2", f"class {at + 1}", "L_E", printed, _FOUR, at))
+        lines.append(_PrintedFigure("2", f"class {at + 1}", "L_E", printed, _FOUR, at))
     lines += [
-        _Line("3", name, "EMD", printed, _CLASSES, at)
+        _PrintedFigure("3", name, "EMD", printed, _CLASSES, at)
         for (name, at), printed in zip(first, (1 / 3, 1 / 3, 2 / 3), strict=True)
     ]
     return [
         *lines,
-        _Line("4", "{7, 7, 7}", "EMD, ordered", 0.375, _PAID, 1),
-        _Line("4", "{3, 4, 5}", "EMD, ordered", 0.278, _PAID, 0),
-        _Line("4", "{3, 4, 5}", "L_D", 0.22, _PAID, 0),
-        _Line("4", "{7, 7, 7}", "L_D", 0.89, _PAID, 1),
-        _Line("4", "{3, 4, 5}", "L_E", 0.158, _PAID, 0),
-        _Line("4", "{7, 7, 7}", "L_E", 3.16, _PAID, 1),
+        _PrintedFigure("4", "{7, 7, 7}", "EMD, ordered", 0.375, _PAID, 1),
+        _PrintedFigure("4", "{3, 4, 5}", "EMD, ordered", 0.278, _PAID, 0),
+        _PrintedFigure("4", "{3, 4, 5}", "L_D", 0.22, _PAID, 0),
+        _PrintedFigure("4", "{7, 7, 7}", "L_D", 0.89, _PAID, 1),
+        _PrintedFigure("4", "{3, 4, 5}", "L_E", 0.158, _PAID, 0),
+        _PrintedFigure("4", "{7, 7, 7}", "L_E", 3.16, _PAID, 1),
     ]
 
 
-def _agrees(line: _Line) -> bool | None:
+def _agrees(line: _PrintedFigure) -> bool | None:
     """Whether print and truth agree to two digits, cut off or rounded."""
     return None if line.printed is None else abs(line.printed - line.right) < 0.01
 
@@ -128,7 +128,7 @@ def examples() -> Section:
 
 
 @dataclass(frozen=True)
-class _People:
+class _PaperTable:
     """The table, and which of its columns the paper's numbers 1 to 4 are."""
 
     source: object
@@ -177,14 +177,14 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     )
 
 
-def _people(data: Path | None, seed: int, quick: bool) -> _People:
+def _people(data: Path | None, seed: int, quick: bool) -> _PaperTable:
     if data is not None:
         file, schema = adult(data)
         numbered = ("age", "workclass", "education", "marital-status")
         about = "Adult, 30,162 people, occupation sensitive."
-        return _People(file, schema, numbered, "occupation", about)
+        return _PaperTable(file, schema, numbered, "occupation", about)
     many = 2_000 if quick else 20_000
-    return _People(
+    return _PaperTable(
         census(many, seed),
         census_schema(),
         ("age", "work", "education", "marital"),
@@ -207,7 +207,7 @@ def _measures(seed: int, quick: bool) -> Section:
     )
 
 
-def _released(people: _People, columns: Sequence[str], setting: _Setting) -> Release:
+def _released(people: _PaperTable, columns: Sequence[str], setting: _Setting) -> Release:
     table = people.table(columns)
     values = len(table.counts.sensitive[0].domain)
     return anonymize(table, Policy(setting.require(values), anonymizer=Lattice()), seed=0)
@@ -217,7 +217,7 @@ def _all_columns(subject: Release, columns: Sequence[str]) -> CombinationFinding
     return characterize(subject, len(columns)).finding(columns)
 
 
-def _release_section(people: _People, setting: _Setting) -> Section:
+def _release_section(people: _PaperTable, setting: _Setting) -> Section:
     """Figures 2 and 3: the classes of one release, and the worst of them."""
     columns = people.numbered[: setting.columns]
     release = _released(people, columns, setting)
@@ -243,7 +243,7 @@ def _levels(levels: Iterable[int]) -> str:
     return f"({', '.join(map(str, levels))})"
 
 
-def _pairs_section(people: _People, setting: _Setting) -> Section:
+def _pairs_section(people: _PaperTable, setting: _Setting) -> Section:
     """Figure 4: leakage against pairs of columns, of releases and of the table as it stands."""
     told: list[tuple[str, CombinationFinding]] = []
     for pair in PAIRS:

@@ -35,8 +35,8 @@ from sfumato.papers.realistic_lattice import (
     SPELT,
     STUBBORNNESS,
     C,
+    LatticeSurvey,
     Levels,
-    Survey,
     T,
     claims,
     epsilon_sections,
@@ -54,7 +54,7 @@ from sfumato.workflow.containment import NodeMap, compare_nodes
 NONE = "none"
 
 
-def definitions_sections(name: str, found: Survey, nodes: NodeMap) -> list[Section]:
+def definitions_sections(name: str, found: LatticeSurvey, nodes: NodeMap) -> list[Section]:
     return [
         _picture(name, nodes),
         _containment(name, nodes),
@@ -148,7 +148,7 @@ def _containment(name: str, nodes: NodeMap) -> Section:
     )
 
 
-def _diversity(name: str, found: Survey) -> Section:
+def _diversity(name: str, found: LatticeSurvey) -> Section:
     rows = []
     for c in DIVERSITIES:
         diverse = {node.name for node in found.nodes if node.diverse[c][0]}
@@ -168,7 +168,7 @@ def _diversity(name: str, found: Survey) -> Section:
     )
 
 
-def _closeness(name: str, found: Survey, nodes: NodeMap) -> Section:
+def _closeness(name: str, found: LatticeSurvey, nodes: NodeMap) -> Section:
     """The corrected Lemma 1: t-close nodes are private against the table's endless prior."""
     bound = closeness_epsilon(list(found.shares.values()), T)
     close = [node for node in found.nodes if node.levels in nodes.satisfying["C"]]
@@ -211,7 +211,7 @@ CENSUS_CUT = 25_000  # near the middle of its incomes
 
 
 @dataclass(frozen=True)
-class Study:
+class CountedTable:
     """One table of the experiment, read and counted."""
 
     name: str
@@ -219,12 +219,12 @@ class Study:
     table: Table
 
 
-def studies(data: Path | None, seed: int) -> tuple[Study, ...]:
+def studies(data: Path | None, seed: int) -> tuple[CountedTable, ...]:
     """Adult and the ACS excerpt from the data folder; without one, the embedded census."""
     return (_census(seed),) if data is None else (_adult(data), _acs(data))
 
 
-def _adult(data: Path) -> Study:
+def _adult(data: Path) -> CountedTable:
     file, schema = adult(data)
     quasi = ("age", "marital-status", "race", "sex")
     chosen = Schema(
@@ -232,10 +232,10 @@ def _adult(data: Path) -> Study:
         sensitive="salary-class",
         hierarchies={**{name: schema.hierarchies[name] for name in quasi}, "age": AGES},
     )
-    return Study("Adult", "UCI Adult, complete records, salary class", read(file, chosen))
+    return CountedTable("Adult", "UCI Adult, complete records, salary class", read(file, chosen))
 
 
-def _acs(data: Path) -> Study:
+def _acs(data: Path) -> CountedTable:
     rows, schema = acs_income(data)
     earning = rows.filter(pc.is_valid(rows["PINCP"]))
     marital = taxonomy({code: path[:1] for code, path in MARITAL.items()})
@@ -251,10 +251,10 @@ def _acs(data: Path) -> Study:
         f"on. The {rows.num_rows - earning.num_rows:,} people under 15, of whom no income is "
         "asked, are left out: they would be groups of one value"
     )
-    return Study("ACS", about, read(earning, chosen))
+    return CountedTable("ACS", about, read(earning, chosen))
 
 
-def _census(seed: int) -> Study:
+def _census(seed: int) -> CountedTable:
     chosen = Schema(
         quasi=("age", "marital", "education", "sex"),
         sensitive="income",
@@ -271,7 +271,7 @@ def _census(seed: int) -> Study:
         f"embedded synthetic census, seed {seed}; education stands in for race, income below or "
         f"from {CENSUS_CUT:,} on"
     )
-    return Study("Census", about, read(census(seed=seed), chosen))
+    return CountedTable("Census", about, read(census(seed=seed), chosen))
 
 
 TITLE = "Realistic adversaries: every node of a lattice against classes I, II and III"
@@ -295,7 +295,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     return Document("realistic", TITLE, _about(chosen, data), tuple(sections), facts)
 
 
-def _about(chosen: tuple[Study, ...], data: Path | None) -> str:
+def _about(chosen: tuple[CountedTable, ...], data: Path | None) -> str:
     told = "; ".join(
         f"{study.name}: {study.about} ({study.table.people:,} people)" for study in chosen
     )
@@ -321,7 +321,7 @@ def _shapes(name: str, shapes: list[tuple[str, bool, str]]) -> Section:
 
 
 def _facts(
-    study: Study, found: Survey, nodes: NodeMap, shapes: list[tuple[str, bool, str]]
+    study: CountedTable, found: LatticeSurvey, nodes: NodeMap, shapes: list[tuple[str, bool, str]]
 ) -> dict[str, Any]:
     return {
         "people": study.table.people,

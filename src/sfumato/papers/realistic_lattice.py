@@ -97,7 +97,7 @@ class NodeFigures:
 
 
 @dataclass(frozen=True)
-class Survey:
+class LatticeSurvey:
     """All nodes of one table, from the finest to the coarsest."""
 
     nodes: tuple[NodeFigures, ...]
@@ -132,7 +132,7 @@ def written(stubbornness: float) -> str:
     return f"{digit}e{int(power)}"
 
 
-def survey(table: Table, stubbornness: Sequence[float]) -> Survey:
+def survey(table: Table, stubbornness: Sequence[float]) -> LatticeSurvey:
     """Measure everything at every node."""
     hers = {(shape, sigma) for shape in KINDS.values() for sigma in stubbornness}
     hers |= set(SIX.values())
@@ -160,7 +160,7 @@ def survey(table: Table, stubbornness: Sequence[float]) -> Survey:
         nodes.append(node)
     followed = every[FOLLOWED]
     shares = dict(zip(followed.values, followed.reference_share.tolist(), strict=True))
-    return Survey(tuple(nodes), shares, tuple(stubbornness), followed)
+    return LatticeSurvey(tuple(nodes), shares, tuple(stubbornness), followed)
 
 
 def _holds(criterion: EpsilonPrivacy, groups: Groups) -> bool:
@@ -185,11 +185,11 @@ _NAMES = (
 )
 
 
-def epsilon_sections(name: str, found: Survey) -> list[Section]:
+def epsilon_sections(name: str, found: LatticeSurvey) -> list[Section]:
     return [_table(name, found), _followed(name, found), _utility(name, found)]
 
 
-def _table(name: str, found: Survey) -> Section:
+def _table(name: str, found: LatticeSurvey) -> Section:
     small = [node for node in found.nodes if min(node.epsilon[her] for her in SIX.values()) < SHOWN]
     rows = tuple(
         (node.name, node.groups, node.smallest, *(node.epsilon[her] for her in SIX.values()))
@@ -204,7 +204,7 @@ def _table(name: str, found: Survey) -> Section:
     )
 
 
-def _followed(name: str, found: Survey) -> Section:
+def _followed(name: str, found: LatticeSurvey) -> Section:
     node = found.node(FOLLOWED)
     finite = [sigma for sigma in found.stubbornness if sigma < inf]
     series = tuple(
@@ -247,7 +247,7 @@ def _followed(name: str, found: Survey) -> Section:
     )
 
 
-def _utility(name: str, found: Survey) -> Section:
+def _utility(name: str, found: LatticeSurvey) -> Section:
     sheets, figures = [], []
     finite = [sigma for sigma in found.stubbornness if sigma < inf]
     for cost in COSTS:
@@ -308,7 +308,7 @@ def _span(series: Series) -> str:
     return f"from {shown(first)} to {shown(last)}{end}"
 
 
-def claims(found: Survey) -> list[tuple[str, bool, str]]:
+def claims(found: LatticeSurvey) -> list[tuple[str, bool, str]]:
     """What the paper says of its figures: the claim, whether it holds here, what was found."""
     top = found.top
     told = []

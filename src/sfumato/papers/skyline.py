@@ -27,7 +27,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.diversity import RecursiveDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.skyline_privacy import Point, SkylinePrivacy
+from sfumato.criteria.skyline_privacy import KnowledgePoint, SkylinePrivacy
 from sfumato.datasets.adult import adult_uci
 from sfumato.datasets.census import census, census_schema
 from sfumato.progress import Ticker
@@ -138,8 +138,8 @@ def _timed(work: Callable[[], Any], times: int) -> tuple[float, Any]:
 def _scale_section(sizes: Sequence[int], seed: int) -> tuple[Section, list[dict[str, object]]]:
     """Mondrian under two skylines and under k-anonymity, by the number of people."""
     asked = {
-        "skyline (0, 1000, 0)": SkylinePrivacy([Point(0, 1000, 0, 1)]),
-        "skyline (3, 1000, 10)": SkylinePrivacy([Point(3, 1000, 10, 1)]),
+        "skyline (0, 1000, 0)": SkylinePrivacy([KnowledgePoint(0, 1000, 0, 1)]),
+        "skyline (3, 1000, 10)": SkylinePrivacy([KnowledgePoint(3, 1000, 10, 1)]),
         "k-anonymity 1,002": KAnonymity(1002),
     }
     rows, told = [], []

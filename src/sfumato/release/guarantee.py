@@ -22,7 +22,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 @dataclass(frozen=True)
-class Loss:
+class PrivacyLoss:
     """What one relation of neighbours promises; `rho` is the same as zero-concentrated privacy."""
 
     epsilon: float
@@ -48,12 +48,12 @@ class Guarantee:
     mechanism: str
     neighbours: Relation = "replace-one"
     rho: float | None = None
-    other: Loss | None = None
+    other: PrivacyLoss | None = None
     scale: float | None = None
     unit: Unit = "row"
 
     def __post_init__(self) -> None:
-        _check(Loss(self.epsilon, self.delta, self.rho))
+        _check(PrivacyLoss(self.epsilon, self.delta, self.rho))
         if self.other is not None:
             _check(self.other)
         if self.scale is not None and not _is_number(self.scale, above=0):
@@ -71,16 +71,16 @@ class Guarantee:
                     f"allowed: {', '.join(allowed)}"
                 )
 
-    def under(self, relation: Relation) -> Loss | None:
+    def under(self, relation: Relation) -> PrivacyLoss | None:
         """What is promised by a relation of neighbours; None if nothing is."""
         if relation == self.neighbours:
-            return Loss(self.epsilon, self.delta, self.rho)
+            return PrivacyLoss(self.epsilon, self.delta, self.rho)
         if self.other is not None or relation == "add-remove":
             return self.other
         # Two steps of add-remove: group privacy for two.
         delta = self.delta * (1 + math.exp(min(self.epsilon, 700)))
         rho = None if self.rho is None else 4 * self.rho
-        return Loss(2 * self.epsilon, min(delta, 1.0), rho)
+        return PrivacyLoss(2 * self.epsilon, min(delta, 1.0), rho)
 
     def public(self) -> dict[str, Any]:
         """As a manifest tells it; `read` gives it back."""
@@ -93,12 +93,12 @@ class Guarantee:
         try:
             given = dict(told)  # type: ignore[call-overload]
             other = given.pop("other", None)
-            return cls(**given, other=None if other is None else Loss(**other))
+            return cls(**given, other=None if other is None else PrivacyLoss(**other))
         except (TypeError, ValueError):
             raise InputError("the guarantee in the manifest cannot be read; restore it") from None
 
     def __str__(self) -> str:
-        own = Loss(self.epsilon, self.delta)
+        own = PrivacyLoss(self.epsilon, self.delta)
         (relation,) = (one for one in RELATIONS if one != self.neighbours)
         other = "nothing" if self.under(relation) is None else str(self.under(relation))
         scale = "" if self.scale is None else f" of scale {self.scale:.4g}"
@@ -115,7 +115,7 @@ def _is_number(value: object, above: float | None = None) -> bool:
     return value >= 0 if above is None else value > above
 
 
-def _check(loss: Loss) -> None:
+def _check(loss: PrivacyLoss) -> None:
     for name, value, most in (
         ("epsilon", loss.epsilon, math.inf),
         ("delta", loss.delta, 1),

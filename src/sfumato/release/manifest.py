@@ -36,7 +36,7 @@ MOST_PEOPLE = 1 << 63
 
 
 @dataclass(frozen=True)
-class Column:
+class PublishedColumn:
     """A published column; `several` and `list` where people have several values.
 
     `words`: it holds texts, whatever they look like.
@@ -58,7 +58,7 @@ class Manifest:
     people: int
     counted_by: str
     suppressed: int
-    columns: tuple[Column, ...]
+    columns: tuple[PublishedColumn, ...]
     files: tuple[str, ...]
     guarantee: Guarantee | None
 
@@ -131,7 +131,7 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_PEOPLE
 
 
-def _columns(path: Path, told: object, scheme: str) -> tuple[Column, ...]:
+def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ...]:
     if not isinstance(told, list) or not told:
         _broken(path, "it lists no columns")
     found = []
@@ -146,7 +146,7 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[Column, ...]:
         if role != "sensitive" and (several is not None or form is not None):
             _broken(path, f"column {name!r} is {role} and cannot hold several values")
         words = entry.get("type") == "string"
-        found.append(Column(name, role, words, several, form))
+        found.append(PublishedColumn(name, role, words, several, form))
     counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
     for column in found:
         extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role
@@ -266,7 +266,7 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
     )
 
 
-def _check_form(manifest: Manifest, column: Column, schema: Schema) -> None:
+def _check_form(manifest: Manifest, column: PublishedColumn, schema: Schema) -> None:
     """How several values are counted and listed is the policy's word, too."""
     listed = schema.lists.get(column.name)
     text = manifest.files[0].endswith(".csv")

@@ -39,7 +39,7 @@ Height = int | Literal["*"]
 
 
 @dataclass(frozen=True)
-class Axis:
+class TableAxis:
     """One column of a contingency table: all that it can show, in a fixed order.
 
     `domain`: of a sensitive column, its values as groups count them.
@@ -64,24 +64,24 @@ class Axis:
         return places
 
 
-def quasi_axis(schema: Schema, name: str, height: Height) -> Axis:
+def quasi_axis(schema: Schema, name: str, height: Height) -> TableAxis:
     """What a quasi-identifier can show at a level of its hierarchy."""
     if height == WHOLE:
-        return Axis(name, (Anything(),))
-    return Axis(name, _regions(schema, name, height))
+        return TableAxis(name, (Anything(),))
+    return TableAxis(name, _regions(schema, name, height))
 
 
-def sensitive_axis(schema: Schema, name: str) -> Axis:
+def sensitive_axis(schema: Schema, name: str) -> TableAxis:
     """What a sensitive column can show, at the level where the schema puts it."""
     level = schema.levels.get(name, 0)
     regions = _regions(schema, name, level)
     ordered = _levels(schema, name)[0].domain
     if level == 0:
-        return Axis(name, regions, ordered)
+        return TableAxis(name, regions, ordered)
     kind: Kind = "ordered" if ordered.is_ordered else "categorical"
     values = tuple(None if region == NULL else region.text for region in regions)
     parts = tuple(ValueSet(frozenset({value})) for value in values)
-    return Axis(name, parts, Domain(name, kind, values))
+    return TableAxis(name, parts, Domain(name, kind, values))
 
 
 def _key(region: Region) -> str | None:
@@ -136,14 +136,14 @@ class NoisyTable:
     order of rows; the noise has none.
     """
 
-    quasi: tuple[Axis, ...]
-    sensitive: tuple[Axis, ...]
+    quasi: tuple[TableAxis, ...]
+    sensitive: tuple[TableAxis, ...]
     counts: Ints
     form: Form = "counts"
     seed: int = 0
 
     @property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[TableAxis, ...]:
         return (*self.quasi, *self.sensitive)
 
     def by_group(self) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sfumato.adversaries.base import Threat
-from sfumato.adversaries.linkage.risks import Column, Linkage
+from sfumato.adversaries.linkage.risks import ColumnRisk, Linkage
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError
 from sfumato.files import write_text
@@ -121,7 +121,7 @@ class Report:
     threats: tuple[Threat, ...]
     notes: tuple[str, ...]
     linkage: Linkage | None = None
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnRisk, ...] = ()
     published: tuple[Verdict, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     audience: Literal["private", "public"] = "private"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sfumato.adversaries.base import BeliefChange, Entry, Threat
+from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat
 from sfumato.adversaries.catalogue import ADVERSARIES, entry_of
 from sfumato.criteria import CRITERIA
 from sfumato.report.report import Report, few
@@ -90,7 +90,7 @@ COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
 }
 
 
-def _measured(report: Report, threat: Threat, entry: Entry | None) -> ThreatRow:
+def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> ThreatRow:
     learns = threat.learns
     if report.audience == "public" and any(sign.isdigit() for sign in learns):
         # The adversary's own words hold counts.
@@ -109,7 +109,7 @@ def _measured(report: Report, threat: Threat, entry: Entry | None) -> ThreatRow:
     )
 
 
-def _open(report: Report, entry: Entry) -> ThreatRow:
+def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:
     if noisy(report):
         why = "not measured: counts are noisy, and whatever she knows the guarantee bounds her"
         return ThreatRow(entry.name, entry.knows, why, None, None, None, (), "not_applicable")
@@ -121,7 +121,7 @@ def _open(report: Report, entry: Entry) -> ThreatRow:
     return ThreatRow(entry.name, entry.knows, why, None, None, None, covered, "not_measured")
 
 
-def _undefined(report: Report, entry: Entry) -> str:
+def _undefined(report: Report, entry: CatalogueEntry) -> str:
     """Why she cannot be measured on this release at all; empty where she can, or may be."""
     if report.evidence is None:
         return ""

@@ -30,7 +30,7 @@ from sfumato.errors import InputError, MissingExtra, PolicyError, did_you_mean
 from sfumato.numbers import Floats, Ints, run_places
 from sfumato.release.coverage import Coverage
 from sfumato.utility.base import Remembered, Utility
-from sfumato.utility.view import Pieces, Shares, View, tally
+from sfumato.utility.view import PeopleByGroup, Shares, View, tally
 
 # Lessons: a table or release as a model sees it, for the accuracy a model loses.
 #
@@ -42,7 +42,7 @@ COMMONEST = 50  # values of a column without order that get a feature each
 
 
 @dataclass(frozen=True)
-class Target:
+class LearningTarget:
     """What is to be learnt: each tuple's class, how many classes, and which QIs are features."""
 
     name: str
@@ -64,21 +64,21 @@ class Lessons:
         return len(self.people)
 
 
-def target_of(counts: Counts, name: str) -> Target:
+def target_of(counts: Counts, name: str) -> LearningTarget:
     """The column of this name as a target; a quasi-identifier is no feature of itself."""
     names = [domain.name for domain in counts.quasi]
     features = tuple(column for column, other in enumerate(names) if other != name)
     if name in names:
         column = names.index(name)
         codes = counts.codes[column].astype(np.int64)
-        return Target(name, codes, len(counts.quasi[column]), column, features)
+        return LearningTarget(name, codes, len(counts.quasi[column]), column, features)
     place = counts.attribute(name)
     attribute = counts.sensitive[place]
     classes = len(attribute.domain) if attribute.sets is None else len(attribute.sets)
-    return Target(name, counts.values[place].astype(np.int64), classes, None, features)
+    return LearningTarget(name, counts.values[place].astype(np.int64), classes, None, features)
 
 
-def exact_features(counts: Counts, target: Target) -> Matrix:
+def exact_features(counts: Counts, target: LearningTarget) -> Matrix:
     """What a model sees of each tuple of the table itself."""
     columns = [np.zeros((len(counts), 0), dtype=np.float32)]
     for column in target.features:
@@ -88,7 +88,7 @@ def exact_features(counts: Counts, target: Target) -> Matrix:
     return _stacked(columns)
 
 
-def _group_features(view: View, target: Target) -> Matrix:
+def _group_features(view: View, target: LearningTarget) -> Matrix:
     columns = [np.zeros((len(view.sizes), 0), dtype=np.float32)]
     for column in target.features:
         seen = _features(view.coverage(column), view.tuples, column)
@@ -124,7 +124,9 @@ def _features(coverage: Coverage, counts: Counts, column: int) -> Matrix:
     return np.array(seen, dtype=np.float32).T
 
 
-def table_lessons(counts: Counts, target: Target, features: Matrix, learners: Ints) -> Lessons:
+def table_lessons(
+    counts: Counts, target: LearningTarget, features: Matrix, learners: Ints
+) -> Lessons:
     """What the learners' original values teach; `features` and `learners` are of each tuple."""
     number, first = counts.group_of
     taught = learners > 0
@@ -132,10 +134,12 @@ def table_lessons(counts: Counts, target: Target, features: Matrix, learners: In
     return Lessons(features[first[rows.groups]], rows.values, rows.n.astype(np.float64))
 
 
-def release_lessons(view: View, target: Target, features: Matrix, learners: Ints) -> Lessons:
+def release_lessons(
+    view: View, target: LearningTarget, features: Matrix, learners: Ints
+) -> Lessons:
     """What the release says of the learners; `learners` are of each of its pieces."""
     taught = (view.pieces.groups >= 0) & (learners > 0)
-    pieces = Pieces(view.pieces.tuples[taught], view.pieces.groups[taught], learners[taught])
+    pieces = PeopleByGroup(view.pieces.tuples[taught], view.pieces.groups[taught], learners[taught])
     if view.exact:
         if target.column is None:
             return _bucket_lessons(view, target, features, pieces)
@@ -170,7 +174,9 @@ def _covered(view: View, column: int, groups: Ints) -> tuple[Ints, Ints, Floats]
     return np.repeat(groups, length), listed, np.repeat(1 / length, length)
 
 
-def _bucket_lessons(view: View, target: Target, features: Matrix, pieces: Pieces) -> Lessons:
+def _bucket_lessons(
+    view: View, target: LearningTarget, features: Matrix, pieces: PeopleByGroup
+) -> Lessons:
     """Each person of a bucket with each value of it, in proportion."""
     number, first = view.tuples.group_of
     size = np.bincount(pieces.groups, weights=pieces.n, minlength=len(view.sizes))
@@ -213,10 +219,10 @@ class ClassificationResult:
 
 
 @dataclass(frozen=True)
-class Trial:
+class LearningTrial:
     """What depends on the table alone. `learners` and `tested` are people of each tuple."""
 
-    target: Target
+    target: LearningTarget
     features: Matrix
     learners: Ints
     tested: Ints
@@ -237,7 +243,7 @@ class Classification(Utility):
     test: float = 0.3
     depth: int = 10
     seed: int = 0
-    _trial: Remembered[Trial] = field(
+    _trial: Remembered[LearningTrial] = field(
         default_factory=Remembered, init=False, repr=False, compare=False
     )
 
@@ -267,14 +273,14 @@ class Classification(Utility):
             tested=int(trial.tested.sum()),
         )
 
-    def _prepare(self, counts: Counts) -> Trial:
+    def _prepare(self, counts: Counts) -> LearningTrial:
         target = target_of(counts, self._named(counts))
         features = exact_features(counts, target)
         tested = self._held_out(counts.n)
         learners = counts.n - tested
         commonest = int(np.bincount(target.of_tuple, weights=learners).argmax())
         lessons = table_lessons(counts, target, features, learners)
-        return Trial(
+        return LearningTrial(
             target,
             features,
             learners,
@@ -304,7 +310,9 @@ class Classification(Utility):
             raise PolicyError(f"classification: target = {self.target!r} is not judged; {hint}")
         return self.target
 
-    def _accuracy(self, lessons: Lessons, target: Target, features: Matrix, tested: Ints) -> float:
+    def _accuracy(
+        self, lessons: Lessons, target: LearningTarget, features: Matrix, tested: Ints
+    ) -> float:
         """Of a tree learnt from these lessons, on the people held out."""
         if len(lessons) == 0:
             return 1 / target.classes

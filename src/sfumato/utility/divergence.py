@@ -29,7 +29,7 @@ _TABLE_BITS = 1 << 29  # who-covers-what bits held at a time
 
 
 @dataclass(frozen=True)
-class Cells:
+class JointCells:
     """The table's distinct (QI combination, sensitive value), with their people."""
 
     cells: Tally  # a "group" here is a QI combination, numbered as in `of_tuple`
@@ -55,7 +55,7 @@ class Divergence(Utility):
     )
     reads_tuples: ClassVar[bool] = True
 
-    _cells: Remembered[Cells] = field(
+    _cells: Remembered[JointCells] = field(
         default_factory=Remembered, init=False, repr=False, compare=False
     )
 
@@ -68,14 +68,14 @@ class Divergence(Utility):
         return max(0.0, bits)
 
 
-def cells_of(counts: Counts) -> Cells:
+def cells_of(counts: Counts) -> JointCells:
     """The table's cells, in the order of their codes."""
     number, first = counts.group_of
     cells = tally(number, first_values(counts).astype(np.int64), counts.n, first_width(counts))
-    return Cells(cells, number, counts.codes[:, first[cells.groups]])
+    return JointCells(cells, number, counts.codes[:, first[cells.groups]])
 
 
-def expected_people(view: View, cells: Cells) -> Floats:
+def expected_people(view: View, cells: JointCells) -> Floats:
     """How many people a reader of the release would expect in each cell of the table."""
     room = float(np.prod([float(len(domain)) for domain in view.counts.quasi]))
     spread = view.suppressed / (room * cells.cells.width)
@@ -94,7 +94,7 @@ def _volumes(view: View) -> Floats:
     return volumes
 
 
-def _by_own_group(view: View, cells: Cells) -> Floats:
+def _by_own_group(view: View, cells: JointCells) -> Floats:
     """Disjoint regions: only a combination's own group covers it.
 
     A combination that was suppressed altogether may still lie in somebody else's region.
@@ -113,7 +113,7 @@ def _by_own_group(view: View, cells: Cells) -> Floats:
     return expected
 
 
-def _by_cover(view: View, cells: Cells, wanted: Ints) -> Floats:
+def _by_cover(view: View, cells: JointCells, wanted: Ints) -> Floats:
     """Every group whose region covers a cell, and that has its value, gives it a share.
 
     A row of bits a code says which groups cover it; the AND over columns, and over the groups that
@@ -168,7 +168,7 @@ def _bits(view: View, column: int, codes: Ints, start: int, stop: int) -> npt.ND
     return bits
 
 
-def _by_bucket(view: View, cells: Cells) -> Floats:
+def _by_bucket(view: View, cells: JointCells) -> Floats:
     """Exact QIs: each combination's people in a bucket get the bucket's share of each value."""
     pieces = view.pieces
     kept = pieces.groups >= 0

@@ -71,7 +71,7 @@ def blocks(length: int, width: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PeopleByGroup:
     """`n[i]` people of the table's tuple `tuples[i]` are in group `groups[i]`; -1: suppressed."""
 
     tuples: Ints
@@ -101,7 +101,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Sums:
+class PublishedSums:
     """All that is known of groups which are too many for memory: sums over the published ones.
 
     `margins`: people by the region they are shown with, column after column; `parts`: the regions.
@@ -128,8 +128,8 @@ class View:
         counts: TableCounts,
         levels: tuple[Levels, ...],
         regions: Description | Callable[[], Regions],
-        sizes: Ints | Sums,
-        pieces: Callable[[], Pieces],
+        sizes: Ints | PublishedSums,
+        pieces: Callable[[], PeopleByGroup],
         coverage: Callable[[int], Coverage] | None = None,
         margins: Callable[[], Ints] | None = None,
         *,
@@ -141,7 +141,7 @@ class View:
         self._regions = regions
         self._sizes = sizes
         self.people = counts.memberships
-        published = sizes.people if isinstance(sizes, Sums) else int(sizes.sum())
+        published = sizes.people if isinstance(sizes, PublishedSums) else int(sizes.sum())
         self.suppressed = self.people - published
         self.disjoint = disjoint
         self.covering = covering
@@ -158,7 +158,7 @@ class View:
     @property
     def sizes(self) -> Ints:
         """The people of each group."""
-        if isinstance(self._sizes, Sums):
+        if isinstance(self._sizes, PublishedSums):
             raise ResourceError(
                 f"this needs all {self._sizes.number:,} groups of a release in memory; raise the "
                 "memory limit, or name another utility"
@@ -168,26 +168,26 @@ class View:
     @property
     def number(self) -> int:
         """How many groups there are."""
-        return self._sizes.number if isinstance(self._sizes, Sums) else len(self._sizes)
+        return self._sizes.number if isinstance(self._sizes, PublishedSums) else len(self._sizes)
 
     @property
     def squares(self) -> float:
         """The sum over groups of their squared sizes."""
-        if isinstance(self._sizes, Sums):
+        if isinstance(self._sizes, PublishedSums):
             return self._sizes.squares
         return dot(self.weights, self.weights)
 
     @property
     def parts(self) -> Sequence[Sequence[Region]]:
         """Of each column, the distinct regions that groups may show."""
-        return self._sizes.parts if isinstance(self._sizes, Sums) else self.regions.parts
+        return self._sizes.parts if isinstance(self._sizes, PublishedSums) else self.regions.parts
 
     @cached_property
     def regions(self) -> Regions:
         return self._regions() if callable(self._regions) else self._regions.require_regions()
 
     @cached_property
-    def pieces(self) -> Pieces:
+    def pieces(self) -> PeopleByGroup:
         return self._pieces()
 
     @cached_property
@@ -206,7 +206,7 @@ class View:
     @cached_property
     def margins(self) -> Ints:
         """How many published people each region is shown of, column after column."""
-        if isinstance(self._sizes, Sums):
+        if isinstance(self._sizes, PublishedSums):
             return self._sizes.margins
         if self._margins is not None:
             return self._margins()
@@ -289,7 +289,7 @@ def view_with_table(release: Release, table: Table) -> View:
         tuple(names), tuple(regions.parts[place] for place in order), regions.codes[order]
     )
 
-    def unknown() -> Pieces:
+    def unknown() -> PeopleByGroup:
         raise InputError("who is in which group of a release that was read is not known")
 
     return View(
@@ -321,7 +321,7 @@ def view_of(release: Release) -> View:
         tuple(table.levels[domain.name] for domain in table.counts.quasi),
         release.regions,
         release.groups.sizes,
-        lambda: Pieces(origin.tuples, origin.groups, origin.n),
+        lambda: PeopleByGroup(origin.tuples, origin.groups, origin.n),
         disjoint=release.disjoint,
         covering=release.regions.contains_people,
     )

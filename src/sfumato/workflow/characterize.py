@@ -20,9 +20,9 @@ from sfumato.report.characterization import Characterization, CombinationFinding
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import (
     OTHERS,
-    Plan,
+    CombinationPlan,
+    LeakageTarget,
     Set,
-    Target,
     Targets,
     check_given,
     choose_columns,
@@ -31,7 +31,7 @@ from sfumato.workflow.characterizing.combinations import (
     plan,
 )
 from sfumato.workflow.characterizing.findings import (
-    Exposure,
+    LargestLeakage,
     Naming,
     coarsenings,
     contributions,
@@ -82,7 +82,7 @@ def characterize(
     planned = plan(chosen, aims, sizes, max_size, known)
     priors = Priors.of(checked, ground, base, aims, known)
     naming = replace(naming, labels=priors.labels(naming.labels))
-    exposure = Exposure(base, planned) if individuals else None
+    exposure = LargestLeakage(base, planned) if individuals else None
     run = _Run(base, planned, priors, naming, exposure)
     findings = run.all()
     return Characterization(
@@ -102,7 +102,7 @@ def characterize(
 
 
 def _with_joints(
-    ground: Ground, columns: Set, targets: Sequence[Target]
+    ground: Ground, columns: Set, targets: Sequence[LeakageTarget]
 ) -> tuple[Marginal, Naming]:
     """The columns that are needed, and one more for each joint target."""
     needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
@@ -134,10 +134,10 @@ class _Run:
     """The work: sets of columns side by side, each with the narrower sets summed up from it."""
 
     base: Marginal
-    plan: Plan
+    plan: CombinationPlan
     priors: Priors
     naming: Naming
-    exposure: Exposure | None
+    exposure: LargestLeakage | None
 
     def all(self) -> tuple[CombinationFinding, ...]:
         """Every finding, smaller combinations first."""

@@ -130,7 +130,7 @@ Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One combination: what was set, and the policy that follows from it."""
 
     settings: Mapping[str, Value]
@@ -143,7 +143,7 @@ class Sweep:
     """All points, in the order given, and what did not concern some of them."""
 
     values: Mapping[str, tuple[Value, ...]]
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     notes: tuple[str, ...]
 
 
@@ -170,7 +170,7 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
             f"the sweeps make {many:,} points, at most {MOST_POINTS:,} are allowed; give fewer "
             "values"
         )
-    points: dict[tuple[int | None, ...], Point] = {}
+    points: dict[tuple[int | None, ...], SweepPoint] = {}
     notes: dict[str, None] = {}
     for places in product(*(range(len(choices)) for choices in values.values())):
         chosen = dict(zip(values, places, strict=True))
@@ -234,7 +234,7 @@ def _placed(require: Sequence[Criterion]) -> Iterator[tuple[Criterion, tuple[str
         yield criterion, (f"{criterion.name}#{seen[criterion.name]}", criterion.name)
 
 
-def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Point:
+def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> SweepPoint:
     used: set[str] = set()
     require = tuple(
         _set(criterion, _meant(criterion, places, settings, used))
@@ -249,7 +249,7 @@ def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Poin
             used.add(SUPPRESSION)
     kept = {n: plain(v) for n, v in settings.items() if n in used or n == ANONYMIZER}
     changed = replace(policy, require=require, anonymizer=anonymizer, suppression=suppression)
-    return Point(kept, changed, anonymizer)
+    return SweepPoint(kept, changed, anonymizer)
 
 
 def _meant(
@@ -391,7 +391,7 @@ def check_risk(risk: str) -> None:
         raise PolicyError(f"risk = {risk!r} is not known; {did_you_mean(risk, RISKS)}")
 
 
-def _failed(point: Point, error: SfumatoError) -> Outcome:
+def _failed(point: SweepPoint, error: SfumatoError) -> Outcome:
     return Outcome(
         point.settings,
         point.anonymizer.name,
@@ -403,7 +403,7 @@ def _failed(point: Point, error: SfumatoError) -> Outcome:
 
 
 def _measured(
-    point: Point, release: Release, report: Report, measures: Sequence[Utility]
+    point: SweepPoint, release: Release, report: Report, measures: Sequence[Utility]
 ) -> Outcome:
     # Nothing of the table is left to compare noise with, so no measure applies.
     view = None if release.regions.noisy else view_of(release)
@@ -429,7 +429,7 @@ def _measured(
     return Outcome(point.settings, point.anonymizer.name, point.policy, figures)
 
 
-def _notes(point: Point, report: Report) -> list[str]:
+def _notes(point: SweepPoint, report: Report) -> list[str]:
     """What must be known of the table once, and of an anonymizer's releases once."""
     linked = () if report.linkage is None else report.linkage.notes
     return [*report.notes, *(f"{point.anonymizer.name}: {note}" for note in linked)]

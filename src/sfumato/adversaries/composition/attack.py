@@ -29,10 +29,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.adversaries.base import Entry, Threat, farthest, moved
+from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
 from sfumato.adversaries.composition.intersection import (
     STATUS,
-    Cases,
+    IntersectedCases,
     Prior,
     SharedValues,
     intersect_cases,
@@ -42,7 +42,7 @@ from sfumato.adversaries.composition.intersection import (
     tilts,
 )
 from sfumato.adversaries.composition.summary import Summary, summarize
-from sfumato.adversaries.composition.true_groups import Pieces
+from sfumato.adversaries.composition.true_groups import TrueGroups
 from sfumato.adversaries.locating.locate import Located, Scale
 from sfumato.adversaries.locating.locate import locate as find_groups
 from sfumato.adversaries.locating.targets import Targets, Truth, read_targets
@@ -56,7 +56,7 @@ from sfumato.release.several_groups import Headcount
 
 
 def table_of(
-    people: Targets, cases: Cases, labels: tuple[str, ...], right: Floats | None
+    people: Targets, cases: IntersectedCases, labels: tuple[str, ...], right: Floats | None
 ) -> pa.Table:
     """One row for each row of the targets."""
     row = people.case
@@ -116,7 +116,7 @@ class IntersectionAttack:
     notes: tuple[str, ...]
     labels: tuple[str, ...] = field(repr=False)
     _people: Targets = field(repr=False)
-    _cases: Cases = field(repr=False)
+    _cases: IntersectedCases = field(repr=False)
     _right: Floats | None = field(repr=False)
     _prior: Floats = field(repr=False)
 
@@ -224,7 +224,7 @@ def intersection_attack(
     if locate == "oracle":
         people = people.one_by_one()
         found = [
-            Pieces(release, shared.attribute, people).draw(seed + place)
+            TrueGroups(release, shared.attribute, people).draw(seed + place)
             for place, release in enumerate(releases)
         ]
     else:
@@ -256,7 +256,7 @@ def intersection_attack(
     )
 
 
-def _right(people: Targets, cases: Cases, shared: SharedValues) -> Floats | None:
+def _right(people: Targets, cases: IntersectedCases, shared: SharedValues) -> Floats | None:
     """The chance that guessing the likeliest value is right, for each row; NaN without a guess."""
     if people.truth is None:
         return None
@@ -289,7 +289,7 @@ def _correctly_located(
     if not release.regions.centroids or release.origin is None:
         return None
     near = found if locate == "nearest" else find_groups(release, people, scale)
-    share = Pieces(release, attribute, people).right(near, people.case)
+    share = TrueGroups(release, attribute, people).right(near, people.case)
     known = ~np.isnan(share)
     total = int(people.people[known].sum())
     return float(share[known] @ people.people[known] / total) if total else None
@@ -328,7 +328,7 @@ def _check(releases: Sequence[Release], overlap: str, locate: str) -> None:
             raise InputError(f"{name} = {value!r} is not known; {did_you_mean(value, allowed)}")
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "Which values do all releases about the target leave?",
     "the target's quasi-identifiers, and other releases about the same people",

@@ -216,7 +216,7 @@ def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
 
 
 @dataclass(frozen=True)
-class Exposure:
+class EarlierExposure:
     """What earlier releases show of each case, ready for any group of a new one.
 
     Of case i they show the values `values[ends[i]:ends[i + 1]]`, each in the releases whose bits
@@ -286,7 +286,7 @@ def expose(
     *,
     label: str = "the new release",
     scale: Scale | None = None,
-) -> Exposure:
+) -> EarlierExposure:
     """Locate people in the earlier releases, about the attribute of the new groups.
 
     An earlier release without that attribute tells nothing about it and is left out.
@@ -311,14 +311,16 @@ def _about(attribute: str | None, release: Release) -> str | None:
     return attribute if attribute in release.by_attribute else None
 
 
-def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> Exposure:
+def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> EarlierExposure:
     from sfumato.adversaries.composition.kernel import remember  # its compiler loads slowly
 
     words = max(1, -(-len(found) // 64))
     if not found:
         none = np.zeros(0, dtype=np.int64)
         located = np.zeros((cases, words), dtype=np.uint64)
-        return Exposure(shared.labels, np.zeros(cases + 1, np.int64), none, located[:0], located)
+        return EarlierExposure(
+            shared.labels, np.zeros(cases + 1, np.int64), none, located[:0], located
+        )
     before = SharedValues(
         shared.attribute, shared.labels, shared.numbers[1:], shared.groups[1:], ()
     )
@@ -334,7 +336,7 @@ def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> Exp
         len(shared.labels),
         words,
     )
-    return Exposure(shared.labels, ends, values, shown_by, located)
+    return EarlierExposure(shared.labels, ends, values, shown_by, located)
 
 
 # How many people of each group are known too well, together with what was released before.
@@ -381,7 +383,7 @@ class Watched:
     counts: Counts
     case: Ints
     people: Targets
-    exposure: Exposure
+    exposure: EarlierExposure
     _already: dict[int, Bools] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -432,7 +434,7 @@ class Watched:
         return int(inside.n[left <= most].sum())
 
 
-def exposed_already(exposure: Exposure, most: int) -> Bools:
+def exposed_already(exposure: EarlierExposure, most: int) -> Bools:
     """The cases of whom earlier releases by themselves leave so few values; they must have them."""
     return exposure.located_anywhere() & (exposure.alone() <= most)
 

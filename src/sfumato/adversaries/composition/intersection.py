@@ -239,7 +239,7 @@ _TIE = 1e-12  # posteriors nearer than this are one
 
 
 @dataclass(frozen=True)
-class Cases:
+class IntersectedCases:
     """What was found about each case.
 
     `before[j, i]` values are left by release j (0 if `there[j, i]` is false: not located), the
@@ -324,7 +324,7 @@ def stack(shared: SharedValues, found: Sequence[Located]) -> Stacked:
 
 def intersect_cases(
     shared: SharedValues, found: Sequence[Located], masses: Sequence[Floats], tilt: Floats
-) -> Cases:
+) -> IntersectedCases:
     """Intersect what the located groups of every case show; masses are per stored count."""
     from sfumato.adversaries.composition.kernel import intersect  # its compiler loads slowly
 
@@ -334,7 +334,7 @@ def intersect_cases(
     counted, ends, values, posterior = intersect(
         laid.indptr, laid.codes, weights, laid.begins, laid.groups, laid.units, tilt
     )
-    return Cases(there, counted, ends, values, posterior)
+    return IntersectedCases(there, counted, ends, values, posterior)
 
 
 def masses_of(releases: Sequence[Release], shared: SharedValues, overlap: str) -> list[Floats]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.composition.intersection import Cases
+from sfumato.adversaries.composition.intersection import IntersectedCases
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets
 from sfumato.errors import InputError
@@ -16,7 +16,7 @@ from sfumato.release.groups import Groups
 
 
 @dataclass(frozen=True)
-class Point:
+class ReliabilityPoint:
     """The share of people at this confidence or above, and how often the guess about them is right
     (None without the truth)."""
 
@@ -87,7 +87,7 @@ class Summary:
         return sum(self.left[:most]) / self.located if self.located else float("nan")
 
     @property
-    def curve(self) -> tuple[Point, ...]:
+    def curve(self) -> tuple[ReliabilityPoint, ...]:
         """PVP_c at every confidence somebody is known with, from 1 downwards."""
         points = []
         for size in range(1, len(self.left) + 1):
@@ -95,7 +95,7 @@ class Summary:
                 continue
             people = sum(self.left[:size])
             right = None if self.right is None else sum(self.right[:size]) / people
-            points.append(Point(1 / size, people / self.located, right))
+            points.append(ReliabilityPoint(1 / size, people / self.located, right))
         return tuple(points)
 
 
@@ -111,7 +111,7 @@ def values_left(confidence: float) -> int:
 
 def summarize(
     people: Targets,
-    cases: Cases,
+    cases: IntersectedCases,
     found: Sequence[Located],
     groups: Sequence[Groups],
     right: Floats | None,

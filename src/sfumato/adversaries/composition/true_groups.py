@@ -27,7 +27,7 @@ from sfumato.schema.domain import Domain
 from sfumato.table.load import Table
 
 
-class Pieces:
+class TrueGroups:
     """For every row of the targets, the groups that hold people with its values, and how many.
 
     `known[r]` says which distinct combination row r has (-1: none of the table's); combination t

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.base import MOST_COUNTS, Entry, Moves, Threat
+from sfumato.adversaries.base import MOST_COUNTS, CatalogueEntry, Moves, Threat
 from sfumato.adversaries.leakage import class_priors
 from sfumato.adversaries.leakage.class_priors import Expectation, Listed, by_value, one_for_all
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
@@ -213,7 +213,7 @@ def _stand_ins(groups: Groups) -> Iterator[Observer]:
         yield Observer()
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "How does the target's class differ from what I expected?",
     "the distribution of the sensitive values, and how it differs between groups",

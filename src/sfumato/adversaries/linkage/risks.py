@@ -29,9 +29,14 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.base import IN_IT, BeliefChange, Entry, Threat, moved
-from sfumato.adversaries.linkage.uniqueness import Sizes, Uniqueness, choose, population_uniqueness
-from sfumato.adversaries.locating.population import Candidates, count_behind
+from sfumato.adversaries.base import IN_IT, BeliefChange, CatalogueEntry, Threat, moved
+from sfumato.adversaries.linkage.uniqueness import (
+    SizeFrequencies,
+    Uniqueness,
+    choose,
+    population_uniqueness,
+)
+from sfumato.adversaries.locating.population import PopulationPerGroup, count_behind
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints, fraction
@@ -50,7 +55,7 @@ MOST_GROUPS = 2_000_000  # beyond, the reading takes one sort of all groups per 
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnRisk:
     """What is left to find when one column is not known, or not published."""
 
     name: str
@@ -59,7 +64,7 @@ class Column:
     unique: float  # share of people who would be alone without it
 
 
-def weakest_columns(release: Release) -> tuple[Column, ...]:
+def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
     """Every quasi-identifier, the weakest first; empty where this cannot be told.
 
     Not for buckets, which publish exact tuples, nor where groups overlap, counts are noisy or one
@@ -80,7 +85,9 @@ def weakest_columns(release: Release) -> tuple[Column, ...]:
         number, first = rank_rows(regions.codes[others], [widths[column] for column in others])
         merged = np.bincount(number, weights=sizes, minlength=len(first))
         shows = len(np.unique(regions.codes[place]))
-        found.append(Column(name, shows, len(first) / people, float((merged == 1).sum()) / people))
+        found.append(
+            ColumnRisk(name, shows, len(first) / people, float((merged == 1).sum()) / people)
+        )
     return tuple(sorted(found, key=lambda column: (column.success, column.unique, column.name)))
 
 
@@ -273,7 +280,7 @@ def linkage(
             "population uniqueness is estimated by places: people in several groups count in each"
         )
     if sampling_fraction is not None:
-        estimates = population_uniqueness(Sizes.of(own, times), sampling_fraction)
+        estimates = population_uniqueness(SizeFrequencies.of(own, times), sampling_fraction)
     return Linkage(
         people,
         groups,
@@ -290,16 +297,16 @@ def linkage(
 
 def _candidates(
     groups: Groups, population: Table | None
-) -> tuple[Candidates | None, Literal["table", "weights"] | None, str]:
+) -> tuple[PopulationPerGroup | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
         if groups.multiplicity is not None:
             return None, None, "the file is larger than memory; raise the memory limit"
         assert groups.regions is not None
         behind = count_behind(groups.regions, population)
-        return Candidates.of(behind, groups.own_people), "table", ""
+        return PopulationPerGroup.of(behind, groups.own_people), "table", ""
     if groups.population is not None:
-        return Candidates.of(groups.population, groups.own_people), "weights", ""
+        return PopulationPerGroup.of(groups.population, groups.own_people), "weights", ""
     return None, None, ""
 
 
@@ -364,7 +371,7 @@ def _checked(thresholds: Sequence[float]) -> tuple[float, ...]:
 
 _NOT_NOISY = "audit a release that is not randomised"
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         JOURNALIST,
         "Whose row is this, if anybody of the population will do?",
         _REGISTER,
@@ -375,7 +382,7 @@ ENTRIES = (
         about="whose row",
         releases="any",
     ),
-    Entry(
+    CatalogueEntry(
         MARKETER,
         "How many of these people can I find at once?",
         _LIST,
@@ -386,7 +393,7 @@ ENTRIES = (
         about="whose row",
         releases="any",
     ),
-    Entry(
+    CatalogueEntry(
         PROSECUTOR,
         "Which row is my target's?",
         IN_IT,

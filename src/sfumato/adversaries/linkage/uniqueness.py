@@ -2,7 +2,7 @@
 
 Somebody unique in a release is found for sure only if nobody else in the population looks like
 her. Who holds no register cannot count that, but can estimate it from how often groups of size 1,
-2, 3, ... occur in the sample (`Sizes`) and from the sampling fraction: the share of the
+2, 3, ... occur in the sample (`SizeFrequencies`) and from the sampling fraction: the share of the
 population that was sampled, everybody with the same chance.
 
 Each estimate is the expected share of released people who are unique in the population, that is
@@ -48,14 +48,16 @@ class Uniqueness:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SizeFrequencies:
     """How many groups (`often`) have each distinct size (`size`, ascending)."""
 
     size: Floats
     often: Floats
 
     @classmethod
-    def of(cls, sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64] | None = None) -> Sizes:
+    def of(
+        cls, sizes: npt.NDArray[np.int64], times: npt.NDArray[np.int64] | None = None
+    ) -> SizeFrequencies:
         """`times`: how many groups each of the sizes stands for."""
         if len(sizes) and sizes.max() <= 4 * len(sizes):  # no need to sort
             counted = np.bincount(sizes, weights=times)
@@ -81,7 +83,7 @@ class Sizes:
         return float(self.often[self.size == 1].sum())
 
 
-def population_uniqueness(sizes: Sizes, fraction: float) -> tuple[Uniqueness, ...]:
+def population_uniqueness(sizes: SizeFrequencies, fraction: float) -> tuple[Uniqueness, ...]:
     """All three estimates."""
     if isinstance(fraction, bool) or not (isinstance(fraction, int | float) and 0 < fraction <= 1):
         raise InputError(
@@ -91,7 +93,7 @@ def population_uniqueness(sizes: Sizes, fraction: float) -> tuple[Uniqueness, ..
     if sizes.people == 0:
         raise InputError("population uniqueness needs at least one group")
     sample = sizes.singles / sizes.people
-    fits: dict[Model, Callable[[Sizes, float], Uniqueness]]
+    fits: dict[Model, Callable[[SizeFrequencies, float], Uniqueness]]
     fits = {"pitman": _pitman, "zayatz": _zayatz, "snb": _snb}
     if fraction == 1 or sample in (0, 1):
         why = "the sample is the population" if fraction == 1 else f"sample uniqueness {sample:g}"
@@ -111,7 +113,7 @@ def choose(estimates: tuple[Uniqueness, ...], fraction: float) -> Uniqueness:
     return max(converged, key=lambda estimate: estimate.share or 0.0, default=estimates[0])
 
 
-def _zayatz(sizes: Sizes, fraction: float) -> Uniqueness:
+def _zayatz(sizes: SizeFrequencies, fraction: float) -> Uniqueness:
     """Bayes' rule with the sample's own distribution of group sizes taken for the population's.
 
     Small groups are over-represented in a sample, so it errs upwards (to unsafe), the more the
@@ -125,7 +127,7 @@ def _zayatz(sizes: Sizes, fraction: float) -> Uniqueness:
     return Uniqueness("zayatz", truly * sizes.singles / sizes.people, "converged", note)
 
 
-def _pitman(sizes: Sizes, fraction: float) -> Uniqueness:
+def _pitman(sizes: SizeFrequencies, fraction: float) -> Uniqueness:
     """Maximum likelihood in Pitman's sampling formula with 0 <= alpha < 1, theta > -alpha.
 
     Hoshino takes the fitted model's expected number of uniques; we take its prediction given the
@@ -166,7 +168,7 @@ def _pitman(sizes: Sizes, fraction: float) -> Uniqueness:
     return Uniqueness("pitman", math.exp(stays) * sizes.singles / people, "converged", note)
 
 
-def _snb(sizes: Sizes, fraction: float) -> Uniqueness:
+def _snb(sizes: SizeFrequencies, fraction: float) -> Uniqueness:
     """Slide negative binomial: a population group has 1 + Y people, Y negative binomial.
 
     Chen and McNulty fit it to the groups of size 1 and 2 and a separate estimate of the number of

@@ -144,7 +144,7 @@ def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> Alike:
 
 
 @dataclass(frozen=True)
-class Axis:
+class CentroidAxis:
     """Where a column's published parts (`centroids`) and the targets' values (`points`) lie."""
 
     name: str
@@ -159,7 +159,7 @@ def axis_of(
     column: int,
     domain: Domain,
     given: Mapping[str, float] | None,
-) -> Axis | None:
+) -> CentroidAxis | None:
     """The axis of a column; None for one that distances do not count."""
     name = regions.columns[column]
     told = _told(release, given)
@@ -179,7 +179,7 @@ def axis_of(
         seen = shown[~np.isnan(shown)]
         missing = (float(seen.max()) if len(seen) else 0.0) + scale
     shown[np.isnan(shown)] = points[np.isnan(points)] = missing
-    return Axis(name, scale, shown, points)
+    return CentroidAxis(name, scale, shown, points)
 
 
 def _told(release: Release, given: Mapping[str, float] | None) -> Mapping[str, Any]:

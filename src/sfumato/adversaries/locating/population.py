@@ -110,14 +110,14 @@ _SLACK = 1e-9  # sums of weights are floats
 
 
 @dataclass(frozen=True)
-class Candidates:
+class PopulationPerGroup:
     """People of the population per group, at least as many as the group has, and the shortfalls."""
 
     people: Floats
     uncovered: int
 
     @classmethod
-    def of(cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints) -> Candidates:
+    def of(cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints) -> PopulationPerGroup:
         short = people < sizes * (1 - _SLACK)
         return cls(np.maximum(people, sizes).astype(np.float64), int(short.sum()))
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from sfumato.errors import InputError, MissingExtra
 from sfumato.numbers import fraction
-from sfumato.release.guarantee import RELATIONS, Guarantee, Loss, Relation
+from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
 
 # The one door to OpenDP, which draws all noise and does all accounting; none is written by hand.
 #
@@ -52,12 +52,12 @@ class Composed:
 
     releases: int
     neighbours: Relation
-    basic: Loss
-    tighter: Loss | None
+    basic: PrivacyLoss
+    tighter: PrivacyLoss | None
     why: str = ""
 
     @property
-    def best(self) -> Loss:
+    def best(self) -> PrivacyLoss:
         """The figure of the smaller epsilon; where they are equal, that of the smaller delta."""
         told = [loss for loss in (self.basic, self.tighter) if loss is not None]
         return min(told, key=lambda loss: (loss.epsilon, loss.delta))
@@ -85,8 +85,8 @@ def compose(
     losses = [loss for one in guarantees if (loss := one.under(neighbours)) is not None]
     if len(losses) < len(guarantees):
         nothing = f"{len(guarantees) - len(losses)} release(s) promise nothing by {neighbours}"
-        return Composed(len(guarantees), neighbours, Loss(math.inf, 0.0), None, nothing)
-    basic = Loss(
+        return Composed(len(guarantees), neighbours, PrivacyLoss(math.inf, 0.0), None, nothing)
+    basic = PrivacyLoss(
         _sum(loss.epsilon for loss in losses), min(1.0, _sum(loss.delta for loss in losses))
     )
     # Deltas of releases whose making is not known can only be spent, not traded.
@@ -108,16 +108,16 @@ def _sum(numbers: Iterable[float]) -> float:
     return float(sum((fraction(number) for number in numbers), Fraction(0)))
 
 
-def _concentrated(losses: Sequence[Loss], delta: float) -> Loss:
+def _concentrated(losses: Sequence[PrivacyLoss], delta: float) -> PrivacyLoss:
     """All losses as zero-concentrated privacy, added up and told at a delta: OpenDP's own maps."""
     combine = opendp("combinators")
     together = combine.make_composition([_as_concentrated(loss) for loss in losses])
     curve = combine.make_zCDP_to_approxDP(together)
     epsilon, spent = combine.make_fix_delta(curve, delta=delta).map(1)
-    return Loss(float(epsilon), float(spent), float(together.map(1)[0]))
+    return PrivacyLoss(float(epsilon), float(spent), float(together.map(1)[0]))
 
 
-def _as_concentrated(loss: Loss) -> Any:
+def _as_concentrated(loss: PrivacyLoss) -> Any:
     """A measurement of this loss: rho, but for a probability that may be 0."""
     measures, combine = opendp("measures"), opendp("combinators")
     if loss.rho is not None:

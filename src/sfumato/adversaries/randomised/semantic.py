@@ -28,10 +28,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.adversaries.base import BeliefChange, Entry, Threat
+from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat
 from sfumato.errors import InputError, expect
 from sfumato.release.groups import Groups
-from sfumato.release.guarantee import Guarantee, Loss
+from sfumato.release.guarantee import Guarantee, PrivacyLoss
 from sfumato.release.release import Release
 
 NAME = "any prior"
@@ -39,7 +39,7 @@ _KNOWS = "anything: any prior, any other release, everybody else's records"
 
 
 @dataclass(frozen=True)
-class Bound:
+class PosteriorBound:
     """Posteriors differ by at most `distance`, except with probability `failing`.
 
     `failing` is None where it depends on the number of people and that is not known.
@@ -65,11 +65,11 @@ class Bound:
 class SemanticPrivacy:
     """What a loss by replace-one means; `bounds` from the paper's to the tight one, if known."""
 
-    loss: Loss
-    bounds: tuple[Bound, ...]
+    loss: PrivacyLoss
+    bounds: tuple[PosteriorBound, ...]
 
     @property
-    def best(self) -> Bound | None:
+    def best(self) -> PosteriorBound | None:
         """The smallest bound that says something."""
         told = [bound for bound in self.bounds if not bound.vacuous]
         return min(told, key=lambda bound: bound.distance, default=None)
@@ -104,17 +104,21 @@ class AnyPrior:
         return semantic_privacy(release.guarantee, release.people)
 
 
-def semantic_privacy(promised: Guarantee | Loss, people: int | None = None) -> SemanticPrivacy:
+def semantic_privacy(
+    promised: Guarantee | PrivacyLoss, people: int | None = None
+) -> SemanticPrivacy:
     """The bounds of a guarantee, or of a loss by replace-one; `people` only matters with delta."""
-    expect("promised", promised, (Guarantee, Loss), "a Guarantee or a Loss")
+    expect("promised", promised, (Guarantee, PrivacyLoss), "a Guarantee or a PrivacyLoss")
     loss = promised.under("replace-one") if isinstance(promised, Guarantee) else promised
     assert loss is not None  # some promise by replace-one follows from any
     if loss.delta == 0:
-        paper = Bound("paper", _growth(loss.epsilon))
-        return SemanticPrivacy(loss, (paper, Bound("tight", math.tanh(loss.epsilon / 2))))
+        paper = PosteriorBound("paper", _growth(loss.epsilon))
+        return SemanticPrivacy(loss, (paper, PosteriorBound("tight", math.tanh(loss.epsilon / 2))))
     root = math.sqrt(loss.delta)
     failing = None if people is None else 4 * people * root
-    return SemanticPrivacy(loss, (Bound("paper", _growth(3 * loss.epsilon) + 2 * root, failing),))
+    return SemanticPrivacy(
+        loss, (PosteriorBound("paper", _growth(3 * loss.epsilon) + 2 * root, failing),)
+    )
 
 
 def _growth(epsilon: float) -> float:
@@ -122,7 +126,7 @@ def _growth(epsilon: float) -> float:
     return math.expm1(epsilon) if epsilon < 700 else math.inf
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "What do I learn that I would not have learnt without the target's record?",
     _KNOWS,

@@ -42,8 +42,8 @@ import numpy as np
 
 from sfumato.adversaries.realistic.priors import (
     NAME,
-    Prior,
     RegionalPrior,
+    SharedPrior,
     by_region,
     check_values,
     counts_in,
@@ -200,7 +200,7 @@ class RealisticAdversary:
         knows = f", knows {self.known}" if self.known else ""
         return f"class {self.adversary_class}, shape {shape or 'any'}, σ {limit}{seen}{knows}"
 
-    def prior(self, groups: Groups) -> Prior | RegionalPrior:
+    def prior(self, groups: Groups) -> SharedPrior | RegionalPrior:
         """Her prior about these groups; class IV has none."""
         given = self.stubbornness
         total = None if given is None or given == inf else fraction(given)
@@ -215,7 +215,7 @@ class RealisticAdversary:
                     f"of {groups.attribute or 'the sensitive column'!r}: with any shape every "
                     f"value has a weight of at least 1; give {groups.width} or more, or a shape"
                 )
-            return Prior(groups.width, None, (total,))
+            return SharedPrior(groups.width, None, (total,))
         if self.shape == UNIFORM:
             return _uniform(groups.width, given == inf, total, self.at_most)
         if self.shape == TABLE:
@@ -235,7 +235,7 @@ class RealisticAdversary:
         if self.shape == TABLE and not groups.reference.sum() > 0:
             return "the reference distribution is empty"
         prior = self.prior(groups)
-        assert isinstance(prior, Prior)
+        assert isinstance(prior, SharedPrior)
         total = prior.totals[0]
         if prior.shares is None or total is None:
             return ""
@@ -257,7 +257,7 @@ class RealisticAdversary:
 @lru_cache(maxsize=64)
 def _counted(
     adversary: RealisticAdversary, values: tuple[str, ...], attribute: str | None
-) -> Prior:
+) -> SharedPrior:
     """From shares or counts; a value nobody was seen with has the 1 of no opinion."""
     if isinstance(adversary.shape, Mapping):
         shares, own = shares_of(adversary.shape)
@@ -271,7 +271,7 @@ def _counted(
     listed = tuple(shares.get(value, Fraction(0)) for value in values)
     given = adversary.stubbornness
     total = own if given is None else None if given == inf else fraction(given)
-    return Prior(len(values), listed, totals_of(listed, total, adversary.at_most))
+    return SharedPrior(len(values), listed, totals_of(listed, total, adversary.at_most))
 
 
 def _plain(number: float | Fraction) -> float:
@@ -281,14 +281,16 @@ def _plain(number: float | Fraction) -> float:
 
 
 @lru_cache(maxsize=256)
-def _uniform(width: int, endless: bool, total: Fraction | None, at_most: bool) -> Prior:
+def _uniform(width: int, endless: bool, total: Fraction | None, at_most: bool) -> SharedPrior:
     shares = (Fraction(1, width),) * width
-    return Prior(width, shares, totals_of(shares, None if endless else total, at_most))
+    return SharedPrior(width, shares, totals_of(shares, None if endless else total, at_most))
 
 
 @lru_cache(maxsize=256)
-def _by_reference(reference: bytes, endless: bool, total: Fraction | None, at_most: bool) -> Prior:
+def _by_reference(
+    reference: bytes, endless: bool, total: Fraction | None, at_most: bool
+) -> SharedPrior:
     weights = [fraction(weight) for weight in np.frombuffer(reference).tolist()]
     whole = sum(weights, Fraction(0))
     shares = tuple(weight / whole for weight in weights)
-    return Prior(len(shares), shares, totals_of(shares, None if endless else total, at_most))
+    return SharedPrior(len(shares), shares, totals_of(shares, None if endless else total, at_most))

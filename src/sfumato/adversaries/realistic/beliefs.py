@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.base import IN_IT, MOST_COUNTS, Entry, Moves, Threat
+from sfumato.adversaries.base import IN_IT, MOST_COUNTS, CatalogueEntry, Moves, Threat
 from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
 from sfumato.adversaries.realistic.priors import RegionalPrior
 from sfumato.adversaries.realistic.ratios import (
@@ -248,7 +248,7 @@ def _records(groups: Groups) -> float:
 
 _LEARNS = "the sensitive value: how far the row moves a belief formed outside"
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         "realistic I",
         "How far does the target's row move what I believe from statistics I know?",
         f"{IN_IT}, and outside statistics of known shape and limited size",
@@ -258,7 +258,7 @@ ENTRIES = (
         ("epsilon-privacy",),
         stand_ins=_limited,
     ),
-    Entry(
+    CatalogueEntry(
         "realistic II",
         "How far does it move me, whatever statistics of so many people I know?",
         f"{IN_IT}, and outside statistics of any shape and limited size",
@@ -268,7 +268,7 @@ ENTRIES = (
         ("epsilon-privacy",),
         stand_ins=_of_any_shape,
     ),
-    Entry(
+    CatalogueEntry(
         "realistic III",
         "How far is the target's group from statistics that nothing can move?",
         f"{IN_IT}, and outside statistics of known shape that nothing can move",

@@ -28,7 +28,7 @@ Predicates = str | Listed | Mapping[str, Mapping[str, str | Listed]]
 
 
 @dataclass(frozen=True)
-class ValueSet:
+class ValuePredicate:
     """A set of values by their codes, or with `negated` all values but these."""
 
     codes: frozenset[int]
@@ -99,14 +99,14 @@ def per_person(predicates: Predicates) -> bool:
     return isinstance(predicates, Mapping)
 
 
-def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValueSet, Bools | None]]:
+def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValuePredicate, Bools | None]]:
     """The sets to check, by the codes of the groups' values, and in which groups (None: all)."""
     if not isinstance(predicates, Mapping):
         return [(values, None) for values in _sets(predicates, groups)]
     assert groups.protected is not None
     labels, present = groups.protected
     by_label = predicates[PROTECT]
-    found: dict[ValueSet, Bools] = {}
+    found: dict[ValuePredicate, Bools] = {}
     for place, label in enumerate(labels):
         if label not in by_label:
             raise PolicyError(
@@ -119,13 +119,13 @@ def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValueSet, Bools 
     return list(found.items())
 
 
-def _sets(predicates: str | Listed, groups: Groups) -> list[ValueSet]:
+def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
     if isinstance(predicates, str):
         every = range(groups.width)
-        single = [ValueSet(frozenset({code})) for code in every]
+        single = [ValuePredicate(frozenset({code})) for code in every]
         if predicates == "values" or groups.width == 1:
             return single
-        return single + [ValueSet(frozenset({code}), negated=True) for code in every]
+        return single + [ValuePredicate(frozenset({code}), negated=True) for code in every]
     codes = {value: code for code, value in enumerate(groups.values)}
     found = []
     for entry in predicates:
@@ -137,11 +137,11 @@ def _sets(predicates: str | Listed, groups: Groups) -> list[ValueSet]:
                     f"predicates names {value!r}, not a value of "
                     f"{groups.attribute or 'the sensitive column'!r}; {did_you_mean(value, codes)}"
                 )
-        found.append(ValueSet(frozenset(codes[value] for value in values), negated))
+        found.append(ValuePredicate(frozenset(codes[value] for value in values), negated))
     return found
 
 
-def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[ValueSet]:
+def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[ValuePredicate]:
     """The sets to check in one group."""
     if not isinstance(predicates, str):
         for values, where in asked(predicates, groups):
@@ -150,7 +150,7 @@ def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[
         return
     low, high = groups.indptr[group], groups.indptr[group + 1]
     for code in groups.indices[low:high].tolist():
-        yield ValueSet(frozenset({code}))
+        yield ValuePredicate(frozenset({code}))
     if predicates == "all" and groups.width > 1:
         for code in range(groups.width):
-            yield ValueSet(frozenset({code}), negated=True)
+            yield ValuePredicate(frozenset({code}), negated=True)

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.locating.population import count_behind, people_maybe_inside
-from sfumato.adversaries.realistic.predicates import ValueSet
+from sfumato.adversaries.realistic.predicates import ValuePredicate
 from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.description import Regions
@@ -45,7 +45,7 @@ _ROUNDING = Fraction(1, 10**9)  # shares written as floats may miss 1 by this mu
 
 
 @dataclass(frozen=True)
-class Prior:
+class SharedPrior:
     """One prior for all groups.
 
     `shares` of each value of the groups, None for any shape; `totals`: the stubbornness to try
@@ -65,11 +65,11 @@ class Prior:
             [[float(p) for p in self.shares], [float(1 - p) for p in self.shares]], dtype=np.float64
         )
 
-    def of(self, group: int) -> Prior:
+    def of(self, group: int) -> SharedPrior:
         """The prior about one group."""
         return self
 
-    def weights(self, values: ValueSet, total: Fraction | None) -> tuple[Fraction, Fraction]:
+    def weights(self, values: ValuePredicate, total: Fraction | None) -> tuple[Fraction, Fraction]:
         """Weight inside and outside a set of values, as shares where the total is infinite.
 
         Of any shape the worst has the least weight inside, 1 for each value.
@@ -112,13 +112,13 @@ class RegionalPrior:
         whole: Ints = self.covered + self.outside.shape[1] + self.further
         return whole
 
-    def of(self, group: int) -> Prior:
+    def of(self, group: int) -> SharedPrior:
         """The prior about one group."""
         counts = self.outside[group].tolist()
         size = int(self.sizes[group])
         shares = tuple(Fraction(c + 1, size) for c in counts)
         total = None if self.infinite else self.given or Fraction(size)
-        return Prior(len(counts), shares, totals_of(shares, total, self.at_most))
+        return SharedPrior(len(counts), shares, totals_of(shares, total, self.at_most))
 
 
 def totals_of(

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.realistic.predicates import Predicates, ValueSet, asked, in_question
-from sfumato.adversaries.realistic.priors import Prior, RegionalPrior
+from sfumato.adversaries.realistic.predicates import Predicates, ValuePredicate, asked, in_question
+from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
 
@@ -143,12 +143,12 @@ class _Weights:
     of_groups: Any
     weight: Any
     rest: Any
-    of_set: Callable[[ValueSet], tuple[Any, Any]]
+    of_set: Callable[[ValuePredicate], tuple[Any, Any]]
 
 
 def epsilons(
     groups: Groups,
-    prior: Prior | RegionalPrior,
+    prior: SharedPrior | RegionalPrior,
     predicates: Predicates,
     known: int,
     *,
@@ -164,8 +164,8 @@ def epsilons(
                 groups.data, sizes, weight, rest, total, known, theorem=theorem
             )
             if predicates == "all" and groups.width > 1:
-                if isinstance(prior, Prior) and prior.shares is None:
-                    rest, weight = weights.of_set(ValueSet(frozenset({0}), negated=True))
+                if isinstance(prior, SharedPrior) and prior.shares is None:
+                    rest, weight = weights.of_set(ValuePredicate(frozenset({0}), negated=True))
                 complement = smallest_epsilon(
                     sizes - groups.data, sizes, rest, weight, total, known, theorem=theorem
                 )
@@ -191,7 +191,7 @@ def epsilons(
 
 
 def beliefs_by_count(
-    groups: Groups, prior: Prior | RegionalPrior, known: int
+    groups: Groups, prior: SharedPrior | RegionalPrior, known: int
 ) -> Iterator[tuple[Floats, Floats]]:
     """p_out and p_in of each stored count, for each stubbornness that may bind."""
     inside, sizes = groups.data, groups.sizes[groups.row]
@@ -213,13 +213,13 @@ def judged(prior: RegionalPrior) -> Any:
     return fine
 
 
-def _inside(groups: Groups, values: ValueSet) -> Any:
+def _inside(groups: Groups, values: ValuePredicate) -> Any:
     member = np.full(groups.width, values.negated)
     member[list(values.codes)] = not values.negated
     return groups.sum_of(np.where(member[groups.indices], groups.data, 0))
 
 
-def _rules_out(groups: Groups, prior: Prior | RegionalPrior) -> Any:
+def _rules_out(groups: Groups, prior: SharedPrior | RegionalPrior) -> Any:
     """Groups that show that nobody has some value she held possible."""
     if isinstance(prior, RegionalPrior) or prior.shares is None:
         return groups.distinct < groups.width
@@ -227,19 +227,19 @@ def _rules_out(groups: Groups, prior: Prior | RegionalPrior) -> Any:
     return groups.sum_of(possible[groups.indices].astype(np.int64)) < int(possible.sum())
 
 
-def _weights(groups: Groups, prior: Prior | RegionalPrior) -> Iterator[_Weights]:
+def _weights(groups: Groups, prior: SharedPrior | RegionalPrior) -> Iterator[_Weights]:
     if isinstance(prior, RegionalPrior):
         yield from _regional(groups, prior)
         return
     for exact in prior.totals:
 
-        def of_set(values: ValueSet, exact: Fraction | None = exact) -> tuple[float, float]:
+        def of_set(values: ValuePredicate, exact: Fraction | None = exact) -> tuple[float, float]:
             inside, rest = prior.weights(values, exact)
             return float(inside), float(rest)
 
         total = None if exact is None else float(exact)
         if prior.shares is None:
-            weight, rest = of_set(ValueSet(frozenset({0})))
+            weight, rest = of_set(ValuePredicate(frozenset({0})))
             yield _Weights(total, total, weight, rest, of_set)
         else:
             scaled = prior.floats if total is None else prior.floats * total
@@ -258,7 +258,7 @@ def _regional(groups: Groups, prior: RegionalPrior) -> Iterator[_Weights]:
     for total in tried:
         scale = 1.0 / size if total is None else total / size
 
-        def of_set(values: ValueSet, scale: Any = scale) -> tuple[Any, Any]:
+        def of_set(values: ValuePredicate, scale: Any = scale) -> tuple[Any, Any]:
             inside = counts[:, sorted(values.codes)].sum(axis=1)
             parts = inside * scale, (size - inside) * scale
             return parts[::-1] if values.negated else parts
@@ -279,7 +279,7 @@ class Binding:
     """What binds in one group: the set, the ratio, her beliefs, and her stubbornness."""
 
     group: int
-    values: ValueSet
+    values: ValuePredicate
     shift: Shift
     total: Fraction | None
 
@@ -287,7 +287,7 @@ class Binding:
 def worst_shift(
     groups: Groups,
     group: int,
-    prior: Prior,
+    prior: SharedPrior,
     predicates: Predicates,
     known: int,
     *,

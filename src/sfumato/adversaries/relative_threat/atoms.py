@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.adversaries.relative_threat.columns import Column
+from sfumato.adversaries.relative_threat.columns import RegionColumn
 from sfumato.adversaries.relative_threat.model import replicates, split_atoms, weigh_atoms
 from sfumato.numbers import Floats, Ints, Ragged
 
@@ -43,7 +43,7 @@ class Problems:
     pair_sides: Ints
 
 
-def problems_of(column: Column, cells: Floats, *, merge: bool = True) -> Problems:
+def problems_of(column: RegionColumn, cells: Floats, *, merge: bool = True) -> Problems:
     """`cells[s, p]` people with s show region p. `merge`: values s need not tell apart are one."""
     width, total = column.width, 0
     atom_at = np.zeros((len(cells), width), dtype=np.int64)
@@ -90,7 +90,7 @@ def problems_of(column: Column, cells: Floats, *, merge: bool = True) -> Problem
     )
 
 
-def _own_atoms(column: Column, shown: Ints) -> Ints:
+def _own_atoms(column: RegionColumn, shown: Ints) -> Ints:
     """The number of each atom when only these regions count."""
     cut = np.zeros(column.width + 1, dtype=bool)
     for part in shown.tolist():
@@ -134,7 +134,7 @@ def _neighbours(parts: list[Ints], total: int) -> tuple[Ints, Ints, Ints]:
 class ByAtoms(ABC):
     """The posterior of one column by the atoms of each sensitive value."""
 
-    def __init__(self, column: Column, problems: Problems) -> None:
+    def __init__(self, column: RegionColumn, problems: Problems) -> None:
         self.column, self.problems = column, problems
 
     @abstractmethod
@@ -229,7 +229,9 @@ class ByAtoms(ABC):
 class Drawn(ByAtoms):
     """The posterior of one column from draws of theta, atoms by draws, in equal batches."""
 
-    def __init__(self, column: Column, problems: Problems, draws: Floats, batches: int) -> None:
+    def __init__(
+        self, column: RegionColumn, problems: Problems, draws: Floats, batches: int
+    ) -> None:
         super().__init__(column, problems)
         self.thetas, self.batches = draws, batches
 

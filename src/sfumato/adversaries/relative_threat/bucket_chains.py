@@ -17,7 +17,7 @@ _ROOM = 1 << 27  # bytes for the chances by batch
 
 
 @dataclass(frozen=True)
-class Record:
+class StageRecord:
     """What a chain leaves of a stage: chances by batch, counts, what was watched and followed."""
 
     sums: Floats
@@ -110,10 +110,10 @@ class BucketChains:
         own: Floats = total[:, np.arange(len(s)), s] / total.sum(axis=2)
         return own.reshape(self.chains, -1, len(slots))
 
-    def _run(self, chain: int, sweeps: int, thin: int, slots: Ints) -> Record:
+    def _run(self, chain: int, sweeps: int, thin: int, slots: Ints) -> StageRecord:
         buckets = self.buckets
         keep_thin = max(thin, sweeps // self._keep)
-        record = Record(
+        record = StageRecord(
             np.zeros((self._batches, int(buckets.slot_begins[-1]))),
             np.empty((sweeps // keep_thin, len(buckets.start))),
             np.empty((sweeps // thin, len(slots))),
@@ -135,7 +135,7 @@ class BucketChains:
         return self.buckets.many[self._about(slots)[0]].astype(np.float64)
 
     def _sweep(
-        self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: Record
+        self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: StageRecord
     ) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps, sweep_buckets
 

@@ -151,7 +151,7 @@ def values_inside(domain: Domain, parts: Sequence[Region], used: Ints) -> dict[i
 
 
 @dataclass(frozen=True)
-class Column:
+class RegionColumn:
     """`shown[g]` is the region of group g; region p holds `atoms[indptr[p]:indptr[p + 1]]`.
 
     `beta` has a row by sensitive value, or one row for all. `size[p]` counts a region's values.
@@ -205,7 +205,7 @@ class Column:
         return summed
 
 
-def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Codes) -> Column:
+def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Codes) -> RegionColumn:
     """The column of a release whose groups show these regions of it."""
     inside = values_inside(domain, parts, np.unique(shown))
     begins = [np.zeros(1, dtype=np.int64)]
@@ -224,4 +224,4 @@ def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Code
         size[part] = len(codes)
     atoms = Ragged.of(lists)
     atom_of = atom_of.astype(np.int64)
-    return Column(domain, beta, shown, atom_of, atoms.offsets, atoms.values, size, first)
+    return RegionColumn(domain, beta, shown, atom_of, atoms.offsets, atoms.values, size, first)

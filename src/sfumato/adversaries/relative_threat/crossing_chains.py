@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.atoms import Drawn, Problems, problems_of
 from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
-from sfumato.adversaries.relative_threat.columns import Column
+from sfumato.adversaries.relative_threat.columns import RegionColumn
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.model import Model, Posterior, entries_of, jackknife
 from sfumato.numbers import Floats, Ints
@@ -21,18 +21,18 @@ _ROWS = 50  # followed for Weiss
 
 
 @dataclass(frozen=True)
-class Cases:
+class WatchedPeople:
     """People to watch: exact values, a row by column, their sensitive value, groups they fit."""
 
     codes: Ints
     s: Ints
     where: Located
 
-    def take(self, some: Ints) -> Cases:
-        return Cases(self.codes[:, some], self.s[some], self.where.take(some))
+    def take(self, some: Ints) -> WatchedPeople:
+        return WatchedPeople(self.codes[:, some], self.s[some], self.where.take(some))
 
 
-def made_up_cases(model: Model, rng: np.random.Generator) -> Cases:
+def made_up_cases(model: Model, rng: np.random.Generator) -> WatchedPeople:
     """People who might be in the release, where nobody's true values are known.
 
     A group, one of its values, and exact values inside the group's regions.
@@ -47,7 +47,7 @@ def made_up_cases(model: Model, rng: np.random.Generator) -> Cases:
         rows.append(column.first[np.array(atoms, dtype=np.int64)])
     codes = np.array(rows, dtype=np.int64).reshape(len(model.columns), len(stored))
     where = Located(np.arange(len(stored) + 1), group)
-    return Cases(codes, groups.indices[stored].astype(np.int64), where)
+    return WatchedPeople(codes, groups.indices[stored].astype(np.int64), where)
 
 
 class CrossingChains:
@@ -60,7 +60,7 @@ class CrossingChains:
         self,
         model: Model,
         learnt: Sequence[Posterior | None],
-        cases: Cases,
+        cases: WatchedPeople,
         chains: int,
         seed: int,
     ) -> None:
@@ -71,7 +71,7 @@ class CrossingChains:
         self.cases = cases.take(some)
         self.pool = len(some)
         self.chains = chains
-        self.columns: list[tuple[int, Column, Problems]] = [
+        self.columns: list[tuple[int, RegionColumn, Problems]] = [
             (place, column, problems_of(column, model.cells(column), merge=self.merge))
             for place, column in enumerate(model.columns)
             if learnt[place] is None
@@ -126,7 +126,7 @@ class CrossingChains:
             found.append(kept)
         return found
 
-    def _learner(self, cases: Cases) -> Floats:
+    def _learner(self, cases: WatchedPeople) -> Floats:
         """p_L of each case's own value in every draw of the population: cases by draws."""
         assert self.learnt is not None
         total: Floats = self.model.mean_pi[:, None, None]
@@ -138,7 +138,7 @@ class CrossingChains:
         found: Floats = total[cases.s, np.arange(len(cases.s))] / total.sum(axis=0)
         return found
 
-    def _attacker(self, cases: Cases) -> Floats:
+    def _attacker(self, cases: WatchedPeople) -> Floats:
         """p_A of each case's own value in every draw: cases by draws."""
         assert self.learnt is not None
         entries = entries_of(self.model.groups, cases.where)

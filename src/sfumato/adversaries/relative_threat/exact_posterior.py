@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.adversaries.relative_threat.atoms import ByAtoms, Problems
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
-from sfumato.adversaries.relative_threat.columns import Column
+from sfumato.adversaries.relative_threat.columns import RegionColumn
 from sfumato.adversaries.relative_threat.model import split_atoms, weigh_atoms
 from sfumato.errors import ResourceError
 from sfumato.numbers import Floats, Ints, fraction
@@ -106,7 +106,7 @@ _WORK = 200_000  # terms multiplied in all
 class Expanded(ByAtoms):
     """Mixtures of Dirichlets, one by sensitive value."""
 
-    def __init__(self, column: Column, problems: Problems, mixtures: list[Mixture]) -> None:
+    def __init__(self, column: RegionColumn, problems: Problems, mixtures: list[Mixture]) -> None:
         super().__init__(column, problems)
         self._mixtures = mixtures
         self._means = np.concatenate([one.mean() for one in mixtures])
@@ -201,7 +201,7 @@ def expand(cells: dict[Spread, int], width: int) -> dict[Spread, float] | None:
     return terms
 
 
-def expanded(column: Column, problems: Problems) -> Expanded | None:
+def expanded(column: RegionColumn, problems: Problems) -> Expanded | None:
     """The exact posterior, where that is little work."""
     mixtures = []
     for s in range(len(problems.begins) - 1):
@@ -243,7 +243,7 @@ class Shape:
         return int(self.parent.max(initial=0)) + 1
 
 
-def tree_shape(column: Column) -> Shape | None:
+def tree_shape(column: RegionColumn) -> Shape | None:
     """The tree of a column's regions, None where two of them cross."""
     width, many = column.width, np.diff(column.indptr)
     node = np.zeros(column.parts, dtype=np.int64)
@@ -276,7 +276,7 @@ class DirichletTree:
 
     exact = True
 
-    def __init__(self, column: Column, shape: Shape, cells: Floats) -> None:
+    def __init__(self, column: RegionColumn, shape: Shape, cells: Floats) -> None:
         """`cells[s, p]` people have the sensitive value s and are published with region p."""
         self.column, self.shape = column, shape
         values = len(cells)

@@ -178,7 +178,7 @@ class Belief:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CaseBeliefs:
     """The beliefs about every case, and Ti = p_A / p_L with its error.
 
     `ti_sums`, by replicate, of the people threatened under the attacker's and under the learner's
@@ -197,7 +197,7 @@ class Rows:
 
 def judge_rows(
     learnt: Learnt, people: People, ideal: Ideal, conditional: Conditional | None
-) -> Rows:
+) -> CaseBeliefs:
     """Work out every belief, block by block of tuples."""
     names = ("attacker", "learner", "random_worlds", "ideal")
     blocks: dict[str, list[Belief]] = {name: [] for name in names}
@@ -229,7 +229,7 @@ def judge_rows(
         for name, listed in sums.items():
             listed.append(_ti_sums(ratio, cases[2], blocks[name][-1].hit > 0))
     joined = {name: _joined(blocks[name]) for name in names}
-    return Rows(
+    return CaseBeliefs(
         people,
         **joined,
         ti=_concatenated(ratios),

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.generalized import Generalized
-from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, Ideal, Rows
+from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, CaseBeliefs, Ideal
 from sfumato.adversaries.relative_threat.model import jackknife
 from sfumato.numbers import Floats
 
@@ -42,7 +42,7 @@ _EQUAL = 1e-13  # sums of floats that differ by less are one
 
 
 @dataclass(frozen=True)
-class Sums:
+class LogRatioSums:
     """The distribution of a sum of log ratios, and how far sums were moved at most."""
 
     x: Floats
@@ -74,7 +74,7 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
         total, moved = 0.0, 0.0
         for s, weight in enumerate(np.exp(ideal.log_pi)):
             columns = [
-                Sums(one[min(replicate, len(one) - 1), s] - theta[s], np.exp(theta[s]))
+                LogRatioSums(one[min(replicate, len(one) - 1), s] - theta[s], np.exp(theta[s]))
                 for one, theta in zip(means, ideal.log_theta, strict=True)
             ]
             excess, by = shortfall(float(log_pi[s] - ideal.log_pi[s]), columns)
@@ -85,9 +85,9 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
     return Faithfulness(found[0], float(jackknife(np.array(found))), bound)
 
 
-def shortfall(shift: float, columns: Sequence[Sums]) -> tuple[float, float]:
+def shortfall(shift: float, columns: Sequence[LogRatioSums]) -> tuple[float, float]:
     """E[(1 - exp(shift + sum of the columns' terms))+], and how far it may be off."""
-    halves = [Sums(np.zeros(1), np.ones(1)), Sums(np.zeros(1), np.ones(1))]
+    halves = [LogRatioSums(np.zeros(1), np.ones(1)), LogRatioSums(np.zeros(1), np.ones(1))]
     merged = sorted((_merged(column) for column in columns), key=lambda one: -len(one.x))
     for column in merged:
         smaller = int(len(halves[1].x) < len(halves[0].x))
@@ -102,16 +102,16 @@ def shortfall(shift: float, columns: Sequence[Sums]) -> tuple[float, float]:
     return float((one.p * np.maximum(inner, 0.0)).sum()), one.moved + other.moved
 
 
-def _merged(sums: Sums) -> Sums:
+def _merged(sums: LogRatioSums) -> LogRatioSums:
     """Equal sums once."""
     order = np.argsort(sums.x, kind="stable")
     x, p = sums.x[order], sums.p[order]
     starts = np.flatnonzero(np.concatenate([[True], np.diff(x) > _EQUAL]))
     summed: Floats = np.add.reduceat(p, starts)
-    return Sums(x[starts], summed, sums.moved)
+    return LogRatioSums(x[starts], summed, sums.moved)
 
 
-def _added(one: Sums, other: Sums) -> Sums:
+def _added(one: LogRatioSums, other: LogRatioSums) -> LogRatioSums:
     """The distribution of the sum of two independent terms."""
     if len(one.x) * len(other.x) > 4 * LIMIT:
         room = 2 * int(LIMIT**0.5)
@@ -120,11 +120,11 @@ def _added(one: Sums, other: Sums) -> Sums:
         one = _coarser(one, max(room, 4 * LIMIT // len(other.x)))
     x = (one.x[:, None] + other.x).ravel()
     p = (one.p[:, None] * other.p).ravel()
-    found = _merged(Sums(x, p, one.moved + other.moved))
+    found = _merged(LogRatioSums(x, p, one.moved + other.moved))
     return _coarser(found, LIMIT)
 
 
-def _coarser(sums: Sums, most: int) -> Sums:
+def _coarser(sums: LogRatioSums, most: int) -> LogRatioSums:
     """At most so many sums, near ones moved to their common mean."""
     if len(sums.x) <= most:
         return sums
@@ -134,7 +134,7 @@ def _coarser(sums: Sums, most: int) -> Sums:
     p = np.bincount(cell, weights=sums.p, minlength=most).astype(np.float64)
     x = np.bincount(cell, weights=sums.p * sums.x, minlength=most).astype(np.float64)
     used = p > 0
-    return Sums(x[used] / p[used], p[used], sums.moved + step)
+    return LogRatioSums(x[used] / p[used], p[used], sums.moved + step)
 
 
 def _of_draws(learnt: Bucketized, ideal: Ideal, seed: int) -> Faithfulness:
@@ -195,7 +195,7 @@ class Measures:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
-def measure(rows: Rows, faithful: Faithfulness | None, most_frequent: float) -> Measures:
+def measure(rows: CaseBeliefs, faithful: Faithfulness | None, most_frequent: float) -> Measures:
     n = rows.people.n
     people = max(int(n.sum()), 1)
 
@@ -236,7 +236,7 @@ def _to(figures: Floats, many: int) -> Floats:
     return figures if len(figures) == many else np.repeat(figures[:1], many)
 
 
-def threatened(rows: Rows, who: Literal["attacker", "learner"]) -> Threatened:
+def threatened(rows: CaseBeliefs, who: Literal["attacker", "learner"]) -> Threatened:
     belief: Belief = getattr(rows, who)
     chosen = belief.hit > 0
     n = rows.people.n[chosen]
@@ -258,7 +258,7 @@ def threatened(rows: Rows, who: Literal["attacker", "learner"]) -> Threatened:
     )
 
 
-def _errors(rows: Rows, chosen: npt.NDArray[np.bool_], sums: Floats) -> dict[str, float]:
+def _errors(rows: CaseBeliefs, chosen: npt.NDArray[np.bool_], sums: Floats) -> dict[str, float]:
     people, doubled, first, second, third = sums.T
     mean = first / people
     spread = np.maximum(second / people - mean**2, 0.0)

@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.adversaries.locating.locate import Located
-from sfumato.adversaries.relative_threat.columns import Column, column_of
+from sfumato.adversaries.relative_threat.columns import RegionColumn, column_of
 from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.numbers import Floats, Ints, rows_of, run_places
@@ -49,7 +49,7 @@ class Posterior(Protocol):
     """
 
     @property
-    def column(self) -> Column: ...
+    def column(self) -> RegionColumn: ...
 
     def log_mean(self, codes: Ints) -> Floats:
         """log E[theta_{A,s}(v)]: replicates by s by these values."""
@@ -91,7 +91,7 @@ def jackknife(figures: Floats) -> Floats:
 
 
 def split_atoms(
-    column: Column, theta: Floats, atoms: Ints, codes: Ints, rng: np.random.Generator
+    column: RegionColumn, theta: Floats, atoms: Ints, codes: Ints, rng: np.random.Generator
 ) -> Floats:
     """Single values from drawn atoms: theta[m, s, i] is the mass of the atom of codes[i].
 
@@ -107,7 +107,9 @@ def split_atoms(
     return split
 
 
-def weigh_atoms(column: Column, theta: Floats, weights: Floats, rng: np.random.Generator) -> Floats:
+def weigh_atoms(
+    column: RegionColumn, theta: Floats, weights: Floats, rng: np.random.Generator
+) -> Floats:
     """sum_v w_v theta_v for several weights (rows) from drawn atoms theta[m, s, atom].
 
     Atoms whose values have different weights are split among the kinds of them, for all rows alike.
@@ -279,7 +281,7 @@ class Model:
     values: Domain
     alpha: Floats
     groups: Groups
-    columns: tuple[Column, ...]
+    columns: tuple[RegionColumn, ...]
 
     @property
     def width(self) -> int:
@@ -299,7 +301,7 @@ class Model:
         mean: Floats = weights / weights.sum()
         return mean
 
-    def cells(self, column: Column) -> Floats:
+    def cells(self, column: RegionColumn) -> Floats:
         """How many people with s show each region of a column: s by regions."""
         groups = self.groups
         key = groups.indices.astype(np.int64) * column.parts + column.shown[groups.row]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.adversaries.relative_threat.bucket_chains import BucketChains, Record
+from sfumato.adversaries.relative_threat.bucket_chains import BucketChains, StageRecord
 from sfumato.adversaries.relative_threat.crossing_chains import CrossingChains
 from sfumato.numbers import Floats, Ints
 
@@ -68,7 +68,7 @@ class Swaps(BucketChains):
         return "sampled (Metropolis swaps)"
 
     def _sweep(
-        self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: Record
+        self, chain: int, sweeps: int, thin: int, keep_thin: int, slots: Ints, record: StageRecord
     ) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
 

@@ -18,8 +18,12 @@ from sfumato.adversaries.relative_threat.chains import (
     Goal,
     run_chains,
 )
-from sfumato.adversaries.relative_threat.columns import Column, domains_of
-from sfumato.adversaries.relative_threat.crossing_chains import Cases, CrossingChains, made_up_cases
+from sfumato.adversaries.relative_threat.columns import RegionColumn, domains_of
+from sfumato.adversaries.relative_threat.crossing_chains import (
+    CrossingChains,
+    WatchedPeople,
+    made_up_cases,
+)
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
@@ -27,9 +31,9 @@ from sfumato.adversaries.relative_threat.model import Model, Posterior, model_of
 from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
-    Observer,
     Outcome,
     RelativeThreat,
+    VictimReader,
     undefined,
 )
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
@@ -139,7 +143,7 @@ def relative_threat(
         tuple(notes),
         values,
         seed,
-        Observer(domains, release.schema),
+        VictimReader(domains, release.schema),
         learnt,
         Conditional(learnt, seed, draws) if learner == "conditional" else None,
         people,
@@ -147,9 +151,9 @@ def relative_threat(
     )
 
 
-def observer_of(release: Release, table: Table | None = None) -> Observer:
+def observer_of(release: Release, table: Table | None = None) -> VictimReader:
     """Reads victims in the terms of a release, before anything is learnt from it."""
-    return Observer(domains_of(release, table)[0], release.schema)
+    return VictimReader(domains_of(release, table)[0], release.schema)
 
 
 def _check(release: object, table: object, learner: object, method: object) -> None:
@@ -209,7 +213,7 @@ def _learn_regions(
     return sampler.learnt, ways, diagnostics
 
 
-def _closed_form(model: Model, column: Column) -> Posterior | None:
+def _closed_form(model: Model, column: RegionColumn) -> Posterior | None:
     """The exact posterior of a column, where there is one or it is little work."""
     cells, shape = model.cells(column), tree_shape(column)
     if shape is not None:
@@ -217,9 +221,9 @@ def _closed_form(model: Model, column: Column) -> Posterior | None:
     return expanded(column, problems_of(column, cells))
 
 
-def _cases(people: People) -> Cases:
+def _cases(people: People) -> WatchedPeople:
     """People to watch: those who are in some group."""
-    return Cases(people.codes[:, people.tuples], people.s, people.where.take(people.tuples))
+    return WatchedPeople(people.codes[:, people.tuples], people.s, people.where.take(people.tuples))
 
 
 def _learn_buckets(

@@ -15,13 +15,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.base import Entry, Threat, farthest, moved
+from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
 from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
 from sfumato.adversaries.relative_threat.generalized import Generalized, Known
-from sfumato.adversaries.relative_threat.learnt import Conditional, Ideal, Reading, Rows, judge_rows
+from sfumato.adversaries.relative_threat.learnt import (
+    CaseBeliefs,
+    Conditional,
+    Ideal,
+    Reading,
+    judge_rows,
+)
 from sfumato.adversaries.relative_threat.measures import (
     Faithfulness,
     Measures,
@@ -48,7 +54,7 @@ from sfumato.schema.roles import Schema
 
 
 @dataclass(frozen=True)
-class Observer:
+class VictimReader:
     """Reads what is known of a victim in the terms of a release's columns."""
 
     domains: tuple[Domain, ...]
@@ -145,7 +151,7 @@ LEARNER, ATTACKER = "population learner", "membership attacker"
 Outcome = Literal["exact", "converged", "not_converged"]
 
 
-class Guess(dict[str, float]):
+class ValueProbabilities(dict[str, float]):
     """The probability of each sensitive value; `error` holds their Monte Carlo errors."""
 
     def __init__(self, labels: tuple[str, ...], figures: Floats) -> None:
@@ -173,19 +179,19 @@ class RelativeThreat:
     notes: tuple[str, ...]
     values: Domain = field(repr=False)
     seed: int = field(repr=False)
-    observer: Observer = field(repr=False)
+    observer: VictimReader = field(repr=False)
     learnt: Generalized | Bucketized = field(repr=False)
     conditional: Conditional | None = field(repr=False)
     people: People | None = field(repr=False)
     known_ideal: Ideal | None = field(repr=False)
 
-    def attacker(self, victim: object) -> Guess:
+    def attacker(self, victim: object) -> ValueProbabilities:
         """p_A: what somebody believes who knows that the victim is in the table."""
         asked = self.observer.read(victim)
         weights = sum((w * self.learnt.attacker_of(one) for w, one in asked), np.zeros((1, 1)))
         return self._guess(weights)
 
-    def learner(self, victim: object) -> Guess:
+    def learner(self, victim: object) -> ValueProbabilities:
         """p_L: what somebody believes who does not know whether the victim is in the table."""
         asked = self.observer.read(victim)
         if self.conditional is not None:
@@ -193,25 +199,25 @@ class RelativeThreat:
         weights = sum((w * self.learnt.learner_of(one) for w, one in asked), np.zeros((1, 1)))
         return self._guess(weights)
 
-    def random_worlds(self, victim: object) -> Guess:
+    def random_worlds(self, victim: object) -> ValueProbabilities:
         """p_RW: what counting alone says, every value of a region being as likely."""
         asked = self.observer.read(victim)
         weights = sum((w * self.learnt.random_worlds_of(one) for w, one in asked), np.zeros((1, 1)))
         return self._guess(weights)
 
-    def ideal(self, victim: object) -> Guess:
+    def ideal(self, victim: object) -> ValueProbabilities:
         """p_I: what somebody believes who learnt from the original table."""
         asked: list[tuple[float, Known]] = self.observer.read(victim)
         ideal = self._ideal
         return self._guess(sum((w * ideal.learner_of(one) for w, one in asked), np.zeros(1))[None])
 
-    def _guess(self, weights: Floats) -> Guess:
+    def _guess(self, weights: Floats) -> ValueProbabilities:
         if not weights[0].sum() > 0:
             raise InputError(
                 "no group of the release fits this victim's quasi-identifiers: she is not in it, "
                 "or what is known of her is wrong"
             )
-        return Guess(self.values.labels, normalised(weights))
+        return ValueProbabilities(self.values.labels, normalised(weights))
 
     @property
     def _ideal(self) -> Ideal:
@@ -223,7 +229,7 @@ class RelativeThreat:
         return self.known_ideal
 
     @cached_property
-    def judged(self) -> Rows:
+    def judged(self) -> CaseBeliefs:
         """Every case with all beliefs about it; private."""
         ideal = self._ideal
         assert self.people is not None
@@ -369,7 +375,7 @@ def undefined(release: Release, groups: Groups) -> str:
 
 _MEASURE = "audit with --table TABLE, or run: sfumato attack bayes"
 ENTRIES = (
-    Entry(
+    CatalogueEntry(
         LEARNER,
         "What does the release teach me about anybody, in it or not?",
         "the target's quasi-identifiers, and what the release tells of the population",
@@ -378,7 +384,7 @@ ENTRIES = (
         "on request",
         undefined=undefined,
     ),
-    Entry(
+    CatalogueEntry(
         ATTACKER,
         "What do I learn more, knowing that the target is in it?",
         "what the learner knows, and that the target is in the release",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.adversaries.base import MOST_COUNTS, BeliefChange, Entry, Moves, Threat
+from sfumato.adversaries.base import MOST_COUNTS, BeliefChange, CatalogueEntry, Moves, Threat
 from sfumato.adversaries.skyline.breach import (
     AIDED,
     BARE,
@@ -146,7 +146,7 @@ def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:
         yield Acquaintance(ONE_EACH)
 
 
-ENTRY = Entry(
+ENTRY = CatalogueEntry(
     NAME,
     "What do facts about the target, the family and others let me conclude?",
     "facts about the target, about some other people, and who has the same value",

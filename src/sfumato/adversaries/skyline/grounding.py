@@ -271,7 +271,7 @@ def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tup
 
 
 @dataclass(frozen=True)
-class Record:
+class GroundedPeople:
     """So many people of the table, by their part in the grounding, with all their values."""
 
     part: str
@@ -283,7 +283,7 @@ class Record:
 
 def people_behind(
     release: Release, grounding: Grounding, sensitive: str | None = None
-) -> list[Record]:
+) -> list[GroundedPeople]:
     """Records of people who would play the parts of a grounding, the target first."""
     if release.origin is None:
         raise InputError(
@@ -309,7 +309,7 @@ class _Cast:
     """Gives out parts to people of the table, nobody two."""
 
     def __init__(self, origin: Origin, attribute: int) -> None:
-        self.records: list[Record] = []
+        self.records: list[GroundedPeople] = []
         self._origin, self._left = origin, origin.n.copy()
         self._described = origin.counts.sensitive[attribute]
         self._codes = origin.counts.values[attribute]
@@ -327,7 +327,7 @@ class _Cast:
             number -= people
             self._left[at] -= people
             quasi = self._quasi(int(origin.tuples[at]))
-            self.records.append(Record(part, people, group, quasi, values))
+            self.records.append(GroundedPeople(part, people, group, quasi, values))
 
     def _values(self, number: int) -> tuple[str, ...]:
         code, sets = int(self._codes[number]), self._described.sets

@@ -25,7 +25,7 @@ from sfumato.counts.stored import StoredCounts, TooManyKinds, fresh
 from sfumato.errors import ResourceError
 from sfumato.numbers import Bools, Ints
 from sfumato.release.release import Release
-from sfumato.utility.view import Sums, View, dot
+from sfumato.utility.view import PublishedSums, View, dot
 
 Levels = tuple[int, ...]
 
@@ -150,7 +150,7 @@ class StoredJudge(Judge):
             self.task.table.counts,
             self.levels,
             refuse,
-            Sums(
+            PublishedSums(
                 kept.number,
                 kept.people,
                 kept.squares,

@@ -31,7 +31,7 @@ _SHRUNK = 0.6  # a table that the engine makes for several nodes is smaller by s
 _VISITED = 0.5  # of the nodes that nothing is known of, about so many are looked at in the end
 
 
-class Sizes:
+class NodeSizes:
     """How many tuples nodes have, as far as is known: a coarser node never has more."""
 
     def __init__(self, judge: StoredJudge) -> None:
@@ -71,7 +71,7 @@ class StoredSearch:
 
     def __init__(self, walk: Walk, judge: StoredJudge) -> None:
         self._walk, self._judge, self._tables = walk, judge, judge.tables
-        self._sizes = Sizes(judge)
+        self._sizes = NodeSizes(judge)
 
     def run(self) -> None:
         """Judge what cannot be inferred of the whole lattice."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Attribute, Counts
-from sfumato.counts.roll_up import Cells, Rolled, Steps, lowest
+from sfumato.counts.roll_up import Rolled, SparseCells, Steps, lowest
 from sfumato.criteria.base import Criterion, GroupCriterion, worst_of
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
@@ -22,7 +22,7 @@ from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
-from sfumato.utility.view import Pieces, View
+from sfumato.utility.view import PeopleByGroup, View
 
 # The groups of a lattice node as criteria see them, and what they would publish.
 
@@ -236,9 +236,9 @@ class Judge:
     def view(self, node: Rolled, kept: Bools) -> View:
         counts = self.task.table.counts
 
-        def pieces() -> Pieces:
+        def pieces() -> PeopleByGroup:
             people = counts.in_memory("measuring a utility of everybody's own values").n
-            return Pieces(np.arange(len(people)), self.group_of_tuple(node, kept), people)
+            return PeopleByGroup(np.arange(len(people)), self.group_of_tuple(node, kept), people)
 
         return View(
             counts,
@@ -315,8 +315,8 @@ class Judge:
         return tuple(one.height for one in self.levels)
 
 
-def _cells(counted: SparseCounts) -> Cells:
-    return Cells(counted.indptr, counted.indices, counted.data, counted.width)
+def _cells(counted: SparseCounts) -> SparseCells:
+    return SparseCells(counted.indptr, counted.indices, counted.data, counted.width)
 
 
 def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:

@@ -11,9 +11,9 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import cuts, splits
-from sfumato.anonymizers.mondrian.partition import Nodes, Rows, Split, rows_in
+from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
 from sfumato.counts.counts import Counts, Sets
-from sfumato.criteria.base import Candidates, Criterion, ReleaseCriterion, Verdict
+from sfumato.criteria.base import CandidateSplits, Criterion, ReleaseCriterion, Verdict
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
 from sfumato.release.description import Regions
@@ -40,7 +40,7 @@ class Judged:
 class Safety:
     """Judges candidate splits by the criteria of one task; `rows` are tuples of `counts`."""
 
-    def __init__(self, task: Task, counts: Counts, rows: Rows, describe: Describe) -> None:
+    def __init__(self, task: Task, counts: Counts, rows: TupleRows, describe: Describe) -> None:
         self.task, self._describe = task, describe
         self._counts, self._tuples = counts, rows.tuples
         self._references = references(task.table.counts)
@@ -48,7 +48,7 @@ class Safety:
         self._in_turn: list[Judged] = []
         self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
 
-    def over(self, counts: Counts, rows: Rows) -> Safety:
+    def over(self, counts: Counts, rows: TupleRows) -> Safety:
         """The same judge over other tuples of the table; what was accepted so far stays so."""
         other = copy.copy(self)
         other._counts, other._tuples = counts, rows.tuples
@@ -227,7 +227,7 @@ class Safety:
         people = np.add.reduceat(batch.rows.n[order], begins[:-1])
         return self._groups(batch, order, begins, people, attribute).take(which)
 
-    def _take(self, weighed: list[Candidates], at: int) -> bool:
+    def _take(self, weighed: list[CandidateSplits], at: int) -> bool:
         """Make one split if every release-scope criterion, in its present state, allows it."""
         pairs = list(zip(self._in_turn, weighed, strict=True))
         if not all(candidates.allows(judged.state, at) for judged, candidates in pairs):

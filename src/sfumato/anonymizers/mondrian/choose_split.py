@@ -18,7 +18,7 @@ from sfumato.numbers import Bools, Codes, Floats, Ints
 Priority = Callable[[Floats, Ints], Floats]
 
 
-class Beside(Enum):
+class NullSide(Enum):
     """Where people without a number or date go, in the order in which it is tried."""
 
     PARTED = auto()  # from everybody who has one
@@ -117,15 +117,15 @@ class Choice:
 
         for attempt in range(len(columns)):
             turn = ranking[:, attempt].astype(np.int32)
-            for beside in Beside:
+            for beside in NullSide:
                 nodes = undecided
-                if beside is not Beside.PARTED:
+                if beside is not NullSide.PARTED:
                     nodes = nodes[spread.missing[nodes, turn[nodes]] > 0]
                 if not len(nodes):
                     break
                 which = turn[nodes]
                 where = self._cuts(batch, nodes, which, spread, beside)
-                if beside is not Beside.BELOW:  # the same cut as before
+                if beside is not NullSide.BELOW:  # the same cut as before
                     tried[nodes, which] = where
                 possible = where != splits.NONE
                 if possible.any():
@@ -141,7 +141,7 @@ class Choice:
         return people[self.runs(nodes, np.zeros(total, dtype=np.int32))]
 
     def _cuts(
-        self, batch: Nodes, nodes: Ints, which: Codes, spread: Spread, beside: Beside
+        self, batch: Nodes, nodes: Ints, which: Codes, spread: Spread, beside: NullSide
     ) -> Codes:
         """The median cut of ordered columns, the parting level of nested ones; -1: none.
 
@@ -152,7 +152,7 @@ class Choice:
         missing, last = spread.missing[nodes, which], self.columns.last[which]
         where = np.where(missing > 0, last, least).astype(np.int32)
         cut = self.columns.nested[which] == 0
-        if beside is Beside.PARTED:
+        if beside is NullSide.PARTED:
             cut &= missing == 0
         if cut.any():
             chosen = self.runs(nodes, which)[cut]
@@ -172,7 +172,7 @@ class Choice:
                 smaller = (people - missing[cut]) // 2
             few = (missing[cut] > 0) & (smaller < self._warranted)
             where[np.flatnonzero(cut)[few]] = splits.NONE
-        if beside is Beside.BELOW:
+        if beside is NullSide.BELOW:
             made = (missing > 0) & (where != splits.NONE)
             where[made] = splits.with_null(where[made], last[made])
         return where
@@ -308,10 +308,10 @@ class Choice:
         rows = batch.rows
         for column in range(len(self.columns)):
             which = np.full(len(nodes), column, dtype=np.int32)
-            where = self._cuts(batch, nodes, which, spread, Beside.PARTED)
+            where = self._cuts(batch, nodes, which, spread, NullSide.PARTED)
             few = (spread.missing[:, column] > 0) & ~self._partable(spread)[:, column]
             if few.any():
-                where[few] = self._cuts(batch, nodes[few], which[few], spread, Beside.ABOVE)
+                where[few] = self._cuts(batch, nodes[few], which[few], spread, NullSide.ABOVE)
             split = self._candidate(batch, nodes, which, where)
             gains[:, column] = cuts.entropy_gain(
                 split.part,

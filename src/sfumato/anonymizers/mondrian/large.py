@@ -33,7 +33,7 @@ from sfumato.anonymizers.mondrian import splits
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
 from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
-from sfumato.anonymizers.mondrian.partition import Nodes, Partition, Rows, everybody, target_of
+from sfumato.anonymizers.mondrian.partition import Nodes, Partition, TupleRows, everybody, target_of
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for
 from sfumato.numbers import Codes, Ints
@@ -161,7 +161,7 @@ class LargeSearch:
     ) -> None:
         """Finish some leaves whose tuples are here, sorted by leaf."""
         counts, number = fetched
-        rows = Rows.of(counts, self._columns, self._target, whole=True)
+        rows = TupleRows.of(counts, self._columns, self._target, whole=True)
         edges = np.searchsorted(number, np.arange(len(nodes) + 1))
         batch = Nodes(rows, np.arange(len(rows.n)), edges[:-1], edges[1:], *_cells(nodes))
         safety = self.safety.over(counts, rows)
@@ -335,7 +335,7 @@ def batch_of(
     target = np.zeros(0, dtype=np.int32)
     if "target" in found.schema.names:
         target = found.column("target").to_numpy().astype(np.int32)[order]
-    rows = Rows(
+    rows = TupleRows(
         np.arange(len(order)),
         np.ascontiguousarray(codes[order]),
         counts.n,

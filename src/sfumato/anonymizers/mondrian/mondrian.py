@@ -110,12 +110,12 @@ class Mondrian(Anonymizer):
         from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.check_split import Safety
         from sfumato.anonymizers.mondrian.choose_split import Choice
-        from sfumato.anonymizers.mondrian.partition import Partition, Rows, everybody
+        from sfumato.anonymizers.mondrian.partition import Partition, TupleRows, everybody
 
         table, counts = task.table, task.table.counts.in_memory(self.name)
         levels = tuple(table.levels[domain.name] for domain in counts.quasi)
         columns = Columns.of(table.schema, levels, counts, self.regions)
-        rows = Rows.of(counts, columns, self.target, whole=self.strict)
+        rows = TupleRows.of(counts, columns, self.target, whole=self.strict)
 
         safety = Safety(task, counts, rows, self._published(columns))
         root = everybody(columns, rows)

@@ -30,7 +30,7 @@ BATCH = 1 << 18  # rows that fit the cache together
 
 
 @dataclass(frozen=True)
-class Rows:
+class TupleRows:
     """The tuples to be partitioned, rows by columns: codes, people, sensitive values, target."""
 
     tuples: Ints
@@ -41,7 +41,7 @@ class Rows:
     target_width: int
 
     @classmethod
-    def of(cls, counts: Counts, columns: Columns, target: str | None, *, whole: bool) -> Rows:
+    def of(cls, counts: Counts, columns: Columns, target: str | None, *, whole: bool) -> TupleRows:
         """`whole`: people with equal values stay one row; else each person is one."""
         tuples = np.arange(len(counts))
         n = counts.n
@@ -62,10 +62,10 @@ class Rows:
             width,
         )
 
-    def take(self, order: Ints) -> Rows:
+    def take(self, order: Ints) -> TupleRows:
         """Some of the rows, without what the search does not look at."""
         codes, n, values = splits.moved(order, self.codes, self.n, self.values)
-        return Rows(
+        return TupleRows(
             self.tuples[:0],
             codes,
             n,
@@ -96,7 +96,7 @@ def target_of(counts: TableCounts, target: str | None) -> tuple[Literal["q", "s"
 class Nodes:
     """A batch: its rows (positions in the whole, `place`), its nodes and the cell of each node."""
 
-    rows: Rows
+    rows: TupleRows
     place: Ints
     starts: Ints
     stops: Ints
@@ -107,7 +107,7 @@ class Nodes:
         return len(self.starts)
 
 
-def everybody(columns: Columns, rows: Rows) -> Nodes:
+def everybody(columns: Columns, rows: TupleRows) -> Nodes:
     """The one node a search begins with."""
     low, high = outermost(columns)
     total = len(rows.n)

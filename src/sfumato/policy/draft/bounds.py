@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.policy.draft.guess import MANY, Guess, are_codes, is_code, is_foreign_date
+from sfumato.policy.draft.guess import MANY, RoleGuess, are_codes, is_code, is_foreign_date
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.toml import toml_value
 from sfumato.schema.hierarchy import Hierarchy
@@ -193,7 +193,7 @@ ADVICE = (
 
 
 def adversary_block(
-    sensitive: dict[str, tuple[Guess, Fit]], rows: int
+    sensitive: dict[str, tuple[RoleGuess, Fit]], rows: int
 ) -> tuple[str, tuple[str, ...], list[str]] | None:
     """What it is, advice on its keys, its lines; about the first column with one value a person."""
     single = [name for name, (found, _) in sensitive.items() if found.profile.what != "list"]
@@ -213,7 +213,7 @@ _SECOND, _THIRD = 0.1, 0.05  # what must be left beside the first value, and the
 
 
 @dataclass(frozen=True)
-class Bound:
+class DraftedBound:
     """One `[[require]]` of the draft: its keys, and in words what it says and why."""
 
     keys: dict[str, str | int | float]
@@ -227,10 +227,10 @@ class Bound:
 
 
 def bounds(
-    sensitive: dict[str, tuple[Guess, Fit]],
+    sensitive: dict[str, tuple[RoleGuess, Fit]],
     several: frozenset[str] = frozenset(),
     rows_each: int = 1,
-) -> list[Bound]:
+) -> list[DraftedBound]:
     """k-anonymity always; diversity and closeness of every sensitive column with one value.
 
     `several` names columns of which a person may have several values; one person may have
@@ -245,7 +245,7 @@ def bounds(
     return listed
 
 
-def _indistinguishable(rows_each: int) -> Bound:
+def _indistinguishable(rows_each: int) -> DraftedBound:
     why = (
         f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
         f"her row is a guess of 1 in {K} at best. {K} is a common floor for files given to "
@@ -257,10 +257,10 @@ def _indistinguishable(rows_each: int) -> Bound:
             f" Rows are counted here and one person has up to {rows_each}: {K * rows_each} rows "
             f"are {K} people at least."
         )
-    return Bound({"criterion": "k-anonymity", "k": K * rows_each}, why)
+    return DraftedBound({"criterion": "k-anonymity", "k": K * rows_each}, why)
 
 
-def _of(name: str, found: Guess, fit: Fit, told: set[str | int | float]) -> list[Bound]:
+def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> list[DraftedBound]:
     shares = _shares(found, fit)
     l = _diversity(shares)  # noqa: E741 (the literature's letter)
     listed = []
@@ -272,7 +272,7 @@ def _of(name: str, found: Guess, fit: Fit, told: set[str | int | float]) -> list
                 "it cannot exceed the number of values"
             )
         keys: dict[str, str | int | float] = {"criterion": "distinct-diversity", "l": l}
-        listed.append(Bound({**keys, "sensitive": name}, f"{why}."))
+        listed.append(DraftedBound({**keys, "sensitive": name}, f"{why}."))
     why = "No group's values are distributed very differently from everybody's"
     if "t-closeness" not in told:
         why += (
@@ -284,7 +284,7 @@ def _of(name: str, found: Guess, fit: Fit, told: set[str | int | float]) -> list
     keys = {"criterion": "t-closeness", "t": T, "sensitive": name}
     if found.profile.domain.is_ordered and fit.declared is None:
         keys["distance"] = "ordered"
-    return [*listed, Bound(keys, f"{why}.")]
+    return [*listed, DraftedBound(keys, f"{why}.")]
 
 
 def _diversity(shares: list[float]) -> int:
@@ -309,7 +309,7 @@ def _undiverse(shares: list[float]) -> str:
     )
 
 
-def _shares(found: Guess, fit: Fit) -> list[float]:
+def _shares(found: RoleGuess, fit: Fit) -> list[float]:
     """The shares of the values as they are judged, commonest first; NULL is a value."""
     counts = found.profile.counts.astype(np.float64)
     if fit.level is not None and isinstance(fit.hierarchy, Intervals):

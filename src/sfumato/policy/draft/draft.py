@@ -18,7 +18,7 @@ from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
-from sfumato.policy.draft.guess import MISSING_MARKS, Guess, decimal_comma
+from sfumato.policy.draft.guess import MISSING_MARKS, RoleGuess, decimal_comma
 from sfumato.policy.draft.page import write
 from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
@@ -35,7 +35,7 @@ from sfumato.schema.roles import Schema
 # A draft made from a share of the rows has not seen the one cell that is no number. What does not
 # fit is replaced by what always does.
 
-Judged = dict[str, tuple[Guess, Fit]]
+Judged = dict[str, tuple[RoleGuess, Fit]]
 
 
 def settle(sample: Sample, roles: Roles) -> Roles:
@@ -52,7 +52,7 @@ def settle(sample: Sample, roles: Roles) -> Roles:
                 asked = found.question or "some values are not what most are: all are categories"
                 kept[name] = replace(found, question=asked), plain()
             else:
-                others[name] = Guess(found.profile, "none", "its values cannot be read")
+                others[name] = RoleGuess(found.profile, "none", "its values cannot be read")
         return kept
 
     quasi, sensitive = settled(roles.quasi), settled(roles.sensitive)

@@ -183,7 +183,7 @@ MISSING_MARKS = frozenset(
 
 
 @dataclass(frozen=True)
-class Guess:
+class RoleGuess:
     """A role, why, and the question it leaves (empty when there is none)."""
 
     profile: Profile
@@ -206,7 +206,7 @@ def are_codes(found: Profile) -> bool:
     return found.distinct <= 12 and topic not in ("age", "birth")
 
 
-def guess(found: Profile) -> Guess:
+def guess(found: Profile) -> RoleGuess:
     """The role of a column looked at alone."""
     for rule in (_says_nothing, _names_directly, _numbers_people, _unique, _sensitive, _known):
         decided = rule(found)
@@ -215,17 +215,17 @@ def guess(found: Profile) -> Guess:
     return _rest(found)
 
 
-def _says_nothing(found: Profile) -> Guess | None:
+def _says_nothing(found: Profile) -> RoleGuess | None:
     if found.what == "unusable":
-        return Guess(found, "none", "its type can be no category, number or date")
+        return RoleGuess(found, "none", "its type can be no category, number or date")
     if found.present == 0:
-        return Guess(found, "none", "it is empty")
+        return RoleGuess(found, "none", "it is empty")
     if found.distinct == 1 and found.missing == 0:
-        return Guess(found, "none", "it has the same value in every row")
+        return RoleGuess(found, "none", "it has the same value in every row")
     return None
 
 
-def _names_directly(found: Profile) -> Guess | None:
+def _names_directly(found: Profile) -> RoleGuess | None:
     """Mail addresses, cards, names, ...: by values, or by name if the values may be such."""
     tested = found.what == "text" or (found.integral and found.longest >= 9)
     pattern = pattern_of(found.texts, found.share) if tested and not found.mixed else None
@@ -234,10 +234,10 @@ def _names_directly(found: Profile) -> Guess | None:
         if decided is not None:
             return decided
     if pattern is not None and not (pattern.name == PHONES and _is_a_key(found)):
-        return Guess(found, "identifiers", f"its values look like {pattern.name}")
+        return RoleGuess(found, "identifiers", f"its values look like {pattern.name}")
     flag = found.what == "boolean" or found.distinct <= 3
     if found.says == "identifier" and found.topic and not flag and found.what != "list":
-        return Guess(found, "identifiers", f"its name says {found.topic.name}")
+        return RoleGuess(found, "identifiers", f"its name says {found.topic.name}")
     return None
 
 
@@ -250,7 +250,7 @@ def _is_a_key(found: Profile) -> bool:
     return is_key(found.texts) and not (found.topic and found.says == "identifier")
 
 
-def _numbers_people(found: Profile) -> Guess | None:
+def _numbers_people(found: Profile) -> RoleGuess | None:
     """Columns about rows and people rather than about what a person is like."""
     if found.what in ("list", "boolean", "date"):
         return None
@@ -260,14 +260,14 @@ def _numbers_people(found: Profile) -> Guess | None:
         return _household(found)
     numeric = found.what == "numeric" and found.distinct > 2 and float(found.values[0]) >= 0
     if found.says == "weight" and numeric:
-        return Guess(
+        return RoleGuess(
             found,
             "weight",
             "a survey weight by its name: the people of the population a record stands for",
             "a survey weight? Then say weight = ... (one column); it is never published",
         )
     if found.says == "count" and numeric and found.integral:
-        return Guess(
+        return RoleGuess(
             found,
             "count",
             "by its name the number of people a row stands for",
@@ -276,23 +276,23 @@ def _numbers_people(found: Profile) -> Guess | None:
     return None
 
 
-def _id(found: Profile) -> Guess | None:
+def _id(found: Profile) -> RoleGuess | None:
     if found.share >= NEARLY_ALL or (found.says == "id" and found.share >= UNIQUE):
-        return Guess(found, "identifiers", "an id: nearly every row has its own")
+        return RoleGuess(found, "identifiers", "an id: nearly every row has its own")
     if found.distinct <= 10 or found.share < 0.0005 or found.what in ("boolean", "date"):
         return None  # few values name no person
     if found.says == "id":
-        return Guess(found, "identifiers", f"an id that repeats: {rows_each(found)}", _REPEATS)
+        return RoleGuess(found, "identifiers", f"an id that repeats: {rows_each(found)}", _REPEATS)
     if found.topic and found.topic.bare and found.distinct <= MANY:
         return None  # subjects taught, clients served: categories
     if found.missing:
         asked = f"{_REPEATS}; {found.missing:,} rows lack it, so the draft counts rows"
-        return Guess(found, "identifiers", f"an id that repeats: {rows_each(found)}", asked)
+        return RoleGuess(found, "identifiers", f"an id that repeats: {rows_each(found)}", asked)
     why = f"names the person: {rows_each(found)}, so rows are not people"
-    return Guess(found, "person", why, asked_person(found))
+    return RoleGuess(found, "person", why, asked_person(found))
 
 
-def _household(found: Profile) -> Guess | None:
+def _household(found: Profile) -> RoleGuess | None:
     """A number that the people of a household share; None where it tells of them, as a size does.
 
     Sizes and kinds of families are few, and each is had by many rows.
@@ -301,8 +301,8 @@ def _household(found: Profile) -> Guess | None:
     if found.share < _SHARED_BY or few or found.distinct < 2:
         return None
     if found.share >= NEARLY_ALL:
-        return Guess(found, "identifiers", "an id: nearly every row has its own")
-    return Guess(
+        return RoleGuess(found, "identifiers", "an id: nearly every row has its own")
+    return RoleGuess(
         found,
         "identifiers",
         f"names the household: {rows_each(found)}",
@@ -333,33 +333,33 @@ def asked_person(found: Profile) -> str:
     )
 
 
-def agreed_person(found: Profile, agreeing: list[str]) -> Guess:
+def agreed_person(found: Profile, agreeing: list[str]) -> RoleGuess:
     """A column whose name says little, but whose rows agree as those of one person do."""
     listed = ", ".join(toml_value(name) for name in agreeing)
     why = f"may name the person: {rows_each(found)}"
     if agreeing:
         why += f", and they agree in {listed}"
-    return Guess(found, "person", why, asked_person(found))
+    return RoleGuess(found, "person", why, asked_person(found))
 
 
-def _unique(found: Profile) -> Guess | None:
+def _unique(found: Profile) -> RoleGuess | None:
     if found.what == "text" and found.longest > FREE_TEXT and found.distinct > 20:
-        return Guess(found, "none", "free text, which may name people", "free text: left out")
+        return RoleGuess(found, "none", "free text, which may name people", "free text: left out")
     if found.share < UNIQUE or found.present < SEVERAL_ROWS or found.says in ("sensitive", "quasi"):
         return None
     if found.what == "text" and are_amounts(found.texts):
-        return Guess(
+        return RoleGuess(
             found,
             "none",
             "amounts, which are read as text: most rows have their own value",
             "amounts that are read as text: written as plain numbers they could be cut into ranges",
         )
     if found.what == "text":
-        return Guess(found, "identifiers", "nearly every row has its own value")
+        return RoleGuess(found, "identifiers", "nearly every row has its own value")
     if counts_something(found.name):
         return None
     if found.integral and found.present >= 2 * SEVERAL_ROWS:
-        return Guess(
+        return RoleGuess(
             found,
             "identifiers",
             "whole numbers, nearly every row has its own",
@@ -368,12 +368,12 @@ def _unique(found: Profile) -> Guess | None:
     return None
 
 
-def _sensitive(found: Profile) -> Guess | None:
+def _sensitive(found: Profile) -> RoleGuess | None:
     if found.says != "sensitive" or found.topic is None or found.what == "date":
         return None
     why = f"by its name about {found.topic.name}"
     if found.mixed and found.distinct > MANY:
-        return Guess(
+        return RoleGuess(
             found,
             "none",
             f"{why}, but mixes numbers with text in {found.mixed:,} rows",
@@ -383,8 +383,8 @@ def _sensitive(found: Profile) -> Guess | None:
     few = found.distinct <= 2 * MANY or found.share <= 0.1
     if found.what in ("numeric", "boolean", "list") or few:
         asked = f"is it what nobody may learn? Guessed from the name: {found.topic.name}"
-        return Guess(found, "sensitive", why, asked)
-    return Guess(
+        return RoleGuess(found, "sensitive", why, asked)
+    return RoleGuess(
         found,
         "none",
         f"{why}, but with {found.distinct:,} different values",
@@ -392,37 +392,37 @@ def _sensitive(found: Profile) -> Guess | None:
     )
 
 
-def _known(found: Profile) -> Guess | None:
+def _known(found: Profile) -> RoleGuess | None:
     """What neighbours, employers or registers know about a person."""
     if found.what == "list":
         return None
     if found.what == "date":
-        return Guess(found, "known", "a date")
+        return RoleGuess(found, "known", "a date")
     if found.what == "text" and is_foreign_date(found.texts):
-        return Guess(
+        return RoleGuess(
             found,
             "known",
             "a date",
             "dates that are not written 2024-05-31 can only be suppressed whole; rewrite them",
         )
     if found.says in ("quasi", "household") and found.topic:
-        return Guess(found, "known", found.topic.name)
+        return RoleGuess(found, "known", found.topic.name)
     return None
 
 
-def _rest(found: Profile) -> Guess:
+def _rest(found: Profile) -> RoleGuess:
     if found.what == "list":
-        return Guess(found, "none", "a list", "a list of values: sensitive? It is left out")
+        return RoleGuess(found, "none", "a list", "a list of values: sensitive? It is left out")
     few = found.distinct <= 20
     if found.what == "text" and not few and (found.share > 0.2 or found.distinct > 1000):
-        return Guess(
+        return RoleGuess(
             found, "none", f"{found.distinct:,} different texts, of which its name says nothing"
         )
     if found.what == "numeric" and not few and found.share > 0.5:
-        return Guess(
+        return RoleGuess(
             found,
             "none",
             "a measurement: most rows have their own value. As sensitive it would be judged in "
             "ranges: give it a hierarchy and a level in [schema.levels]",
         )
-    return Guess(found, "candidate", "")
+    return RoleGuess(found, "candidate", "")

@@ -11,7 +11,7 @@ from dataclasses import fields
 from textwrap import wrap
 
 from sfumato.policy.draft.bounds import Fit, adversary_block, bounds
-from sfumato.policy.draft.guess import Guess
+from sfumato.policy.draft.guess import RoleGuess
 from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
 from sfumato.policy.draft.roles import ENOUGH, Roles
@@ -139,7 +139,7 @@ def _where(roles: Roles) -> str:
     return f", measured in 1 of {one_in} (so more than in the whole table)" if one_in > 1 else ""
 
 
-def _quasi_reason(found: Guess, roles: Roles) -> str:
+def _quasi_reason(found: RoleGuess, roles: Roles) -> str:
     chosen = roles.chosen
     values = f"{found.profile.distinct:,} values"
     if len(chosen.columns) == 1:
@@ -150,7 +150,7 @@ def _quasi_reason(found: Guess, roles: Roles) -> str:
     return f"{found.why}; {values}; {without}"
 
 
-def _list(key: str, entries: Iterable[tuple[Guess, str]]) -> list[str]:
+def _list(key: str, entries: Iterable[tuple[RoleGuess, str]]) -> list[str]:
     """An array, one column a line, with the reason behind it."""
     return [
         f"{key} = [",
@@ -225,7 +225,7 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
     return [_note(told), *(_hierarchy(name, *found) for name, found in judged.items())]
 
 
-def _hierarchy(name: str, found: Guess, fit: Fit) -> list[str]:
+def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:
     recipe = fit.hierarchy
     if recipe is None:
         return []

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.engines.base import named, select
-from sfumato.policy.draft.guess import NEARLY_ALL, Guess, agreed_person, asked_person, rows_each
+from sfumato.policy.draft.guess import NEARLY_ALL, RoleGuess, agreed_person, asked_person, rows_each
 from sfumato.policy.draft.profile import TABLE, Profile, Sample
 from sfumato.policy.toml import toml_value
 
@@ -38,7 +38,7 @@ class Several:
     most_rows: int  # of one person
 
 
-def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
+def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
     """Give one column the role `person` if any deserves it; the others stay identifiers."""
     said = [found for found in guesses.values() if found.role == "person"]
     said.sort(key=lambda found: found.profile.says != "person")
@@ -70,13 +70,13 @@ def find_person(sample: Sample, guesses: dict[str, Guess]) -> None:
         guesses[found.name] = replace(found, role="identifiers", question=asked)
 
 
-def _one_body(guesses: dict[str, Guess], agreeing: list[str]) -> bool:
+def _one_body(guesses: dict[str, RoleGuess], agreeing: list[str]) -> bool:
     """Whether rows agree in what people of one household, of one name and origin, do not."""
     topics = [guesses[name].profile.topic for name in agreeing]
     return any(topic is not None and topic.name in ("birth", "sex") for topic in topics)
 
 
-def _may_be_key(found: Guess, *roles: str) -> bool:
+def _may_be_key(found: RoleGuess, *roles: str) -> bool:
     column = found.profile
     return (
         found.role in (roles or ("identifiers", "none"))
@@ -89,7 +89,7 @@ def _may_be_key(found: Guess, *roles: str) -> bool:
 
 
 def _agreeing(
-    sample: Sample, key: Profile, guesses: dict[str, Guess], *, known: bool = False
+    sample: Sample, key: Profile, guesses: dict[str, RoleGuess], *, known: bool = False
 ) -> list[str]:
     """Columns in which rows that share a value of the key agree, far beyond chance.
 
@@ -111,7 +111,7 @@ def _agreeing(
     return [one.name for one in tested if _agrees(sample, key, one)]
 
 
-def _lasting(guesses: dict[str, Guess]) -> set[str]:
+def _lasting(guesses: dict[str, RoleGuess]) -> set[str]:
     """Columns that are the same on all rows of a person."""
     return {
         found.name
@@ -163,7 +163,7 @@ def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Sev
 
 
 def leave_out(
-    guesses: dict[str, Guess], person: Guess, several: Several, columns: list[str]
+    guesses: dict[str, RoleGuess], person: RoleGuess, several: Several, columns: list[str]
 ) -> list[str]:
     """Columns that are the same on all rows of a person; the others lose their role, and say so."""
     kept = [name for name in columns if name not in several.differing]
@@ -180,11 +180,11 @@ def leave_out(
                 "say) and draft again"
             )
             expected = guesses[name].role == "known"
-            guesses[name] = Guess(guesses[name].profile, "none", why, asked if expected else "")
+            guesses[name] = RoleGuess(guesses[name].profile, "none", why, asked if expected else "")
     return kept
 
 
-def count_rows_instead(guesses: dict[str, Guess], person: Guess, several: Several) -> None:
+def count_rows_instead(guesses: dict[str, RoleGuess], person: RoleGuess, several: Several) -> None:
     """Where nothing lasts: rows are counted, as many more as one person can have."""
     guesses[person.name] = replace(
         person,

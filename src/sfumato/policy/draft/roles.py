@@ -15,7 +15,7 @@ from sfumato.engines.base import named
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
 from sfumato.policy.draft.bounds import Fit, fit_quasi, fit_sensitive
-from sfumato.policy.draft.guess import Guess, are_codes, guess, is_code
+from sfumato.policy.draft.guess import RoleGuess, are_codes, guess, is_code
 from sfumato.policy.draft.person import (
     Several,
     between_rows,
@@ -194,15 +194,15 @@ _FINE = 50  # categories from which a coarser column that follows is preferred
 class Roles:
     """Every column once: judged ones with the hierarchy that fits, the others with a reason."""
 
-    quasi: dict[str, tuple[Guess, Fit]]
-    sensitive: dict[str, tuple[Guess, Fit]]
-    others: dict[str, Guess]
+    quasi: dict[str, tuple[RoleGuess, Fit]]
+    sensitive: dict[str, tuple[RoleGuess, Fit]]
+    others: dict[str, RoleGuess]
     chosen: Chosen
     measured: Measured
     several: frozenset[str] = frozenset()  # columns of which a person may have several values
     rows_each: int = 1  # rows that may be one person's, where rows are counted all the same
 
-    def having(self, role: str) -> list[Guess]:
+    def having(self, role: str) -> list[RoleGuess]:
         return [found for found in self.others.values() if found.role == role]
 
     @property
@@ -254,7 +254,7 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
 
 
 def _one_look_each(
-    sample: Sample, guesses: dict[str, Guess], known: list[str], others: list[str]
+    sample: Sample, guesses: dict[str, RoleGuess], known: list[str], others: list[str]
 ) -> Several | None:
     """People who are counted once must look the same on all their rows: what differs is left out.
 
@@ -274,21 +274,21 @@ def _one_look_each(
     return several
 
 
-def _enough_sensitive(guesses: dict[str, Guess], sample: Sample) -> None:
+def _enough_sensitive(guesses: dict[str, RoleGuess], sample: Sample) -> None:
     found = [g for g in guesses.values() if g.role == "sensitive"]
     person = any(g.role == "person" for g in guesses.values())
     for one in found:
         if one.profile.what == "list" and (person or sample.rows >= MANY_ROWS):
             # The audit could not combine lists with these.
             why = "a list, which can be judged only in a smaller table without a person column"
-            guesses[one.name] = Guess(one.profile, "none", why, f"{why}; unnest it to rows")
+            guesses[one.name] = RoleGuess(one.profile, "none", why, f"{why}; unnest it to rows")
     found = [g for g in guesses.values() if g.role == "sensitive"]
     for one in found[MOST_SENSITIVE:]:
         why = f"{one.why}; {MOST_SENSITIVE} sensitive columns are enough to begin with"
-        guesses[one.name] = Guess(one.profile, "none", why, f"{one.why}: is it needed too?")
+        guesses[one.name] = RoleGuess(one.profile, "none", why, f"{one.why}: is it needed too?")
 
 
-def _resort(guesses: dict[str, Guess], sample: Sample) -> list[str]:
+def _resort(guesses: dict[str, RoleGuess], sample: Sample) -> list[str]:
     """A policy needs a quasi-identifier: what to fall back on when no column suggests itself."""
     for roles in (("none",), ("sensitive",), ("weight", "count", "identifiers", "person")):
         usable = [
@@ -311,7 +311,7 @@ def _resort(guesses: dict[str, Guess], sample: Sample) -> list[str]:
 
 
 def _drop_followers(
-    guesses: dict[str, Guess], measured: Probe, known: list[str], others: list[str]
+    guesses: dict[str, RoleGuess], measured: Probe, known: list[str], others: list[str]
 ) -> None:
     """Of two columns of which one follows from the other, one is enough.
 
@@ -331,11 +331,11 @@ def _drop_followers(
                 if finer
                 else f"follows from {spelt}, whose coarsening it would undo"
             )
-            guesses[gone] = Guess(guesses[gone].profile, "none", why)
+            guesses[gone] = RoleGuess(guesses[gone].profile, "none", why)
             (known if gone in known else others).remove(gone)
 
 
-def _prefers_coarser(guesses: dict[str, Guess], measured: Probe, one: str, other: str) -> bool:
+def _prefers_coarser(guesses: dict[str, RoleGuess], measured: Probe, one: str, other: str) -> bool:
     """Whether of a column and one that follows from it the latter is the better to publish."""
     fine = guesses[one].profile
     if measured.determines(other, one):  # the same in other words: prefer words to numbers

@@ -78,7 +78,7 @@ _AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}
 
 
 @dataclass(frozen=True)
-class Cells:
+class ReadColumn:
     """The distinct regions of a column and, for each distinct text, which of them it shows."""
 
     parts: tuple[Region, ...]
@@ -93,7 +93,7 @@ class Cells:
         return [place for place, part in enumerate(self.code_of.tolist()) if anything[part]]
 
 
-def shown_parts(columns: Sequence[Cells], texts: Codes) -> Codes:
+def shown_parts(columns: Sequence[ReadColumn], texts: Codes) -> Codes:
     """The regions that tuples of texts show, column by column."""
     return np.vstack([cells.code_of[row] for cells, row in zip(columns, texts, strict=True)])
 
@@ -106,7 +106,7 @@ def read_cells(
     *,
     untyped: bool = True,
     ours: bool = False,
-) -> Cells:
+) -> ReadColumn:
     """Read a column's distinct texts; `untyped`: they come from a text file.
 
     `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen.
@@ -141,7 +141,7 @@ def read_cells(
         raise said_twice(name, again, "cells")
     parts = tuple(region for place in first if (region := regions[place]) is not None)
     shown = tuple(text for text in texts if text in ambiguous)
-    return Cells(parts, codes, tuple(text for text in shown if text is not None), twice)
+    return ReadColumn(parts, codes, tuple(text for text in shown if text is not None), twice)
 
 
 def said_twice(name: str, many: int, what: str) -> InputError:

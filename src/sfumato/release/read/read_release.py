@@ -31,7 +31,7 @@ from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.read.cells import (
-    Cells,
+    ReadColumn,
     check_points,
     point_schema,
     read_cells,
@@ -60,7 +60,7 @@ from sfumato.table.load import Table, refuse_noisy_part
 
 
 def large_release(
-    table: Table, stored: StoredCounts, columns: list[Cells], *, wildcard: bool
+    table: Table, stored: StoredCounts, columns: list[ReadColumn], *, wildcard: bool
 ) -> tuple[Release, int]:
     """The release, and how many of its people are published with nothing told of them."""
     several = [cells.twice for cells in columns if cells.twice is not None]
@@ -261,7 +261,7 @@ def _generalized(
 
 
 def _in_memory(
-    table: Table, columns: list[Cells], *, wildcard: bool
+    table: Table, columns: list[ReadColumn], *, wildcard: bool
 ) -> tuple[Release, tuple[str, ...]]:
     """The groups of equal descriptions, and what is to be noted of them."""
     counts = table.counts.in_memory("putting equal descriptions together")
@@ -298,7 +298,7 @@ def _in_memory(
     return build_release(whole_tuples(table, group), regions, disjoint=bool(disjoint)), notes
 
 
-def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
+def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
     """A person's rows are gathered by text; two texts of one region would count her twice."""
     for name, cells in zip(schema.quasi, columns, strict=True):
         if cells.twice is not None:
@@ -309,7 +309,7 @@ def _refuse_two_notations(schema: Schema, columns: list[Cells]) -> None:
             )
 
 
-def _reading_notes(names: Sequence[str], columns: list[Cells], everybody: int) -> list[str]:
+def _reading_notes(names: Sequence[str], columns: list[ReadColumn], everybody: int) -> list[str]:
     """`everybody`: how many people are published with nothing told of them."""
     notes = ["people who were not published are not in the file and are not counted as suppressed"]
     labels = sorted({text for cells in columns for text in cells.ambiguous})

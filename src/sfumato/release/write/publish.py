@@ -110,17 +110,17 @@ def _ranks(kept: dict[str, pa.ChunkedArray]) -> list[Ints]:
     return ranks
 
 
-class _People:
+class _PublishedPeople:
     """One entry per published person: her tuple and her group."""
 
     def __init__(self, tuples: Ints, groups: Ints) -> None:
         self.tuples, self.groups = tuples, groups
 
 
-def _people(origin: Origin) -> _People:
+def _people(origin: Origin) -> _PublishedPeople:
     kept = origin.groups >= 0
     n = origin.n[kept]
-    return _People(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
+    return _PublishedPeople(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
 
 
 def _bucketized(

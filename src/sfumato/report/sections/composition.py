@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import Check, Finding, Spent
-from sfumato.ledger.ledger import Entry
+from sfumato.ledger.ledger import LedgerEntry
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 from sfumato.schema.exact import shortest
 
@@ -184,7 +184,9 @@ def _promises(spent: Sequence[Spent]) -> Section:
     return Section("Promises", words, (Sheet(columns, rows, notes=notes),))
 
 
-def list_document(path: str, entries: Sequence[Entry], spent: Sequence[Spent] = ()) -> Document:
+def list_document(
+    path: str, entries: Sequence[LedgerEntry], spent: Sequence[Spent] = ()
+) -> Document:
     """The releases of a ledger."""
     columns = ("name", "population", "added", "scheme", "people", "groups")
     rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)

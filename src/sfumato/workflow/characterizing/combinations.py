@@ -24,7 +24,7 @@ Targets = str | Sequence[str | Sequence[str]] | None
 
 
 @dataclass(frozen=True)
-class Target:
+class LeakageTarget:
     """A target: the columns it consists of; `column` is where its values are coded."""
 
     members: tuple[int, ...]
@@ -33,12 +33,12 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CombinationPlan:
     """`asked[s]`: the targets of a set s of columns; `below[s]`: the sets summed up from it."""
 
     columns: tuple[int, ...]
-    targets: tuple[Target, ...]
-    asked: dict[Set, list[Target]]
+    targets: tuple[LeakageTarget, ...]
+    asked: dict[Set, list[LeakageTarget]]
     below: dict[Set, list[Set]]
     roots: tuple[Set, ...]
 
@@ -71,7 +71,7 @@ def choose_columns(ground: Ground, columns: Sequence[str] | None) -> tuple[int, 
 
 def choose_targets(
     ground: Ground, targets: Targets, columns: tuple[int, ...], *, explicit: bool
-) -> list[Target]:
+) -> list[LeakageTarget]:
     """The targets; `explicit`: the columns were named, so that none may be a target as well."""
     named = named_targets(targets)
     if named is None:
@@ -82,7 +82,7 @@ def choose_targets(
                 f"{ground.label} has no sensitive column; name targets, or '*' for every column"
             )
         explicit = False
-    found: list[Target] = []
+    found: list[LeakageTarget] = []
     joints = len(ground.names)
     for members in named:
         places = tuple(ground.place(name) for name in members)
@@ -95,23 +95,23 @@ def choose_targets(
         column = places[0]
         if len(places) > 1:
             column, joints = joints, joints + 1
-        found.append(Target(places, column, BETWEEN.join(members)))
+        found.append(LeakageTarget(places, column, BETWEEN.join(members)))
     return found
 
 
 def plan(
     columns: tuple[int, ...],
-    targets: Sequence[Target],
+    targets: Sequence[LeakageTarget],
     sizes: Mapping[int, int],
     max_size: int,
     known: Set = (),
-) -> Plan:
+) -> CombinationPlan:
     """Every combination that has the columns `known`, up to a size, against every target.
 
     `sizes`: how many values each column has.
     """
     _check_number(columns, targets, max_size)
-    asked: dict[Set, list[Target]] = defaultdict(list)
+    asked: dict[Set, list[LeakageTarget]] = defaultdict(list)
     for target in targets:
         left = [column for column in columns if column not in target.members]
         for size in range(1, min(max_size, len(left)) + 1):
@@ -133,10 +133,12 @@ def plan(
             roots.append(one)
         else:
             below[above].append(one)
-    return Plan(columns, tuple(targets), dict(asked), dict(below), tuple(roots))
+    return CombinationPlan(columns, tuple(targets), dict(asked), dict(below), tuple(roots))
 
 
-def _check_number(columns: Sequence[int], targets: Sequence[Target], max_size: object) -> None:
+def _check_number(
+    columns: Sequence[int], targets: Sequence[LeakageTarget], max_size: object
+) -> None:
     if not isinstance(max_size, int) or isinstance(max_size, bool) or max_size < 1:
         raise InputError(f"max_size = {max_size!r} is not allowed; use a whole number, 1 or more")
     sizes = range(1, min(max_size, len(columns)) + 1)
@@ -148,7 +150,9 @@ def _check_number(columns: Sequence[int], targets: Sequence[Target], max_size: o
         )
 
 
-def check_given(ground: Ground, given: Sequence[str], columns: Set, targets: list[Target]) -> Set:
+def check_given(
+    ground: Ground, given: Sequence[str], columns: Set, targets: list[LeakageTarget]
+) -> Set:
     """The columns she knows already: some of those combined, and no target."""
     for name in given:
         place = ground.place(name)

@@ -26,7 +26,7 @@ from sfumato.report.characterization import (
     WorstClass,
 )
 from sfumato.schema.hierarchy import Levels
-from sfumato.workflow.characterizing.combinations import Plan, Target
+from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
 from sfumato.workflow.characterizing.ground import Labels
 from sfumato.workflow.characterizing.priors import Priors
 
@@ -43,7 +43,7 @@ class Naming:
 
 
 def finding(
-    measured: ClassLeakage, prior: OnePrior | PriorByClass, target: Target, naming: Naming
+    measured: ClassLeakage, prior: OnePrior | PriorByClass, target: LeakageTarget, naming: Naming
 ) -> CombinationFinding:
     """The figures of one combination against one target."""
     _check_covered(measured, naming)
@@ -149,14 +149,14 @@ def _expected(
 # The leakage of every person: the most that the classes she is in leak about her. Private.
 
 
-class Exposure:
+class LargestLeakage:
     """Gathers, tuple by tuple of the table, the largest distribution leakage per target.
 
     Of combinations that leak alike the one with fewer columns is named, then the earlier one in
     the order of the columns: threads finish in any order, and that must not show.
     """
 
-    def __init__(self, base: Marginal, plan: Plan) -> None:
+    def __init__(self, base: Marginal, plan: CombinationPlan) -> None:
         self._base, self._targets = base, plan.targets
         asked = {
             tuple(column for column in one if column != target.column)
@@ -172,7 +172,7 @@ class Exposure:
         }
         self._lock = Lock()
 
-    def add(self, measured: ClassLeakage, target: Target) -> None:
+    def add(self, measured: ClassLeakage, target: LeakageTarget) -> None:
         """Take one more combination into account."""
         columns = measured.columns
         cells, base = measured.cells, self._base
@@ -253,7 +253,7 @@ def coarsenings(
     findings: Sequence[CombinationFinding],
     base: Marginal,
     levels: Mapping[str, Levels],
-    targets: Sequence[Target],
+    targets: Sequence[LeakageTarget],
     priors: Priors,
     naming: Naming,
 ) -> tuple[ColumnCoarsening, ...]:
@@ -293,7 +293,7 @@ def _step(
     column: str,
     base: Marginal,
     levels: Levels | None,
-    target: Target,
+    target: LeakageTarget,
     priors: Priors,
     naming: Naming,
 ) -> ColumnCoarsening | None:

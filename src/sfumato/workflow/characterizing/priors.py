@@ -14,7 +14,7 @@ from sfumato.counts.marginals import Marginal
 from sfumato.errors import InputError, did_you_mean
 from sfumato.numbers import Floats
 from sfumato.table.load import Table
-from sfumato.workflow.characterizing.combinations import Set, Target
+from sfumato.workflow.characterizing.combinations import LeakageTarget, Set
 from sfumato.workflow.characterizing.ground import Ground, Labels, of_table
 
 GroundPrior = str | Mapping[str, Any] | Table
@@ -59,7 +59,12 @@ class Priors:
 
     @classmethod
     def of(
-        cls, prior: Any, ground: Ground, base: Marginal, targets: Sequence[Target], known: Set
+        cls,
+        prior: Any,
+        ground: Ground,
+        base: Marginal,
+        targets: Sequence[LeakageTarget],
+        known: Set,
     ) -> Priors:
         """The prior that was given, for these targets."""
         kind = kind_of(prior)
@@ -81,7 +86,7 @@ class Priors:
         """Whether she expects the same of every class."""
         return self.outside is None
 
-    def about(self, target: Target, columns: Set) -> MarginalPrior:
+    def about(self, target: LeakageTarget, columns: Set) -> MarginalPrior:
         """What is expected of the target in the classes of a set of columns."""
         if self.outside is None:
             return OnePrior(self.shares[target.column])
@@ -99,7 +104,7 @@ class Priors:
         )
 
 
-def _one(kind: str, base: Marginal, target: Target) -> Floats:
+def _one(kind: str, base: Marginal, target: LeakageTarget) -> Floats:
     """The shares of a target's values, alike or as the people shown have them."""
     place = base.columns.index(target.column)
     size = base.sizes[place]
@@ -109,7 +114,7 @@ def _one(kind: str, base: Marginal, target: Target) -> Floats:
     return np.asarray(whole / whole.sum(), dtype=np.float64)
 
 
-def _named(prior: Any, ground: Ground, target: Target) -> tuple[Floats, Labels]:
+def _named(prior: Any, ground: Ground, target: LeakageTarget) -> tuple[Floats, Labels]:
     """The shares that were given, and the values among them that nobody shown has."""
     labels = list(ground.labels[target.column])
     unseen = ground.unseen.get(target.name, ())
@@ -126,7 +131,7 @@ def _named(prior: Any, ground: Ground, target: Target) -> tuple[Floats, Labels]:
 
 
 def _coded_as(
-    table: Table, ground: Ground, base: Marginal, targets: Sequence[Target]
+    table: Table, ground: Ground, base: Marginal, targets: Sequence[LeakageTarget]
 ) -> tuple[Marginal, dict[int, Labels]]:
     """An outside table by the codes of ours; values only it has follow after ours."""
     if ground.public:

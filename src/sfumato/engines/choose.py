@@ -26,16 +26,14 @@ class EngineEntry:
     """One engine of the registry: the one place that says what it is called and what it heeds.
 
     `name` is what options and policies call it, `title` what messages do. `opened` makes it, with
-    how to read and the source of rows it is opened for. `settings` are the fields of Reading, of
-    those that only some engines have, that it heeds: all others are refused. `instead` says what to
-    write for one that it does not have, as text to be formatted with its value. `holds` tells
-    whether a source's rows are in it already.
+    how to read and the source of rows it is opened for. `instead` says what to write for a setting
+    that only other engines heed, as text to be formatted with its value. `holds` tells whether a
+    source's rows are in it already.
     """
 
     name: str
     title: str
     opened: Callable[[Reading, Any], Engine]
-    settings: frozenset[str] = frozenset()
     instead: Mapping[str, str] = field(default_factory=dict)
     holds: Callable[[object], bool] = _never
 
@@ -66,12 +64,11 @@ def _spark(reading: Reading, source: Any) -> Engine:
 ENGINES: dict[str, EngineEntry] = {
     entry.name: entry
     for entry in (
-        EngineEntry("duckdb", "DuckDB", _duckdb, frozenset({"threads"})),
+        EngineEntry("duckdb", "DuckDB", _duckdb),
         EngineEntry(
             "spark",
             "Spark",
             _spark,
-            frozenset({"master"}),
             {"threads": "for Spark write master 'local[{}]'"},
             is_spark_frame,
         ),
@@ -90,13 +87,9 @@ def open_engine(source: Any, reading: Reading) -> Engine:
     """The engine for a source of rows, with the settings that it knows."""
     holding = next((name for name, one in ENGINES.items() if one.holds(source)), None)
     entry = ENGINES[reading.engine or holding or next(iter(ENGINES))]
-    for other in ENGINES.values():
-        for setting in sorted(other.settings - entry.settings):
-            if (given := getattr(reading, setting)) is not None:
-                _refuse(setting, given, other, entry)
+    for setting, owners in reading.particular().items():
+        if entry.name not in owners:
+            given, owner = getattr(reading, setting), ENGINES[owners[0]]
+            advice = entry.instead.get(setting, f"choose the engine {owner.name} with it")
+            raise InputError(f"{setting} {given!r} is {owner.title}'s; {advice.format(given)}")
     return entry.opened(reading, source)
-
-
-def _refuse(setting: str, given: object, owner: EngineEntry, chosen: EngineEntry) -> None:
-    advice = chosen.instead.get(setting, f"choose the engine {owner.name} with it")
-    raise InputError(f"{setting} {given!r} is {owner.title}'s; {advice.format(given)}")

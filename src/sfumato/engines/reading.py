@@ -89,9 +89,12 @@ OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
 OF_RELEASES: tuple[Subject, ...] = get_args(Subject)
 
 
-def _told(subject: Subject, kind: type, about: str) -> dict[str, Any]:
-    """What the command line and a policy say of a field: text that is a value of this kind."""
-    return {"subject": subject, "kind": kind, "about": about}
+def _told(subject: Subject, kind: type, about: str, *only: str) -> dict[str, Any]:
+    """What the command line and a policy say of a field: text that is a value of this kind.
+
+    `only` these engines heed it, and the others refuse it; all do where none is named.
+    """
+    return {"subject": subject, "kind": kind, "about": about, "only": only}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +132,7 @@ class Reading:
             str,
             "With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
             "or k8s://URL. Every machine must see the file under the same path.",
+            "spark",
         ),
     )
     memory: str | None = field(
@@ -140,7 +144,7 @@ class Reading:
         metadata=_told("engine", Path, "Folder for what does not fit in memory."),
     )
     threads: int | None = field(
-        default=None, metadata=_told("engine", int, "How many threads DuckDB may use.")
+        default=None, metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb")
     )
     facts: Any = field(
         default=None,
@@ -208,6 +212,11 @@ class Reading:
             for name, value in told.items()
             if value is not plain[name] and (plain[name] is None or value != plain[name])
         }
+
+    def particular(self) -> dict[str, tuple[str, ...]]:
+        """What was said that only some engines heed, and which ones."""
+        only = {one.name: one.metadata["only"] for one in fields(self)}
+        return {name: only[name] for name in self.stated() if only[name]}
 
     def over(self, other: Reading) -> Reading:
         """This, and what the other says where this says nothing."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat
+from sfumato.adversaries.base import FACTOR, BeliefChange, CatalogueEntry, Threat
 from sfumato.adversaries.catalogue import ADVERSARIES, entry_of
 from sfumato.criteria import CRITERIA
 from sfumato.report.report import Report, few
@@ -18,9 +18,10 @@ from sfumato.report.report import Report, few
 
 @dataclass(frozen=True)
 class ThreatRow:
-    """One row of the matrix. `people` is a text where a public report may not tell the number.
+    """One row of the matrix: the fields of a Threat, as a reader may be told of them.
 
-    `people_at_most`: so many or fewer.
+    `people` is a text where a public report may not tell the number; `people_at_most`: so many or
+    fewer.
     """
 
     adversary: str
@@ -77,36 +78,46 @@ def noisy(report: Report) -> bool:
     return report.summary.scheme == "randomised"
 
 
-# The columns of the matrix on a page: what each tells of a row. JSON has the fields of ThreatRow.
-COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
-    "adversary": lambda row: row.adversary,
-    "knows": lambda row: row.knows,
-    "about": about_of,
-    "before → after": lambda row: None if row.belief is None else str(row.belief),
-    "people": lambda row: row.people_told,
-    "would learn": lambda row: row.learns,
-    "bounded by": lambda row: ", ".join(row.covered) or "no criterion",
-    "status": lambda row: row.status.replace("_", " "),
+@dataclass(frozen=True)
+class MatrixColumn:
+    """A column of the matrix: what it tells of a row.
+
+    `brief` is what heads it on a terminal, which has room for a few; empty where it has none.
+    """
+
+    tell: Callable[[ThreatRow], object]
+    brief: str = ""
+
+
+# The columns of the matrix, by what heads them on a page. JSON has the fields of ThreatRow.
+COLUMNS: dict[str, MatrixColumn] = {
+    "adversary": MatrixColumn(lambda row: row.adversary, "adversary"),
+    "knows": MatrixColumn(lambda row: row.knows),
+    "about": MatrixColumn(about_of, "about"),
+    "before → after": MatrixColumn(
+        lambda row: None if row.belief is None else str(row.belief), "before → after"
+    ),
+    "people": MatrixColumn(lambda row: row.people_told, f"people moved more than {FACTOR:g}×"),
+    "would learn": MatrixColumn(lambda row: row.learns),
+    "bounded by": MatrixColumn(lambda row: ", ".join(row.covered) or "no criterion", "bounded by"),
+    "status": MatrixColumn(lambda row: row.status.replace("_", " ")),
 }
 
 
 def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> ThreatRow:
+    """A threat as the reader of this report may be told of it."""
     learns = threat.learns
     if report.audience == "public" and any(sign.isdigit() for sign in learns):
         # The adversary's own words hold counts.
         learns = entry.learns if entry is not None else "told to the owner of the data only"
-    people = None if threat.people is None else few(report, threat.people.number)
-    return ThreatRow(
-        threat.adversary,
-        threat.knows,
-        learns,
-        threat.about,
-        people,
-        threat.belief,
-        threat.covered,
-        threat.status,
-        threat.people is not None and threat.people.at_most,
-    )
+    people = threat.people
+    told: dict[str, Any] = {one.name: getattr(threat, one.name) for one in fields(threat)}
+    told |= {
+        "learns": learns,
+        "people": None if people is None else few(report, people.number),
+        "people_at_most": people is not None and people.at_most,
+    }
+    return ThreatRow(**told)
 
 
 def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sfumato.adversaries.base import FACTOR, NEARLY_SURE, BeliefChange, chance
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND
-from sfumato.release.several_groups import Headcount
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.report.report import Report
-from sfumato.report.threat_matrix import COLUMNS, ThreatRow, about_of, matrix
+from sfumato.report.threat_matrix import COLUMNS, ThreatRow, matrix
 
 
 def catalogue_document() -> Document:
@@ -35,7 +34,7 @@ def catalogue_document() -> Document:
 def threats_section(report: Report) -> Section:
     """One row an adversary, and a picture of the worst cases."""
     rows = matrix(report)
-    cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
+    cells = tuple(tuple(column.tell(row) for column in COLUMNS.values()) for row in rows)
     sheet = Sheet(tuple(COLUMNS), cells)
     measured = [row for row in rows if row.belief is not None]
     words = (
@@ -55,16 +54,11 @@ def threats_section(report: Report) -> Section:
 
 def brief_threats(report: Report) -> Section:
     """Who was measured, in one line each; what was not, in one line for all."""
-    measured = [threat for threat in report.every_threat if threat.status == "measured"]
+    shown = [column for column in COLUMNS.values() if column.brief]
     rows = tuple(
-        (
-            threat.adversary,
-            about_of(threat),
-            None if threat.belief is None else str(threat.belief),
-            _people(threat.people),
-            ", ".join(threat.covered) or "no criterion",
-        )
-        for threat in measured
+        tuple(column.tell(row) for column in shown)
+        for row in matrix(report)
+        if row.status == "measured"
     )
     others: dict[str, list[str]] = {}
     for threat in report.every_threat:
@@ -72,16 +66,9 @@ def brief_threats(report: Report) -> Section:
             about = f" ({threat.about})" if threat.about else ""
             others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
     notes = [f"{', '.join(dict.fromkeys(who))}: {why}" for why, who in others.items()]
-    moved = f"people moved more than {FACTOR:g}×"
-    columns = ("adversary", "about", "before → after", moved, "bounded by")
-    sheet = Sheet(columns, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
+    headings = tuple(column.brief for column in shown)
+    sheet = Sheet(headings, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
     return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
-
-
-def _people(found: Headcount | None) -> int | str | None:
-    if found is None:
-        return None
-    return str(found) if found.at_most else found.number
 
 
 def _picture(rows: list[ThreatRow]) -> Chart:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.lattice import large_judge
-from sfumato.anonymizers.lattice.large_judge import judge_of
+from sfumato.anonymizers.lattice import large
+from sfumato.anonymizers.lattice.large import judge_of
 from sfumato.anonymizers.lattice.lattice import Found, Lattice, search_lattice
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import TooManyKinds, bytes_for
@@ -307,7 +307,7 @@ def check_release(
             make(held_table(rows, schema, most))
         return None
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(large_judge, "_COPIES", 0)  # as if groups without people took nothing
+        patched.setattr(large, "_COPIES", 0)  # as if groups without people took nothing
         held = make(held_table(rows, schema, most))
     assert isinstance(held.origin, HeldOrigin)
     assert told(held) == told(memory)

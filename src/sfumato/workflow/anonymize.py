@@ -70,7 +70,7 @@ def generalize(
         height = table.levels[name].height
         if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level < height:
             raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {quoted(level)}")
-    from sfumato.anonymizers.lattice.large_judge import judge_of
+    from sfumato.anonymizers.lattice.large import judge_of
     from sfumato.anonymizers.lattice.lattice import release_of
 
     task = Task(table, tuple(require), suppression=suppression)

@@ -15,16 +15,12 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
-from sfumato.anonymizers.lattice.large_judge import StoredJudge, stored_release
-from sfumato.anonymizers.lattice.large_search import Descent, StoredSearch
-from sfumato.anonymizers.lattice.nodes import Judge, Node, node_regions, roll_to
+from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.anonymizers.lattice.search import Walk, best_of, preference
 from sfumato.counts.node_tables import Passes
 from sfumato.counts.roll_up import Rolled
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import Ticker
-from sfumato.release.build import build_release
-from sfumato.release.origin import whole_tuples
 from sfumato.release.release import Release
 
 # Full-domain generalization: the best node of the lattice of hierarchy levels.
@@ -76,22 +72,16 @@ def search_lattice(judge: Judge, budget: int) -> Found:
     exact = prod(judge.heights) <= budget
     if exact:
         walk = Walk(judge)
-        if isinstance(judge, StoredJudge):
-            StoredSearch(walk, judge).run()
-        else:
-            walk.over(judge.base)
-            walk.settle(judge.judge_levels)
+        judge.walk(walk)
         nodes, best, inherited = walk.nodes, walk.best, walk.inherited
     else:
-        one_by_one = Descent(judge).judge if isinstance(judge, StoredJudge) else judge.judge_levels
-        nodes = list(_best_first(judge, budget, one_by_one))
+        nodes = list(_best_first(judge, budget, judge.one_by_one()))
         best, inherited = best_of(nodes), ()
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
-    passes = replace(judge.tables.passes) if isinstance(judge, StoredJudge) else None
     return Found(
-        columns, judge.heights, tuple(nodes), best, minimal, exact, judge, passes, inherited
+        columns, judge.heights, tuple(nodes), best, minimal, exact, judge, judge.passes, inherited
     )
 
 
@@ -156,23 +146,16 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
 
 def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
-    return check_release(_made(task, judge, levels, found), task)
+    return check_release(_made(judge, levels, found), task)
 
 
-def _made(task: Task, judge: Judge, levels: Levels, found: Found | None) -> Release:
-    search = {
+def _made(judge: Judge, levels: Levels, found: Found | None) -> Release:
+    search: dict[str, object] = {
         "anonymizer": "lattice",
         "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
         "found": found,
     }
-    if isinstance(judge, StoredJudge):
-        return stored_release(judge, levels, search)
-    node = roll_to(judge.base, levels)
-    bad, _, _ = judge.bad_groups(node)
-    origin = whole_tuples(
-        task.table, judge.group_of_tuple(node, ~bad), seed=task.seed, search=search
-    )
-    return build_release(origin, node_regions(node, ~bad), disjoint=True)
+    return judge.release(levels, search)
 
 
 def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
@@ -184,7 +167,7 @@ def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
     finished, failed = Finished(task), list[Node]()
     with Ticker("judging releases", len(found.nodes) + len(found.inherited)) as ticker:
         for node in _by_cost(judge, found):
-            if finished.holds(_made(task, judge, node.levels, None)):
+            if finished.holds(_made(judge, node.levels, None)):
                 break
             why = " or ".join(criterion.name for criterion in task.at_end)
             failed.append(replace(node, outcome="fails", why=why, safe_above=False))
@@ -201,7 +184,7 @@ def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
         inherited=(),
         finished=finished.judged,
     )
-    return _made(task, judge, chosen.levels, told)
+    return _made(judge, chosen.levels, told)
 
 
 def _by_cost(judge: Judge, found: Found) -> Iterator[Node]:
@@ -256,7 +239,7 @@ class Lattice(Anonymizer):
             raise PolicyError(f"lattice: budget = {self.budget!r} must be a whole number above 0")
 
     def run(self, task: Task) -> Release:
-        from sfumato.anonymizers.lattice.large_judge import judge_of
+        from sfumato.anonymizers.lattice.large import judge_of
 
         with closing(judge_of(task)) as judge:
             found = search_lattice(judge, self.budget)

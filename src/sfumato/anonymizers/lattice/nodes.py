@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,12 +17,19 @@ from sfumato.counts.roll_up import Rolled, SparseCells, Steps, lowest
 from sfumato.criteria.base import Criterion, GroupCriterion, worst_of
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
+from sfumato.release.build import build_release
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
+from sfumato.release.origin import whole_tuples
+from sfumato.release.release import Release
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
 from sfumato.utility.view import PeopleByGroup, View
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.lattice.search import Walk
+    from sfumato.counts.node_tables import Passes
 
 # The groups of a lattice node as criteria see them, and what they would publish.
 
@@ -168,24 +175,9 @@ class Judge:
         groups = valued_groups(node, attribute, described, reference)
         return with_needs(node, groups, self.needs)
 
-    def bad_groups(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Bools, Outcome, str]:
-        """The groups that must go, and whether there are too many of them.
-
-        Stops at the first criterion that suppresses too many people, unless `thoroughly`.
-        """
-        bad = np.zeros(len(node), dtype=bool)
-        outcome: Outcome = "satisfied"
-        why = ""
-        for criterion, attribute in self.checks:
-            found = ~self.holds(criterion, node, attribute)
-            if not found.any():
-                continue
-            bad |= found
-            if outcome == "satisfied" and node.people(bad) > self.limit:
-                outcome, why = self.failure(criterion), criterion.name
-                if not thoroughly:
-                    return bad, outcome, why
-        return bad, outcome, why
+    def bad_groups(self, node: Rolled) -> Bools:
+        """The groups that must go, by any check."""
+        return Tally(self, thoroughly=True).add(node)
 
     def holds(self, criterion: GroupCriterion, node: Rolled, attribute: int | None) -> Bools:
         """Which groups hold by one criterion, about one attribute."""
@@ -205,17 +197,15 @@ class Judge:
 
     def outcome(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Node, Bools]:
         """Safe within the limit? And which groups would be published?"""
-        bad, outcome, why = self.bad_groups(node, thoroughly=thoroughly)
-        if outcome == "satisfied" and bad.all():
-            outcome, why = "fails", PUBLISHES_NOBODY
-        if outcome == "satisfied":
-            failing = self._unsafe_release(node, ~bad)
-            if failing is not None:
-                # A release-scope failure is never repaired by suppression.
-                outcome = "fails below too" if self._inherits_all else "fails"
-                why = failing.name
-        found = Node(node.levels, outcome, node.number(~bad), node.people(bad), why=why)
-        return found, ~bad
+        tally = Tally(self, thoroughly=thoroughly)
+        kept = ~tally.add(node)
+        found = tally.told(node.levels)
+        failing = self._unsafe_release(node, kept) if found.satisfied else None
+        if failing is not None:
+            # A release-scope failure is never repaired by suppression.
+            outcome: Outcome = "fails below too" if self._inherits_all else "fails"
+            found = replace(found, outcome=outcome, why=failing.name)
+        return found, kept
 
     def priced(self, node: Node, view: View) -> Node:
         """A safe node with its cost, and whether coarser ones are safe as well."""
@@ -296,12 +286,37 @@ class Judge:
         with self.node(levels) as node:
             return self.judge(node)
 
+    # -- what a search asks; for larger tables the order of work is another -----------------------
+
+    @property
+    def passes(self) -> Passes | None:
+        """How often tuples were read, where the engine keeps them."""
+        return None
+
+    def walk(self, walk: Walk) -> None:
+        """Judge what cannot be inferred of the whole lattice."""
+        walk.over(self.base)
+        walk.settle(self.judge_levels)
+
+    def one_by_one(self) -> Callable[[tuple[int, ...]], Node]:
+        """How nodes are judged that are asked for from the top down."""
+        return self.judge_levels
+
+    def release(self, levels: tuple[int, ...], search: dict[str, object]) -> Release:
+        """The good groups of a node, the rest suppressed; nobody has judged it yet."""
+        node = roll_to(self.base, levels)
+        kept = ~self.bad_groups(node)
+        task = self.task
+        origin = whole_tuples(
+            task.table, self.group_of_tuple(node, kept), seed=task.seed, search=search
+        )
+        return build_release(origin, node_regions(node, kept), disjoint=True)
+
     def measured(self, levels: tuple[int, ...]) -> dict[str, float | None]:
         """What each criterion measures on the release of a node; the worst attribute counts."""
         found: dict[str, float | None] = {}
         with self.node(levels) as node:
-            bad, _, _ = self.bad_groups(node, thoroughly=True)
-            kept = np.flatnonzero(~bad)
+            kept = np.flatnonzero(~self.bad_groups(node))
             for criterion in self.task.require:
                 verdicts = []
                 for attribute in self.task.about(criterion):
@@ -313,6 +328,53 @@ class Judge:
     @cached_property
     def heights(self) -> tuple[int, ...]:
         return tuple(one.height for one in self.levels)
+
+
+class Tally:
+    """Who goes by each check and those before it, summed over the parts of a node.
+
+    In memory a node is one part. Checks stop at the first that makes too many people go, unless
+    `thoroughly`; what a part was not asked is not asked of the later ones either.
+    """
+
+    def __init__(self, judge: Judge, *, thoroughly: bool = False) -> None:
+        self._judge, self._thoroughly = judge, thoroughly
+        self._checks = judge.checks
+        self._people = np.zeros(len(self._checks) + 1, dtype=np.int64)  # the last: by no check
+        self._groups = np.zeros(len(self._checks) + 1, dtype=np.int64)
+        self._all_groups = 0
+        self._broken: GroupCriterion | None = None
+
+    def add(self, part: Rolled) -> Bools:
+        """The groups of a part that must go."""
+        bad = np.zeros(len(part), dtype=bool)
+        people = groups = 0
+        self._all_groups += part.number(~bad)
+        for place, (criterion, attribute) in enumerate(self._checks):
+            found = ~self._judge.holds(criterion, part, attribute)
+            if found.any():
+                bad |= found
+                people, groups = part.people(bad), part.number(bad)
+            self._people[place] += people
+            self._groups[place] += groups
+            if self._people[place] > self._judge.limit:
+                if not self._thoroughly:
+                    self._checks, self._broken = self._checks[: place + 1], criterion
+                    break
+                self._broken = self._broken or criterion
+        return bad
+
+    def told(self, levels: tuple[int, ...]) -> Node:
+        """The node, as far as checks of single groups go."""
+        last = len(self._checks) - 1
+        number = self._all_groups - int(self._groups[last])
+        gone = int(self._people[last])
+        if self._broken is not None:
+            outcome = self._judge.failure(self._broken)
+            return Node(levels, outcome, number, gone, why=self._broken.name)
+        if number == 0:
+            return Node(levels, "fails", number, gone, why=PUBLISHES_NOBODY)
+        return Node(levels, "satisfied", number, gone)
 
 
 def _cells(counted: SparseCounts) -> SparseCells:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.gather import Harvest
-from sfumato.anonymizers.lattice.nodes import Judge, Node, Tally, node_regions, roll_to
+from sfumato.anonymizers.lattice.nodes import Judge, Node, SuppressionTally, node_regions, roll_to
 from sfumato.anonymizers.lattice.search import Walk
 from sfumato.counts.node_tables import NodeTable, NodeTables, Passes
 from sfumato.counts.roll_up import Rolled
@@ -119,7 +119,7 @@ class StoredJudge(Judge):
 
     def _by_parts(self, table: NodeTable) -> Node:
         """What `judge` finds, without ever having all groups in memory."""
-        tally, kept = Tally(self), _Kept()
+        tally, kept = SuppressionTally(self), _Kept()
         with self.engine.yield_memory():
             for part in self.parts(table):
                 kept.add(part, ~tally.add(part))

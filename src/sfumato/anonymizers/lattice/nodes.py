@@ -177,7 +177,7 @@ class Judge:
 
     def bad_groups(self, node: Rolled) -> Bools:
         """The groups that must go, by any check."""
-        return Tally(self, thoroughly=True).add(node)
+        return SuppressionTally(self, thoroughly=True).add(node)
 
     def holds(self, criterion: GroupCriterion, node: Rolled, attribute: int | None) -> Bools:
         """Which groups hold by one criterion, about one attribute."""
@@ -197,7 +197,7 @@ class Judge:
 
     def outcome(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Node, Bools]:
         """Safe within the limit? And which groups would be published?"""
-        tally = Tally(self, thoroughly=thoroughly)
+        tally = SuppressionTally(self, thoroughly=thoroughly)
         kept = ~tally.add(node)
         found = tally.told(node.levels)
         failing = self._unsafe_release(node, kept) if found.satisfied else None
@@ -330,7 +330,7 @@ class Judge:
         return tuple(one.height for one in self.levels)
 
 
-class Tally:
+class SuppressionTally:
     """Who goes by each check and those before it, summed over the parts of a node.
 
     In memory a node is one part. Checks stop at the first that makes too many people go, unless

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from collections import Counter
+from pathlib import Path
+from random import Random
+from types import FrameType
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.program import sfumato
 
 SOURCE = ROOT / "src" / "sfumato"
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-STEPS = sorted(set(re.findall(r"`([a-z_/]+\.py)::([A-Za-z_.]+)`", PAGE)))
+_STEP = re.compile(r"`([a-z_/]+\.py)::([A-Za-z_.]+)`")
+STEPS = sorted(set(_STEP.findall(PAGE)))
+Step = tuple[str, str]  # a file and a function or class in it
+
+POLICY = """
+[schema]
+quasi = ["age", "zip", "sex"]
+sensitive = "disease"
+hierarchies = { age = { kind = "intervals", widths = [5, 10] } }
+
+[[require]]
+criterion = "k-anonymity"
+k = 2
+
+[anonymizer]
+kind = "mondrian"
+"""
 
 
 def test_the_tree_has_every_room() -> None:
@@ -27,10 +49,6 @@ def test_the_tree_has_every_room() -> None:
     assert told == rooms
 
 
-def test_a_walk_names_functions_in_order() -> None:
-    assert len(STEPS) > 30
-
-
 @pytest.mark.parametrize(("module", "name"), STEPS)
 def test_every_step_of_a_walk_is_there(module: str, name: str) -> None:
     body = ast.parse((SOURCE / module).read_text(encoding="utf-8")).body
@@ -41,3 +59,100 @@ def test_every_step_of_a_walk_is_there(module: str, name: str) -> None:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == part
         ]
         body = found.body
+
+
+# -- the walks, compared with what happens --------------------------------------------------------
+
+
+def walk(title: str) -> list[Step]:
+    """What the page names under a heading, in its order, each once."""
+    section = PAGE.split(f"### {title}")[1].split("\n### ")[0]
+    return list(dict.fromkeys(_STEP.findall(section)))
+
+
+class Watch:
+    """Which functions of ours are entered, in which order, and how many calls are beneath each."""
+
+    def __init__(self) -> None:
+        self.entered: list[Step] = []
+        self.beneath: Counter[Step] = Counter()
+        self.from_elsewhere: set[Step] = set()
+        self._open: list[Step] = []
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        file = frame.f_code.co_filename
+        if not file.startswith(str(SOURCE)) or event not in ("call", "return"):
+            return
+        if event == "return":
+            if self._open:
+                self._open.pop()
+            return
+        # What is made inside a function is part of it.
+        name = frame.f_code.co_qualname.split(".<locals>")[0]
+        step = Path(file).relative_to(SOURCE).as_posix(), name
+        if step not in self.beneath:
+            self.entered.append(step)
+        if self._open and self._open[-1][0] != step[0]:
+            self.from_elsewhere.add(step)
+        self._open.append(step)
+        self.beneath.update(set(self._open))
+
+    def first(self, step: Step) -> int:
+        """When a function was first entered; of a class, anything of it."""
+        file, name = step
+        return next(
+            place
+            for place, (where, what) in enumerate(self.entered)
+            if where == file and (what == name or what.startswith(f"{name}."))
+        )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("patients")
+    chance = Random(1)
+    choices = (("30", "31", "40", "41"), ("10115", "20095"), "FM", ("flu", "cold", "gout"))
+    rows = [",".join(chance.choice(some) for some in choices) for _ in range(60)]
+    (made / "patients.csv").write_text("\n".join(["age,zip,sex,disease", *rows, ""]))
+    (made / "policy.toml").write_text(POLICY)
+    return made
+
+
+def watched(*words: object) -> Watch:
+    sfumato(*words)  # what is imported on the way is no step of it
+    watch = Watch()
+    sys.setprofile(watch)
+    try:
+        ended = sfumato(*words)
+    finally:
+        sys.setprofile(None)
+    assert ended.returncode in (0, 1), ended.stderr
+    return watch
+
+
+def test_an_audit_goes_the_way_that_the_page_tells(folder: Path) -> None:
+    watch = watched("audit", folder / "patients.csv", "--policy", folder / "policy.toml")
+    steps = walk("One audit")
+    in_order = sorted(steps, key=watch.first)
+    assert in_order == steps
+    calls = max(watch.beneath.values())
+    large = [step for step in watch.from_elsewhere if watch.beneath[step] > calls / 20]
+    assert len(large) > 10
+    assert set(large) <= set(steps)
+
+
+def test_it_is_a_short_way() -> None:
+    steps = walk("One audit")
+    functions, files = len(steps), len({file for file, _ in steps})
+    assert f"{functions} functions in {files} files" in PAGE
+    assert functions <= 40
+    assert files <= 25
+
+
+def test_a_release_is_made_in_the_way_that_the_page_tells(folder: Path) -> None:
+    words = ["anonymize", folder / "patients.csv", "--policy", folder / "policy.toml"]
+    watch = watched(*words, "--out", folder / "out", "--force")
+    steps = walk("One release")
+    assert len(steps) > 10
+    in_order = sorted(steps, key=watch.first)
+    assert in_order == steps

@@ -440,7 +440,7 @@ def test_a_check_for_people_who_are_given(ledger: sf.Ledger) -> None:
     # x = 2: {a, c} and {a, b} leave a; 4: {b, c} and {a, b} leave b; 8: {b, c} and {c} leave c.
     assert (check.basis, check.status) == ("targets", "violated")
     assert (finding.people, finding.not_located) == (4, 1)
-    assert (finding.alone, finding.before, finding.together) == (0, 1, (4, 4))
+    assert (finding.alone.number, finding.before, finding.together) == (0, 1, (4, 4))
     assert finding.by_release == (("old", 4),)
     assert ledger.check(NEW, people, share=1).status == "holds"
     assert check.to_dict()["findings"][0]["together"] == {"at_least": 4, "at_most": 4}
@@ -461,7 +461,7 @@ def test_a_check_for_the_people_it_was_made_of(ledger: sf.Ledger) -> None:
     check = ledger.check(made, confidence=0.5)
     (finding,) = check.findings
     assert (check.basis, finding.people, finding.together) == ("people", 4, (4, 4))
-    assert (finding.alone, finding.before) == (0, 4)
+    assert (finding.alone.number, finding.before) == (0, 4)
     assert ledger.check(made, share=0.5).status == "holds"
     assert ledger.check(made, share=0.4).status == "violated"
 
@@ -617,7 +617,7 @@ def test_the_whole_way_on_a_census(tmp_path: Path) -> None:
     (finding,) = check.findings
     assert check.status == "violated"
     assert finding.people == 1000
-    assert finding.together[0] > finding.alone
+    assert finding.together[0] > finding.alone.number
     shared = rows.slice(500, 500)
     attack = intersection_attack(
         [ledger.releases()[0], releases[1]], shared, sensitive="disease", truth="disease"
@@ -639,7 +639,29 @@ def test_shares_are_of_people_though_some_are_in_many_groups(tmp_path: Path) -> 
     path.write_text("\n".join(",".join(row) for row in [("id", "q", "s"), *rows]))
     told = sf.read_release(path, sf.Schema(["q"], "s", person="id"))
     found = check_release(told, [], share=0.1)
-    assert [(one.people, one.alone, one.together) for one in found.findings] == [(3, 1, (1, 1))]
+    assert [(one.people, str(one.alone), one.together) for one in found.findings] == [
+        (3, "1", (1, 1))
+    ]
     assert found.status == "violated"
     verdict = judge(sf.CompositionBound(0.1, 1.0, [told]), told)
     assert (verdict.status, verdict.measured) == ("violated", pytest.approx(1 / 3))
+
+
+def test_who_is_in_several_groups_is_not_kept_and_the_figure_is_at_most(tmp_path: Path) -> None:
+    """Two people share nine groups of one value: exposed are 2, of an entry at most so many."""
+    rows = [(who, f"b{group}", "x") for group in range(9) for who in ("p1", "p2")]
+    rows += [(f"r{n}", "c", value) for n, value in enumerate("xyz")]
+    path = tmp_path / "release.csv"
+    path.write_text("\n".join(",".join(row) for row in [("id", "q", "s"), *rows]))
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    new = sf.read_release(path, sf.Schema(["q"], "s", person="id"))
+    ledger.add(new, "kept")
+    for told, words, at_most in ((new, "2", False), (ledger.releases()[0], "at most 5", True)):
+        found = check_release(told, [], share=1.0)
+        (finding,) = found.findings
+        assert str(finding.alone) == words
+        (listed,) = found.to_dict()["findings"]
+        assert (listed["alone"], listed["alone_at_most"]) == (finding.alone.number, at_most)
+        assert f"({words} by the new release alone)" in found.threats()[0].learns
+        row = check_document(found).sections[0].tables[0].rows[0][0]
+        assert row == "the new release by itself" + at_most * ", at most"

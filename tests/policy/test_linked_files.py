@@ -332,3 +332,30 @@ def test_a_function_does_not_cost_the_release_its_policy(tmp_path: Path) -> None
     assert sf.Policy.load(kept).require == policy.require
     with pytest.raises(sf.PolicyError, match="order is no plain value"):
         policy.save(tmp_path / "policy.toml")
+
+
+def test_a_policy_reached_by_a_link_means_the_files_beside_itself(tmp_path: Path) -> None:
+    """Beside the link stands another file of that name, which nobody meant."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    text = SCHEMA + 'criterion = "k-map"\nk = 2\npopulation = "people.csv"\n'
+    text += '[schema.hierarchies.sex]\nkind = "taxonomy"\nfile = "sexes.csv"\n'
+    for folder, people in ((real, 4), (link, 1)):
+        folder.mkdir()
+        (folder / "people.csv").write_text("age,sex\n" + "30,F\n" * people)
+        (folder / "sexes.csv").write_text(f"F,{folder.name}\nM,{folder.name}\n")
+    (real / "policy.toml").write_text(text)
+    (link / "policy.toml").symlink_to("../real/policy.toml")
+    table = pa.table({"age": [30] * 3, "sex": ["F"] * 3, "disease": ["flu"] * 3})
+    for folder in (real, link):
+        policy = sf.Policy.load(folder / "policy.toml")
+        assert policy.schema is not None
+        read = sf.read(table, policy.schema)
+        assert [region.text for region in read.levels["sex"][1].regions] == ["real"]
+        verdicts = sf.audit(read, policy).verdicts
+        assert [one.measured for one in verdicts if one.criterion.startswith("k-map")] == [4]
+    (real / "policy.toml").unlink()
+    with pytest.raises(sf.PolicyError, match="does not exist"):
+        sf.Policy.load(link / "policy.toml")
+    (real / "policy.toml").symlink_to(link / "policy.toml")
+    with pytest.raises(sf.PolicyError, match="cannot be read"):
+        sf.Policy.load(link / "policy.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,6 +211,29 @@ def test_a_reference_that_counts_no_people_is_one_line(table, tmp_path: Path, ma
     (out / "private" / "reference.json").write_text(json.dumps(reference))
     with pytest.raises(sf.InputError, match=r"reference\.json does not fit the published data"):
         sf.read_release(out, table.schema)
+
+
+def test_what_there_are_no_sums_of_is_told(table, tmp_path: Path) -> None:
+    release, policy = made(table, "lattice")
+    release.save(tmp_path / "out", policy=policy)
+    known = tmp_path / "out" / "private" / "manifest.sha256"
+
+    def told() -> list[str]:
+        notes = sf.audit(sf.read_release(tmp_path / "out"), policy).notes
+        return [note for note in notes if note.startswith("not checked")]
+
+    assert told() == []
+    lines = known.read_text().splitlines()
+    known.write_text("".join(f"{line}\n" for line in lines if "reference" not in line))
+    (note,) = told()
+    assert "reference.json" in note
+    assert "manifest.json" not in note
+    known.unlink()
+    (note,) = told()
+    assert "manifest.json" in note
+    assert "private/manifest.sha256 is missing" in note
+    shutil.rmtree(tmp_path / "out" / "private")  # what somebody has who was given public/ alone
+    assert told() == []
 
 
 def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: Path) -> None:

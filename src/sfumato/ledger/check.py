@@ -120,7 +120,8 @@ Status = Literal["holds", "violated", "could_not_judge"]
 class Finding:
     """About one sensitive attribute: people exposed, of `people` judged.
 
-    `alone` by the new release by itself, `before` by the earlier ones by themselves (None where
+    `alone` by the new release by itself (at most so many where it is not known who is in several of
+    its groups), `before` by the earlier ones by themselves (None where
     people are not known), `together` by all of them: at least and at most. `by_release` tells what
     the new release adds up to with each earlier one. `added`: of those exposed together whom the
     earlier releases do not expose by themselves, at least and at most; None where that was not
@@ -129,7 +130,7 @@ class Finding:
 
     attribute: str
     people: int
-    alone: int
+    alone: Headcount
     before: int | None
     together: tuple[int, int]
     by_release: tuple[tuple[str, int], ...]
@@ -192,8 +193,8 @@ class Check:
                 NAME,
                 knows,
                 f"{one.attribute}: with confidence {self.confidence:g} or more of "
-                f"{_range(one.together)} of {one.people:,} people ({one.alone:,} by the new "
-                "release alone)",
+                f"{_range(one.together)} of {one.people:,} people ({one.alone} by the new release "
+                "alone)",
                 one.attribute,
                 Headcount(one.together[1], at_most=one.together[0] < one.together[1]),
             )
@@ -216,6 +217,8 @@ class Check:
             "findings": [
                 {
                     **one.__dict__,
+                    "alone": one.alone.number,
+                    "alone_at_most": one.alone.at_most,
                     "together": _ends(one.together),
                     "added": None if one.added is None else _ends(one.added),
                     "by_release": dict(one.by_release),
@@ -328,10 +331,11 @@ def _finding(
         return _of_regions(groups, earlier, name, most, counting)
     except (InputError, ResourceError) as error:
         by_itself = np.where(groups.distinct <= most, groups.sizes, 0)
-        alone, people = Exposed(by_itself, groups.sizes).people(groups)
+        least, people = Exposed(by_itself, groups.sizes).people(groups)
+        alone = groups.headcount(groups.distinct <= most)
         added = None if counting == "all" else (0, people)
         told = str(error)
-        return Finding(name, people, alone, None, (alone, people), (), reason=told, added=added)
+        return Finding(name, people, alone, None, (least, people), (), reason=told, added=added)
 
 
 def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int) -> Finding:
@@ -349,7 +353,7 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
     return Finding(
         name,
         int(inside.n.sum()),
-        int(groups.sizes[groups.distinct <= most].sum()),
+        Headcount(int(groups.sizes[groups.distinct <= most].sum())),
         watched.exposed_before(groups, most),
         (together, together),
         tuple((one.label, exposed(one)) for one in earlier),
@@ -385,7 +389,7 @@ def _of_targets(
     return Finding(
         name,
         int(per_case[here].sum()),
-        int(per_case[here[np.diff(indptr) <= most]].sum()),
+        Headcount(int(per_case[here[np.diff(indptr) <= most]].sum())),
         int(per_case[here[known[here]]].sum()),
         (together, together),
         tuple((one.label, counted(exposed(expose(groups, [one], people)))) for one in earlier),
@@ -415,7 +419,7 @@ def _of_regions(
     return Finding(
         name,
         groups.people(),
-        groups.people(groups.distinct <= most),
+        groups.headcount(groups.distinct <= most),
         None,
         exposed(earlier),
         tuple((one.label, exposed([one])[1]) for one in earlier),

@@ -91,7 +91,7 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read a TOML policy; file names in it are relative to it."""
+        """Read a TOML policy; file names in it are relative to it, where it truly is if linked."""
         from sfumato.policy.toml import load_policy
 
         return cls(**load_policy(Path(path)))

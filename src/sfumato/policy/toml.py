@@ -181,11 +181,17 @@ def load_policy(path: Path) -> dict[str, Any]:
         raise PolicyError(f"policy {path} does not exist") from None
     except (UnicodeDecodeError, IsADirectoryError):
         raise PolicyError(f"policy {path} is not a text file") from None
-    return parse_policy(text, path)
+    except OSError as error:  # may not be read, or links that lead to each other
+        raise PolicyError(f"policy {path} cannot be read: {error.strerror}") from None
+    return parse_policy(text, path, path.resolve().parent if path.is_symlink() else None)
 
 
-def parse_policy(text: str, path: Path) -> dict[str, Any]:
-    """The same from a policy's text; files it names lie beside `path`."""
+def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str, Any]:
+    """The same from a policy's text; files it names lie in `folder`, else beside `path`.
+
+    The folder is where the policy truly is: through a link from elsewhere it means the same files.
+    """
+    folder = path.parent if folder is None else folder
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -198,9 +204,9 @@ def parse_policy(text: str, path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path.name}: {_one_line(error)}") from None
     try:
         read = _reading(model.read)
-        schema = _schema(model.schema_, path.parent) if model.schema_ else None
+        schema = _schema(model.schema_, folder) if model.schema_ else None
         require = [
-            _criterion(entry, place, schema, path.parent)
+            _criterion(entry, place, schema, folder)
             for place, entry in enumerate(model.require, start=1)
         ]
         anonymizer = _anonymizer(model.anonymizer)

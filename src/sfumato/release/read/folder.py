@@ -135,7 +135,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             )
     by_attribute = dict(release.by_attribute)
     notes = [note for note in release.notes if "not counted as suppressed" not in note]
-    told, reason = _private_side(manifest, public.parent / "private")
+    told, reason, unchecked = _private_side(manifest, public.parent / "private")
+    notes += unchecked
     if told is not None:
         by_attribute = {
             name: _with_reference(groups, told.get(name), manifest.suppressed)
@@ -169,33 +170,52 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     )
 
 
-def _private_side(manifest: Manifest, private: Path) -> tuple[dict[str, Any] | None, str]:
-    """The whole table's distribution, if it is kept here and may be read; or why it may not."""
+def _private_side(
+    manifest: Manifest, private: Path
+) -> tuple[dict[str, Any] | None, str, list[str]]:
+    """The whole table's distribution, if it is kept here and may be read; or why it may not.
+
+    Also notes of what nobody could check.
+    """
     try:
-        _check_sums(manifest.path, private)
+        notes = _check_sums(manifest.path, private)
         reference = read_json(private / REFERENCE)
     except PermissionError:
-        return None, " (private/ may not be read)"
+        return None, " (private/ may not be read)", []
     if reference is None:
-        return None, ""
+        return None, "", notes
     if not isinstance(reference, dict) or manifest.guarantee is not None:
         raise InputError(f"{private / 'reference.json'} is broken; restore it, or remove it")
-    return reference, ""
+    return reference, "", notes
 
 
-def _check_sums(manifest: Path, private: Path) -> None:
-    """Refuse a manifest and evidence that are not what was written with the release."""
+def _check_sums(manifest: Path, private: Path) -> list[str]:
+    """Refuse a manifest and evidence that are not what was written with the release.
+
+    What there is no sum of is noted: it may have been changed.
+    """
+    if not private.is_dir():
+        return []
     known = private / SUM
-    if not known.is_file():
-        return
-    sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known))
+    sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known)) if known.is_file() else {}
+    unchecked = []
     for name in (f"../public/{MANIFEST}", REFERENCE, PEOPLE):
         path = manifest if name.endswith(MANIFEST) else private / name
-        told = name in sums or path is manifest
-        if told and path.is_file() and digest(path) != sums.get(name):
+        if not path.is_file():
+            continue
+        if not known.is_file() or (name not in sums and path is not manifest):
+            unchecked.append(path.name)
+        elif digest(path) != sums.get(name):
             raise InputError(
                 f"{path} was changed since the release was made, by its {known.name}; restore it"
             )
+    if not unchecked:
+        return []
+    why = "lists no sum of it" if known.is_file() else "is missing"
+    return [
+        f"not checked whether {' and '.join(unchecked)} "
+        f"{'is' if len(unchecked) == 1 else 'are'} as written with the release: private/{SUM} {why}"
+    ]
 
 
 def _lines(known: Path) -> list[str]:

@@ -142,7 +142,10 @@ def _finding(finding: Finding) -> Section:
     if low < high:
         together = [("all together, at least", low), ("all together, at most", high)]
     rows: list[tuple[object, ...]] = [
-        ("the new release by itself", finding.alone),
+        (
+            f"the new release by itself{', at most' if finding.alone.at_most else ''}",
+            finding.alone.number,
+        ),
         ("all earlier ones by themselves", finding.before),
         *((f"the new one and {name}", people) for name, people in finding.by_release),
         *together,

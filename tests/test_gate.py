@@ -62,6 +62,76 @@ def test_a_long_module_is_refused(tmp_path: Path, lines: int, refused: int) -> N
     assert len(modules(tmp_path, {"sfumato/counts/a.py": "x = 1\n" * lines})) == refused
 
 
+def rooms(root: Path, files: dict[str, str]) -> list[str]:
+    return list(script("check_rooms").problems(tree(root, files) / "sfumato"))
+
+
+def test_a_room_imports_only_rooms_above_it(tmp_path: Path) -> None:
+    (told,) = rooms(tmp_path / "below", {"sfumato/counts/a.py": "from sfumato.report import b\n"})
+    assert "counts must not import report" in told
+    (told,) = rooms(tmp_path / "engine", {"sfumato/counts/a.py": "import duckdb\n"})
+    assert "only engines/ may import duckdb" in told
+    (told,) = rooms(tmp_path / "room", {"sfumato/attic/a.py": ""})
+    assert "'attic' is not a room" in told
+
+
+SIGNATURES = {
+    "def f(x: Any) -> int: ...": True,
+    "def f() -> Mapping[str, Any]: ...": True,
+    "def f(*, x: typing.Any = None): ...": True,
+    "def f(**more: Any) -> None: ...": True,
+    "class f:\n    def g(self, x: Any) -> None: ...": True,
+    "class f:\n    def __init__(self, x: list[Any]) -> None: ...": True,
+    "class f:\n    def _g(self, x: Any) -> None: ...": False,
+    "def f(x: object) -> npt.NDArray[Any]: ...": False,
+    "def f(x: np.integer[Any] | None = None) -> None: ...": False,
+    "def f():\n    x: Any = 1": False,
+}
+
+
+@pytest.mark.parametrize("text", SIGNATURES)
+def test_what_crosses_rooms_says_what_it_is(tmp_path: Path, text: str) -> None:
+    module = {"sfumato/counts/a.py": text}
+    reader = "def late():\n    from sfumato.counts.a import f\n"
+    told = rooms(tmp_path / "crossing", {**module, "sfumato/report/b.py": reader})
+    assert [("crosses rooms with Any" in line) for line in told] == [True] * SIGNATURES[text]
+    assert not rooms(tmp_path / "inside", {**module, "sfumato/counts/b.py": reader})
+
+
+CALLS = {
+    "Report(advise)": True,
+    "Report(advice=advise)": True,
+    "Report(lambda: 1)": True,
+    "Report(partial(advise, 1))": True,
+    "Report(advise())": False,
+    "Report(Audited())": False,
+    "print(advise)": False,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_report_is_given_results_and_never_functions(tmp_path: Path, call: str) -> None:
+    files = {
+        "sfumato/report/report.py": "class Report: ...\n",
+        "sfumato/workflow/advise.py": "def advise(): ...\n",
+        "sfumato/workflow/audit.py": "from functools import partial\n"
+        "from sfumato.report.report import Report\n"
+        "from sfumato.workflow.advise import advise\n"
+        f"class Audited: ...\n{call}\n",
+    }
+    told = rooms(tmp_path, files)
+    assert [("to call back" in line) for line in told] == [True] * CALLS[call]
+
+
+@pytest.mark.parametrize("room", ["report", "workflow", "cli"])
+def test_readers_of_verdicts_ask_the_contract_of_criteria(tmp_path: Path, room: str) -> None:
+    wrong = "from sfumato.criteria.diversity import EntropyDiversity\n"
+    (told,) = rooms(tmp_path / "wrong", {f"sfumato/{room}/a.py": wrong})
+    assert "asks the contract of criteria; do not import EntropyDiversity" in told
+    right = "from sfumato.criteria import CRITERIA\nfrom sfumato.criteria.base import Criterion\n"
+    assert not rooms(tmp_path / "right", {f"sfumato/{room}/a.py": right})
+
+
 def test_the_house_itself_passes() -> None:
     assert not script("check_modules").problems()
     assert not script("check_rooms").problems()

@@ -104,11 +104,27 @@ class Adversary(Protocol):
     def attack(self, release: Release, groups: Groups | None = None) -> Attack: ...
 
 
+Counting = Literal["all", "added"]
+
+
 class Asked(NamedTuple):
     """An adversary, and the groups she is asked about."""
 
     adversary: Adversary
     groups: Groups
+
+
+@dataclass(frozen=True)
+class KnownTogether:
+    """At most a `share` of people may be known this surely by all releases together.
+
+    `counting`: all who are known so well, or those a new release "added" to whom the earlier ones
+    expose by themselves.
+    """
+
+    share: float = 0.0
+    confidence: float = 1.0
+    counting: Counting = "all"
 
 
 def _nobody(_groups: Groups) -> Iterable[Adversary]:
@@ -151,10 +167,15 @@ class CatalogueEntry:
 
     def applies(self, release: Release) -> bool:
         """Whether she can make anything of a release of this kind."""
-        if self.releases == "noisy":
+        if self.of_noise_alone:
             return release.guarantee is not None
         # Who reads noisy counts as if they were exact errs.
         return self.releases == "any" or not release.regions.noisy
+
+    @property
+    def of_noise_alone(self) -> bool:
+        """Whether only a randomised release tells her anything."""
+        return self.releases == "noisy"
 
     def owns(self, threat: str) -> bool:
         """Whether a threat of this name is hers, or a variant's of hers."""

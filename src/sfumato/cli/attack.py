@@ -73,7 +73,6 @@ def bayes(
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
-    from sfumato.criteria.relative_threat import RelativeThreatBound
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.report.sections.relative_threat import relative_document
@@ -108,13 +107,8 @@ def bayes(
         sweeps=sweeps,
         checks=tuple(check or ()),
     )
-    bounds = [one for one in rules.require if isinstance(one, RelativeThreatBound)]
-    about = judged.groups_for(found.attribute)
-    verdicts = [
-        bound.judge_threat(about, found)
-        for bound in bounds
-        if bound.sensitive in (None, found.attribute)
-    ]
+    answers = (criterion.judge_attacks(judged, [found]) for criterion in rules.require)
+    verdicts = [verdict for verdict in answers if verdict is not None]
     document = relative_document(found, judged.label, victims, verdicts)
     if html is not None:
         document.save_page(html, force=force)

@@ -144,8 +144,8 @@ def check(
 
     Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
     """
+    from sfumato.adversaries.base import KnownTogether
     from sfumato.cli.options import load_rules, read_one, read_people
-    from sfumato.criteria.composition import CompositionBound
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger
     from sfumato.report.sections.composition import check_document
@@ -153,7 +153,8 @@ def check(
     if targets is not None and population is not None:
         raise InputError("--targets and --population: give one of them")
     rules, schema = load_rules(policy)
-    bound = next((one for one in rules.require if isinstance(one, CompositionBound)), None)
+    bounds = [one.together for one in rules.require if one.together is not None]
+    bound = bounds[0] if bounds else KnownTogether()
     kept = Ledger(file)
     earlier = kept.releases(about)
     new = read_one(release, rules, schema, reading)
@@ -166,10 +167,10 @@ def check(
         asked if targets is not None else None,
         population=asked if targets is None else None,
         about=about,
-        share=share if share is not None else (bound.share if bound else 0.0),
-        confidence=confidence if confidence is not None else (bound.confidence if bound else 1.0),
+        share=bound.share if share is None else share,
+        confidence=bound.confidence if confidence is None else confidence,
         sensitive=sensitive,
-        counting=counting if counting is not None else (bound.counting if bound else "all"),
+        counting=bound.counting if counting is None else counting,
     )
     show_document(check_document(found), json=json)
     raise typer.Exit(EXIT_OF[found.status])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.base import Asked, Attack, Threat
+from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
 from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
@@ -46,10 +46,10 @@ class CandidateSplits(Protocol):
     @property
     def hopeful(self) -> Bools: ...
 
-    def allows(self, state: Any, at: int) -> bool:
+    def allows(self, state: object, at: int) -> bool:
         """Whether candidate `at` may be made in this state."""
 
-    def take(self, state: Any, at: int) -> Any:
+    def take(self, state: object, at: int) -> object:
         """The state after it is made. The old one is not used again, so it may be changed."""
 
 
@@ -66,10 +66,10 @@ class OneByOne:
     def hopeful(self) -> Bools:
         return np.ones(len(self.parents), dtype=bool)
 
-    def allows(self, state: Any, at: int) -> bool:
+    def allows(self, state: object, at: int) -> bool:
         return self.take(state, at) is not None
 
-    def take(self, state: Any, at: int) -> Any:
+    def take(self, state: object, at: int) -> object:
         kept = np.arange(self.first[at], self.first[at + 1])
         parent = self.parents.take(np.array([at]))
         return self.criterion.split(state, parent, self.children.take(kept))
@@ -191,6 +191,16 @@ class Criterion(ABC):
         return None
 
     @property
+    def limit(self) -> float | None:
+        """What it allows of the figure that charts of its adversary draw, if they do."""
+        return None
+
+    @property
+    def together(self) -> KnownTogether | None:
+        """What it allows all releases together to give away, if that is what it bounds."""
+        return None
+
+    @property
     def population_table(self) -> Table | None:
         """The table of the population that this names, if it does; linkage is measured on it."""
         return None
@@ -302,15 +312,15 @@ class ReleaseCriterion(Criterion):
     at_end: ClassVar[bool] = False
 
     @abstractmethod
-    def start(self, groups: Groups) -> Any:
-        """The state of a search that begins with these groups."""
+    def start(self, groups: Groups) -> object:
+        """The state of a search that begins with these groups: only this criterion's to read."""
 
     @abstractmethod
-    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
         """The state after one group is replaced by its children; None if that is not allowed."""
 
     def candidates(
-        self, state: Any, parents: Groups, children: Groups, first: npt.NDArray[np.int64]
+        self, state: object, parents: Groups, children: Groups, first: npt.NDArray[np.int64]
     ) -> CandidateSplits:
         """Weigh many splits: parent i would become the children first[i] to first[i + 1].
 

@@ -27,14 +27,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Threat
+from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Counting, KnownTogether, Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
-    Counting,
     Exposed,
     Watched,
     exposed_alone,
@@ -98,10 +97,12 @@ class Weighed:
         hopeful: Bools = self.change + np.where(self.change > 0, relief, 0) <= room
         return hopeful
 
-    def allows(self, state: State, at: int) -> bool:
+    def allows(self, state: object, at: int) -> bool:
+        assert isinstance(state, State)
         return state.allows(int(self.change[at]))
 
-    def take(self, state: State, at: int) -> State:
+    def take(self, state: object, at: int) -> State:
+        assert isinstance(state, State)
         return State(state.exposed + int(self.change[at]), state.limit)
 
 
@@ -149,6 +150,10 @@ class CompositionBound(ReleaseCriterion):
             f"≤ {shortest(self.share)} of people known with confidence ≥ "
             f"{shortest(self.confidence)} by this and earlier releases{added}"
         )
+
+    @property
+    def together(self) -> KnownTogether:
+        return KnownTogether(self.share, self.confidence, self.counting)
 
     @cached_property
     def before(self) -> tuple[Release, ...]:
@@ -300,12 +305,13 @@ class CompositionBound(ReleaseCriterion):
     def start(self, groups: Groups) -> State:
         return State(int(self.exposed(groups).possible.sum()), self._limit(groups))
 
-    def split(self, state: State, parent: Groups, children: Groups) -> State | None:
+    def split(self, state: object, parent: Groups, children: Groups) -> State | None:
         weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
         return weighed.take(state, 0) if weighed.allows(state, 0) else None
 
-    def candidates(self, state: Any, parents: Groups, children: Groups, first: Ints) -> Weighed:
+    def candidates(self, state: object, parents: Groups, children: Groups, first: Ints) -> Weighed:
         """Only the children need to know who is inside: a parent holds what they hold."""
+        assert isinstance(state, State)
         inside = children.inside
         if inside is None:
             raise InputError(f"{self.name}: a search must tell who is inside the parts of a split")

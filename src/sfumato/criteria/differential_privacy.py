@@ -11,7 +11,7 @@ randomised makes no such promise, however its counts look: epsilon is infinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -96,9 +96,9 @@ class DifferentialPrivacy(ReleaseCriterion):
             return "the release was not randomised: no guarantee of this kind"
         return f"its guarantee is by {groups.guarantee.neighbours} only"
 
-    def start(self, groups: Groups) -> Any:
+    def start(self, groups: Groups) -> object:
         """No search carries a promise along: it is judged on what was made."""
         return None
 
-    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
         return state

@@ -79,6 +79,10 @@ class EpsilonPrivacy(GroupCriterion):
     def against(self) -> str:
         return self.adversary.name
 
+    @property
+    def limit(self) -> float:
+        return self.epsilon
+
     def adversaries(self, release: Release) -> Iterator[Asked]:
         return (Asked(self.adversary, groups) for groups in groups_about(self, release))
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -98,10 +98,10 @@ class RelativeThreatBound(ReleaseCriterion):
 
     # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
 
-    def start(self, groups: Groups) -> Any:
+    def start(self, groups: Groups) -> object:
         return ()
 
-    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
         return state
 
     # -- judging -------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ from sfumato.criteria.base import (
     groups_about,
     summarize,
 )
-from sfumato.criteria.skyline_search import Questions, begin, weigh
+from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.groups import Groups
@@ -209,6 +209,10 @@ class SkylinePrivacy(ReleaseCriterion):
                 f"{self.name}: points = {self.points!r} asks for nothing; add a point"
             )
 
+    @property
+    def limit(self) -> float | None:
+        return min((point.c for point in self.points), default=None)
+
     @cached_property
     def _lists(self) -> tuple[tuple[KnowledgePoint, ...], ...]:
         """Every list of points that some value must keep."""
@@ -333,15 +337,15 @@ class SkylinePrivacy(ReleaseCriterion):
                 for known, values in self.known(groups).items():
                     yield Asked(Acquaintance(known, tuple(values)), groups)
 
-    def start(self, groups: Groups) -> Any:
+    def start(self, groups: Groups) -> Floats | Present:
         return begin(self.questions(groups), groups)
 
-    def split(self, state: Any, parent: Groups, children: Groups) -> Any | None:
+    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
         weighed = self.candidates(state, parent, children, np.array([0, len(children)]))
         return weighed.take(state, 0) if weighed.allows(state, 0) else None
 
     def candidates(
-        self, state: Any, parents: Groups, children: Groups, first: Ints
+        self, state: object, parents: Groups, children: Groups, first: Ints
     ) -> CandidateSplits:
         return weigh(self.questions(parents), state, parents, children, first)
 

@@ -122,10 +122,12 @@ class RunningMinima:
     least: Floats
     hopeful: Bools
 
-    def allows(self, state: Floats, at: int) -> bool:
+    def allows(self, state: object, at: int) -> bool:
+        assert isinstance(state, np.ndarray)
         return bool(self.questions.safe(np.minimum(state, self.least[at])))
 
-    def take(self, state: Floats, at: int) -> Floats:
+    def take(self, state: object, at: int) -> Floats:
+        assert isinstance(state, np.ndarray)
         moved: Floats = np.minimum(state, self.least[at])
         return moved
 
@@ -141,11 +143,13 @@ class Replacements:
     first: Ints
     hopeful: Bools
 
-    def allows(self, state: Present, at: int) -> bool:
+    def allows(self, state: object, at: int) -> bool:
+        assert isinstance(state, Present)
         moved = np.minimum(state.without(self.parents[at]), self.least[at])
         return bool(self.questions.safe(moved))
 
-    def take(self, state: Present, at: int) -> Present:
+    def take(self, state: object, at: int) -> Present:
+        assert isinstance(state, Present)
         state.replace(self.parents[at], self.children[self.first[at] : self.first[at + 1]])
         return state
 
@@ -158,7 +162,7 @@ def begin(questions: Questions, groups: Groups) -> Floats | Present:
 
 
 def weigh(
-    questions: Questions, state: Floats | Present, parents: Groups, children: Groups, first: Ints
+    questions: Questions, state: object, parents: Groups, children: Groups, first: Ints
 ) -> RunningMinima | Replacements:
     """Weigh candidate splits: parent i would become the children first[i] to first[i + 1]."""
     made = questions.factors(children)
@@ -168,4 +172,5 @@ def weigh(
         kept = np.stack([state.without(parent) for parent in before])
         hopeful = questions.safe(np.minimum(kept, least))
         return Replacements(questions, before, made, least, first, hopeful)
+    assert isinstance(state, np.ndarray)
     return RunningMinima(questions, least, questions.safe(np.minimum(state, least)))

@@ -83,7 +83,7 @@ def engines_told() -> str:
     return f"{', '.join(more)} or {last}"
 
 
-def open_engine(source: Any, reading: Reading) -> Engine:
+def open_engine(source: object, reading: Reading) -> Engine:
     """The engine for a source of rows, with the settings that it knows."""
     holding = next((name for name, one in ENGINES.items() if one.holds(source)), None)
     entry = ENGINES[reading.engine or holding or next(iter(ENGINES))]

@@ -146,7 +146,7 @@ class Reading:
     threads: int | None = field(
         default=None, metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb")
     )
-    facts: Any = field(
+    facts: object = field(
         default=None,
         metadata=_told(
             "facts",
@@ -203,7 +203,7 @@ class Reading:
             allowed = ", ".join(map(repr, get_args(Matching)))
             raise InputError(f"matching {quoted(self.matching)} is not known; allowed: {allowed}")
 
-    def stated(self) -> dict[str, Any]:
+    def stated(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
         told = {one.name: getattr(self, one.name) for one in fields(self)}
         plain = {one.name: one.default for one in fields(self)}
@@ -220,12 +220,13 @@ class Reading:
 
     def over(self, other: Reading) -> Reading:
         """This, and what the other says where this says nothing."""
-        return replace(other, **self.stated())
+        return replace(other, **self.stated())  # type: ignore[arg-type]  # of these fields
 
     def about(self, *subjects: Subject) -> Reading:
         """What it says of some subjects alone."""
         names = {one.name for one in options_about(*subjects)}
-        return Reading(**{name: value for name, value in self.stated().items() if name in names})
+        said = {name: value for name, value in self.stated().items() if name in names}
+        return Reading(**said)  # type: ignore[arg-type]  # of these fields
 
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""
@@ -242,7 +243,7 @@ def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
         raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, allowed)}")
 
 
-def options_about(*subjects: Subject) -> list[Field[Any]]:
+def options_about(*subjects: Subject) -> list[Field[object]]:
     """The fields of Reading about these subjects."""
     return [one for one in fields(Reading) if one.metadata["subject"] in subjects]
 

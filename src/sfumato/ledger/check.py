@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.adversaries.base import Threat
+from sfumato.adversaries.base import Counting, Threat
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
-    Counting,
     EarlierExposure,
     Exposed,
     Watched,
@@ -75,7 +74,7 @@ class Spent:
             return None
         return PrivacyLoss(self.epsilon, self.delta)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The sum for JSON."""
         return asdict(self)
 
@@ -202,7 +201,7 @@ class Check:
             if not one.reason
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The check for JSON."""
         return {
             "release": self.label,

@@ -86,17 +86,17 @@ class Earlier:
     def releases(self) -> tuple[Release, ...]:
         return tuple(release for source in self.sources for release in self.read(source))
 
-    def read(self, source: Any) -> tuple[Release, ...]:
+    def read(self, source: Source) -> tuple[Release, ...]:
         """The releases of one of the sources, as they were when they were first read."""
         if id(source) not in self._read:
             self._read[id(source)] = self._now(source)
         return self._read[id(source)]
 
-    def was_read(self, source: Any) -> bool:
+    def was_read(self, source: object) -> bool:
         """Whether what a source held is known, whatever it holds by now."""
         return id(source) in self._read
 
-    def of_ledger(self, source: Any) -> SomeOfLedger | None:
+    def of_ledger(self, source: Source) -> SomeOfLedger | None:
         """Which releases of a ledger were read; None where the source is none."""
         self.read(source)
         return self._ledgers.get(id(source))

@@ -26,7 +26,7 @@ from sfumato.release.release import Release
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
-    from sfumato.adversaries.composition.exposure import Counting
+    from sfumato.adversaries.base import Counting
     from sfumato.ledger.check import Check
 
 # The ledger's file: SQLite, one writer at a time, whole entries or none.
@@ -236,7 +236,7 @@ class LedgerEntry:
     sensitive: tuple[str, ...]
     guarantee: Guarantee | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The entry for JSON."""
         told = None if self.guarantee is None else self.guarantee.public()
         return {**self.__dict__, "guarantee": told}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
@@ -96,7 +95,7 @@ class Policy:
 
         return cls(**load_policy(Path(path)))
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """What may be told of the policy with a release: how it was made, by which bounds."""
         return {
             "require": [str(criterion) for criterion in self.require],

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from sfumato.errors import InputError
 
@@ -82,7 +82,7 @@ class Guarantee:
         rho = None if self.rho is None else 4 * self.rho
         return PrivacyLoss(2 * self.epsilon, min(delta, 1.0), rho)
 
-    def public(self) -> dict[str, Any]:
+    def public(self) -> dict[str, object]:
         """As a manifest tells it; `read` gives it back."""
         told = asdict(self)
         return {name: value for name, value in told.items() if value is not None}

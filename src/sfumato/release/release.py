@@ -28,6 +28,9 @@ from sfumato.table.file_stamp import FileStamp
 from sfumato.table.load import Table
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from sfumato.release.beside import Inside
     from sfumato.release.noisy import NoisyTable
 
@@ -148,15 +151,15 @@ class Release:
 
         return write_folder(self, out, report=report, policy=policy, **how)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         try:
             import polars
         except ImportError:
             raise MissingExtra("to_polars needs Polars: pip install polars") from None
-        return polars.from_arrow(self.to_arrow())
+        return polars.DataFrame(self.to_arrow())
 
     def __repr__(self) -> str:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0

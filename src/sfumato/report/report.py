@@ -11,13 +11,13 @@ whatever its size: that is the promise. How a report reads is `sections/report.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from sfumato.adversaries.base import Threat
+from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.linkage.risks import ColumnRisk, Linkage
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError
@@ -25,6 +25,7 @@ from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.description import Singletons
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
 from sfumato.report.document import PolicyStatus
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.report.document import Document, Section
 
 ENDINGS = (".html", ".json", ".md")
+Named = TypeVar("Named")  # a kind of adversary
 FLOOR = 10  # the usual threshold of statistical offices
 
 
@@ -85,9 +87,16 @@ class Evidence:
     criteria: tuple[Criterion, ...]
     inquiry: Inquiry
     policy: Policy | None = None
-    attacks: tuple[Any, ...] = ()
+    attacks: tuple[Attack, ...] = ()
     table: Table | None = None
     dearest: str = ""
+
+    def naming(self, kind: type[Named]) -> Iterator[tuple[Criterion, Named, Groups]]:
+        """The criteria that name an adversary of this kind, her, and whom she asks about."""
+        for criterion in self.criteria:
+            for adversary, groups in criterion.adversaries(self.release):
+                if isinstance(adversary, kind):
+                    yield criterion, adversary, groups
 
 
 class Inquiry(Protocol):
@@ -149,9 +158,15 @@ class Report:
     @property
     def noisy(self) -> bool:
         """Whether it is about a randomised release, whose promise is the same to everybody."""
-        return self.summary.scheme == "randomised"
+        return self.evidence is not None and self.evidence.release.regions.noisy
 
-    def promises(self) -> list[dict[str, Any]]:
+    @property
+    def group(self) -> str:
+        """What a group of it is called."""
+        buckets = self.evidence is not None and self.evidence.release.regions.exact
+        return "bucket" if buckets else "group"
+
+    def promises(self) -> list[dict[str, object]]:
         """What may be told to anybody: each criterion, its bound and the value that was reached.
 
         Figures are those that anybody can measure on the published data; whether the criterion
@@ -159,7 +174,7 @@ class Report:
         """
         from sfumato.report.json import cleaned
 
-        told: list[dict[str, Any]] = cleaned(
+        told: list[dict[str, object]] = cleaned(
             [
                 {
                     "criterion": verdict.criterion,

@@ -61,7 +61,7 @@ def matrix(report: Report) -> list[ThreatRow]:
     for entry in ADVERSARIES.values():
         own = [threat for threat in report.every_threat if entry.owns(threat.adversary)]
         rows += [_measured(report, threat, entry) for threat in own]
-        if not own and (noisy(report) or entry.releases != "noisy"):
+        if not own and (report.noisy or not entry.of_noise_alone):
             rows.append(_open(report, entry))
     others = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
     return rows + [_measured(report, threat, None) for threat in others]
@@ -71,11 +71,6 @@ def about_of(one: Threat | ThreatRow) -> str | None:
     """What she would learn of: a column, or whose row it is; None where neither was measured."""
     entry = entry_of(one.adversary)
     return entry.about if one.about is None and entry is not None else one.about
-
-
-def noisy(report: Report) -> bool:
-    """Whether it is about a randomised release, whose promise is the same to every adversary."""
-    return report.summary.scheme == "randomised"
 
 
 @dataclass(frozen=True)
@@ -121,7 +116,7 @@ def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> T
 
 
 def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:
-    if noisy(report):
+    if report.noisy:
         why = "not measured: counts are noisy, and whatever she knows the guarantee bounds her"
         return ThreatRow(entry.name, entry.knows, why, None, None, None, (), "not_applicable")
     if why := _undefined(report, entry):
@@ -171,9 +166,11 @@ def uncovered(report: Report) -> list[Unbounded]:
 def _applies(name: str, about: str | None, report: Report) -> bool:
     """Whether a criterion of this name could judge the column; most take one value a person."""
     criterion = CRITERIA[name]
-    if report.summary.scheme == "bucketized" and criterion.about_identity:
+    if report.evidence is None:
+        return True
+    if report.evidence.release.regions.exact and criterion.about_identity:
         return False  # it asks about exact quasi-identifiers, which no bucket changes
-    if about is None or report.evidence is None:
+    if about is None:
         return True
     groups = report.evidence.release.by_attribute.get(about)
     return groups is None or groups.single_valued or criterion.of_several

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def _shown(groups: Groups) -> Groups:
 
 def attacks_on(
     release: Release, original: Table, earlier: Sequence[Release] = (), *, seed: int = 0
-) -> tuple[Any, ...]:
+) -> tuple[Attack, ...]:
     """Learner against attacker, and what earlier releases add; for every sensitive attribute.
 
     `original` is the table the release was made of: it has the people who are attacked. Where
@@ -82,7 +81,7 @@ def attacks_on(
     names = [name for name in release.by_attribute if name]
     if not names:
         raise InputError("the release has no sensitive column, so nothing could be learnt from it")
-    found: list[Any] = [
+    found: list[Attack] = [
         relative_threat(release, original, sensitive=name, seed=seed)
         for name in names
         if not undefined(release, release.groups_for(name))
@@ -331,7 +330,7 @@ def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
     return {(threat.adversary, threat.about or "") for threat in threats}
 
 
-def _found(results: Sequence[Any]) -> list[Threat]:
+def _found(results: Sequence[Attack | Verdict]) -> list[Threat]:
     """What the adversaries learnt that were run before, or to judge a criterion; each told once."""
     found: list[Threat] = []
     for result in results:

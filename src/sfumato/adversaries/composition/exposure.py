@@ -19,10 +19,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
+from sfumato.adversaries.base import Counting
 from sfumato.adversaries.composition.intersection import (
     SharedValues,
     common_attribute,
@@ -348,8 +348,6 @@ def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> Ear
 #
 # Counted are all who are known too well, or only those whom the new release adds: people whom the
 # earlier releases, by themselves, do not expose.
-
-Counting = Literal["all", "added"]
 
 
 @dataclass(frozen=True)

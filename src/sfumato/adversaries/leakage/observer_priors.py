@@ -24,7 +24,7 @@ GIVEN = "given"
 _ROUNDING = 1e-9  # shares written as decimals may miss 1 by this much
 
 
-def kind_of(prior: Any) -> Kind:
+def kind_of(prior: object) -> Kind:
     """Which of the forms a checked prior has."""
     if isinstance(prior, str):
         return "table" if prior == "table" else "uniform"
@@ -37,17 +37,18 @@ def kind_of(prior: Any) -> Kind:
     return "listed"
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Equal priors; tables and releases if they are the very same, or the same file."""
     if isinstance(one, Table | Release) or isinstance(other, Table | Release):
         return same_people(one, other)
     return bool(one == other)
 
 
-def normal(who: str, prior: Any) -> Any:
+def normal(who: str, prior: object) -> Prior:
     """A prior in its plain form; PolicyError where it has none."""
-    named = isinstance(prior, str) and prior in ("table", "uniform")
-    if named or isinstance(prior, Table | Release):
+    if isinstance(prior, Table | Release):
+        return prior
+    if isinstance(prior, str) and prior in ("table", "uniform"):
         return prior
     if isinstance(prior, Mapping) and prior:
         if GIVEN in prior and not _numbers(prior[GIVEN]):

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from sfumato.errors import InputError, MissingExtra
@@ -29,7 +30,7 @@ from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relatio
 # Its parts are imported one by one: all of it together takes ten times as long to load.
 
 
-def opendp(part: str) -> Any:
+def opendp(part: str) -> ModuleType:
     """A module of OpenDP by its name: "measurements", "combinators", "domains", ..."""
     try:
         features = import_module("opendp.mod")

@@ -145,15 +145,15 @@ class RealisticAdversary:
         return self.shape == other.shape
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
+    def from_settings(cls, settings: Mapping[str, object]) -> Self:
         """From the inline table of a policy file."""
         allowed = [one.name for one in fields(cls)]
         for key in settings:
             if key not in allowed:
                 raise PolicyError(f"{NAME}: unknown key {key!r}; {did_you_mean(key, allowed)}")
-        return cls(**settings)
+        return cls(**settings)  # type: ignore[arg-type]  # checked there
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """What a policy file holds of her: everything that is not the default.
 
         A shape that is people from outside is left as it is; a file names where they are.

@@ -42,7 +42,7 @@ class ValuePredicate:
         return f"not {named}" if self.negated else named
 
 
-def normal(criterion: str, given: Any) -> Predicates:
+def normal(criterion: str, given: object) -> Predicates:
     """Predicates in their one form; a mistake is answered in one line."""
     if isinstance(given, Mapping) and PROTECT in given:
         by_label = given[PROTECT]

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.realistic.predicates import Predicates, ValuePredicate, asked, in_question
 from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
-from sfumato.numbers import Floats
+from sfumato.numbers import Bools, Floats
 from sfumato.release.groups import Groups
 
 
@@ -205,9 +205,9 @@ def beliefs_by_count(
         yield p_out, p_in
 
 
-def judged(prior: RegionalPrior) -> Any:
+def judged(prior: RegionalPrior) -> Bools:
     """Groups that somebody outside fits, with a stubbornness that is admissible there."""
-    fine = prior.covered > 0
+    fine: Bools = prior.covered > 0
     if prior.at_most and prior.given is not None:
         fine &= float(prior.given) >= prior.sizes / (prior.outside.min(axis=1) + 1)
     return fine

@@ -40,14 +40,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, inf, prod
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.numbers import Floats, Ints, fraction
+from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -70,7 +70,7 @@ _BEYOND_ALL_ODDS = Fraction(10**300)  # no group has so many people; fits a floa
 MOST_KNOWN = 10**9  # more facts than people; keeps sums of counts within 64 bits
 
 
-def columns(targets: Any, points: Any) -> tuple[Ints, Ints]:
+def columns(targets: npt.ArrayLike, points: npt.ArrayLike) -> tuple[Ints, Ints]:
     """P questions as the compiled code takes them: value codes, and P rows of (l, k, m)."""
     codes = np.ascontiguousarray(targets, dtype=np.int64).reshape(-1)
     known = np.ascontiguousarray(points, dtype=np.int64).reshape(-1, 3)
@@ -111,8 +111,8 @@ class BreachProbability(float):
 
 def factor_bounds(
     groups: Groups,
-    targets: Any,
-    points: Any,
+    targets: npt.ArrayLike,
+    points: npt.ArrayLike,
     case: Case,
     start: int = 0,
     stop: int | None = None,
@@ -131,8 +131,8 @@ def factor_bounds(
 
 def factors(
     groups: Groups,
-    targets: Any,
-    points: Any,
+    targets: npt.ArrayLike,
+    points: npt.ArrayLike,
     case: Case,
     start: int = 0,
     stop: int | None = None,
@@ -141,12 +141,14 @@ def factors(
     return factor_bounds(groups, targets, points, case, start, stop).least
 
 
-def minima(groups: Groups, targets: Any, points: Any, case: Case) -> Floats:
+def minima(groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: Case) -> Floats:
     """The least that the minimum of each factor over all groups can be: [P, 5]."""
     return minima_bounds(groups, targets, points, case).least
 
 
-def minima_bounds(groups: Groups, targets: Any, points: Any, case: Case) -> Bounds:
+def minima_bounds(
+    groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: Case
+) -> Bounds:
     """The minimum of each factor over all groups: [P, 5]; memory does not grow with the groups."""
     codes, known = columns(targets, points)
     cells = len(groups.data) if groups.lists is None else len(groups.lists.data) * _LONG
@@ -194,12 +196,12 @@ def odds_at(confidence: Fraction) -> Fraction:
 
 def safe(
     groups: Groups,
-    targets: Any,
-    points: Any,
+    targets: npt.ArrayLike,
+    points: npt.ArrayLike,
     confidences: Sequence[Fraction],
     case: Case,
     least: Floats | None = None,
-) -> tuple[Floats, Any]:
+) -> tuple[Floats, Bools]:
     """The breach probability of each column and whether it is strictly below its confidence.
 
     Near the bound it is decided in fractions, on the groups that attain the minima; values there
@@ -291,25 +293,26 @@ def unknown_value(groups: Groups, value: str) -> str:
     )
 
 
-def check_point(point: Sequence[Any]) -> tuple[int, int, int]:
+def check_point(point: Sequence[object]) -> tuple[int, int, int]:
     """(l, k, m) as whole numbers that are not negative."""
     for name, known in zip("lkm", point, strict=True):
         whole = isinstance(known, int | np.integer) and not isinstance(known, bool)
-        if not whole or not 0 <= known <= MOST_KNOWN:
+        if not whole or not 0 <= known <= MOST_KNOWN:  # type: ignore[operator]
             raise InputError(
                 f"{name} = {quoted(known)} is not allowed; it must be a whole number from 0"
             )
-    return int(point[0]), int(point[1]), int(point[2])
+    l, k, m = (int(known) for known in point)  # type: ignore[call-overload]  # noqa: E741
+    return l, k, m
 
 
-def check_confidence(confidence: Any) -> Fraction:
+def check_confidence(confidence: object) -> Fraction:
     """A confidence as the decimal somebody wrote."""
     number = isinstance(confidence, int | float | Fraction) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence <= 1:
+    if not number or not 0 < confidence <= 1:  # type: ignore[operator]
         raise InputError(
             f"confidence = {quoted(confidence)} is not allowed; it must be above 0 and at most 1"
         )
-    return fraction(confidence)
+    return fraction(confidence)  # type: ignore[arg-type]
 
 
 def _run(

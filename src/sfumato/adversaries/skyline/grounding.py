@@ -19,7 +19,6 @@ only those.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class Grounding:
     members: int = 0
     at_most: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The grounding for JSON."""
         return {**asdict(self), "case": CASE_WORDS[self.case], "sentence": self.sentence}
 

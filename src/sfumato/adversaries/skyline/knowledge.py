@@ -17,7 +17,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -258,7 +258,7 @@ class KnowledgeSkyline:
             )
         return "; ".join([told, *notes]) + "."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The skyline for JSON."""
         return {
             "value": self.value,

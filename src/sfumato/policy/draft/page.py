@@ -23,7 +23,7 @@ _WIDTH = 98
 def write(
     sample: Sample,
     roles: Roles,
-    reading: Mapping[str, str | bool],
+    reading: Mapping[str, object],
     questions: list[str],
     tried: Rehearsal,
 ) -> str:
@@ -80,7 +80,7 @@ def _head(sample: Sample, questions: list[str], tried: Rehearsal) -> list[str]:
     return lines
 
 
-def _reading(reading: Mapping[str, str | bool]) -> list[str]:
+def _reading(reading: Mapping[str, object]) -> list[str]:
     if not reading:
         return []
     return [

@@ -5,13 +5,9 @@ Stands apart: one subject of a report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from sfumato.adversaries.leakage.observer import Observer, leakage
-from sfumato.criteria.base import groups_about
-from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Evidence, Report
@@ -57,20 +53,14 @@ def observer_section(report: Report) -> Section | None:
     )
 
 
-def _asked(evidence: Evidence) -> Iterator[tuple[Observer, Groups]]:
+def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
     """Each observer a policy names, once on each of her targets; else the usual one on all."""
-    kinds = (DistributionLeakage, EntropyLeakage)
-    named = [one for one in evidence.criteria if isinstance(one, kinds)]
-    if not named:
-        for groups in evidence.release.by_attribute.values():
-            yield Observer(), groups
-    told = set()
-    for criterion in named:
-        for groups in groups_about(criterion, evidence.release):
-            key = (criterion.observer.name, groups.attribute)
-            if key not in told:
-                told.add(key)
-                yield criterion.observer, groups
+    named = {
+        (observer.name, groups.attribute): (observer, groups)
+        for _, observer, groups in evidence.naming(Observer)
+    }
+    usual = [(Observer(), groups) for groups in evidence.release.by_attribute.values()]
+    return list(named.values()) or usual
 
 
 def _who(evidence: Evidence, group: int) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import Beliefs
-from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, number
@@ -130,12 +129,12 @@ def realistic_section(report: Report) -> Section | None:
         for name, groups in evidence.release.by_attribute.items()
         if groups.width > 1 and groups.single_valued and 0 < len(groups.data) <= _MOST_COUNTS
     }
-    asked = [one for one in evidence.criteria if isinstance(one, EpsilonPrivacy)]
+    asked = list(evidence.naming(RealisticAdversary))
     figures: list[Chart] = []
     for name, groups in drawable.items():
-        mine = [one for one in asked if one.sensitive in (None, name)]
-        for criterion in mine:
-            figures += _required(report, criterion, name, groups)
+        mine = [(one, her) for one, her, about in asked if about.attribute == groups.attribute]
+        for criterion, her in mine:
+            figures += _required(report, her, criterion.limit, name, groups)
         if not mine:
             figures += _usual(name, groups)
     if not figures:
@@ -152,16 +151,13 @@ def realistic_section(report: Report) -> Section | None:
 
 
 def _required(
-    report: Report, criterion: EpsilonPrivacy, name: str, groups: Groups
+    report: Report, her: RealisticAdversary, epsilon: float | None, name: str, groups: Groups
 ) -> Iterator[Chart]:
-    her = criterion.adversary
-    if her.adversary_class == "IV" or her.inapplicable(groups):
+    if epsilon is None or her.adversary_class == "IV" or her.inapplicable(groups):
         return
     beliefs = Beliefs(her, groups)
     about = f"{name}, {her}"
-    yield epsilon_chart(
-        beliefs, criterion.epsilon, title=f"Smallest epsilon against stubbornness: {about}"
-    )
+    yield epsilon_chart(beliefs, epsilon, title=f"Smallest epsilon against stubbornness: {about}")
     if report.audience == "private":
         yield belief_chart(beliefs, title=f"What she believes in the worst group: {about}")
 

@@ -213,9 +213,8 @@ def _size(report: Report) -> str:
     told = report.summary
     if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
         return f"{told.people:,} people by noisy counts, {told.groups:,} cells published"
-    group = "bucket" if told.scheme == "bucketized" else "group"
     return (
-        f"{told.people:,} people in {told.groups:,} {group}{'s' * (told.groups != 1)} "
+        f"{told.people:,} people in {told.groups:,} {report.group}{'s' * (told.groups != 1)} "
         f"(smallest {told.smallest:,}), {told.suppressed:,} suppressed"
     )
 
@@ -263,16 +262,15 @@ def glance(report: Report) -> dict[str, int | float | str]:
     """The release in a few numbers; usefulness as far as it was measured."""
     summary = report.summary
     everybody = summary.people + summary.suppressed
-    group = "bucket" if summary.scheme == "bucketized" else "group"
     told: dict[str, int | float | str] = {
         "people" if report.raw else "people published": few(report, summary.people),
-        f"{group}s": few(report, summary.groups),
+        f"{report.group}s": few(report, summary.groups),
     }
     if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
         told = {"people, by noisy counts": few(report, summary.people)}
         return told | {"cells published": few(report, summary.groups)}
     # Anybody sees it in the data, and the risks told beside it say it too.
-    told[f"smallest {group}"] = summary.smallest
+    told[f"smallest {report.group}"] = summary.smallest
     if report.raw:
         return told
     told["people suppressed"] = few(report, summary.suppressed)

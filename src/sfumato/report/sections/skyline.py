@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
-from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
@@ -166,8 +166,8 @@ def skyline_section(report: Report) -> Section | None:
     evidence = report.evidence
     if evidence is None or evidence.release.regions.noisy:
         return None
-    asked = [one for one in evidence.criteria if isinstance(one, SkylinePrivacy)]
-    confidence = min((float(p.c) for one in asked for p in one.points), default=CONFIDENCE)
+    asked = [one.limit for one in evidence.criteria if one.bounds(ACQUAINTANCE)]
+    confidence = min((float(one) for one in asked if one is not None), default=CONFIDENCE)
     judged = [g for g in evidence.release.by_attribute.values() if len(g) and g.width]
     small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]
     if not small:

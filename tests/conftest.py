@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.examples import EXAMPLES
+
 ROOT = Path(__file__).parent.parent
 
-# The same examples on every run; SFUMATO_EXAMPLES=1000 looks further.
-EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "60"))
 settings.register_profile("sfumato", deadline=None, derandomize=True, max_examples=EXAMPLES)
 settings.load_profile("sfumato")
 

@@ -16,6 +16,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.kernel import draw_values, sizes_of
 from sfumato.release.description import Buckets
 from sfumato.release.release import Release
+from tests.examples import few
 
 
 def table_of(rows: list[tuple[int, str, str]], **schema) -> sf.Table:
@@ -207,7 +208,7 @@ def test_a_further_criterion_is_judged_on_the_result() -> None:
 # -- who can be told apart ------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(15))
 @given(eligible(6), st.randoms(use_true_random=False), st.integers(0, 3))
 def test_k_and_linkage_are_those_of_the_published_quasi_identifiers(
     case: tuple[list[int], int], random, seed: int

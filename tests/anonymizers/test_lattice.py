@@ -35,6 +35,7 @@ from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.workflow.anonymize import anonymize, generalize
+from tests.examples import few
 from tests.oracles.lattice_oracle import LatticeOracle
 
 BUDGET = 1_000_000
@@ -245,7 +246,7 @@ def check_found(found: Found, oracle: LatticeOracle, utility: Utility) -> None:
 
 @pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6)
+@settings(max_examples=few(3))
 @given(data=st.data())
 def test_the_best_node_is_that_of_exhaustive_search(kind: str, suppression: float, data) -> None:
     table, require = data.draw(tables), data.draw(KINDS[kind])
@@ -255,7 +256,7 @@ def test_the_best_node_is_that_of_exhaustive_search(kind: str, suppression: floa
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
+@settings(max_examples=few(20))
 @given(data=st.data(), suppression=st.sampled_from([0, 0.1, 0.3, 0.5, 0.8]))
 def test_the_bound_on_loss_never_hides_the_best_node(kind: str, suppression: float, data) -> None:
     table, require = data.draw(tables), data.draw(KINDS[kind])

@@ -37,6 +37,7 @@ from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize, generalize
 from tests.anonymizers.test_lattice import BUDGET, KINDS, TABLES, small_data
+from tests.examples import few
 from tests.oracles.beyond import beyond
 
 BY_GROUP = [name for name, one in UTILITIES.items() if not one.reads_tuples]
@@ -119,7 +120,7 @@ def check_same(
 
 @pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=4)
+@settings(max_examples=few(2))
 @given(data=st.data(), seed=seeds, most=rooms)
 def test_the_search_finds_what_it_finds_in_memory(
     kind: str, suppression: float, data, seed: int, most: int
@@ -155,7 +156,7 @@ def larger_data(seed: int, rows: int = 400) -> tuple[pa.Table, sf.Schema]:
     return pa.table(table), schema
 
 
-@settings(max_examples=12)
+@settings(max_examples=few(5))
 @given(
     seed=st.integers(0, LARGER - 1),
     most=st.sampled_from([10, 40, 120]),
@@ -172,7 +173,7 @@ def test_a_lattice_of_72_nodes(seed: int, most: int, more: Criterion, suppressio
         assert not isinstance(more, GroupCriterion)
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(8))
 @given(
     seed=seeds,
     most=st.sampled_from([8, 20]),
@@ -320,7 +321,7 @@ def check_release(
     return held
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(8))
 @given(
     seed=seeds,
     require=KINDS["merge closed"] | KINDS["not closed"],
@@ -334,7 +335,7 @@ def test_the_release_is_that_of_memory(
     check_release(*small_data(seed), lambda table: anonymize(table, policy, seed=1), most)
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(10))
 @given(seed=seeds, data=st.data(), most=rooms, suppression=st.sampled_from([0.1, 0.5]))
 def test_generalize_gives_the_same_release(seed: int, data, most: int, suppression: float) -> None:
     rows, schema = small_data(seed)
@@ -429,7 +430,7 @@ def test_spark_finds_the_same(spark) -> None:
 # -- above the budget -----------------------------------------------------------------------------
 
 
-@settings(max_examples=10)
+@settings(max_examples=few(6))
 @given(seed=seeds, budget=st.integers(1, 20), most=rooms)
 def test_above_the_budget_the_same_nodes_are_judged(seed: int, budget: int, most: int) -> None:
     rows, schema = small_data(seed)

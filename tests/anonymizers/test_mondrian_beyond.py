@@ -23,6 +23,7 @@ from sfumato.release.origin import HeldOrigin
 from sfumato.release.release import Release
 from tests.anonymizers import test_skyline_anonymize as skyline
 from tests.anonymizers.test_mondrian import CRITERIA, TABLES, small_table, some_search
+from tests.examples import few
 from tests.oracles.beyond import beyond, placed, told
 from tests.oracles.mondrian_oracle import all_splits, everybody
 
@@ -44,7 +45,7 @@ def both(
     return None
 
 
-@settings(max_examples=80)
+@settings(max_examples=few(40))
 @given(
     seed=st.integers(0, TABLES - 1),
     require=st.sampled_from([*chain(*CRITERIA.values())]),
@@ -96,7 +97,7 @@ def test_nodes_are_split_in_the_engine_and_in_memory(monkeypatch: pytest.MonkeyP
     assert fetched.count("totals") == 2  # groups that may not be split, and do not fit
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(20))
 @given(
     seed=st.integers(0, TABLES - 1),
     require=st.sampled_from([[sf.KAnonymity(2)], [sf.AlphaK(0.7, 2)], [sf.AlphaK(0.9, 3)]]),
@@ -142,7 +143,7 @@ def test_two_attributes_weights_protection_and_regions(seed: int) -> None:
             assert sorted(found.population) == pytest.approx(sorted(expected.population))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(30))
 @given(
     seed=st.integers(0, 200),
     points=st.sampled_from(skyline.POINTS),
@@ -164,7 +165,7 @@ def test_a_skyline_is_safe_and_no_allowed_split_remains(seed: int, points: Any, 
             assert not skyline.safe(split, points, len(skyline.ILL), "single")
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(15))
 @given(seed=st.integers(0, 200), points=st.sampled_from(skyline.POINTS))
 def test_a_skyline_of_sets_is_safe(seed: int, points: Any) -> None:
     table = skyline.small_table(seed, several="set")

@@ -24,21 +24,19 @@ from tests.report.pages import Page
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-def test_the_page_leads_nowhere_and_fetches_nothing(variant: Report) -> None:
-    page = Page(variant.to_html())
+def test_the_page_leads_nowhere_and_fetches_nothing(page: Page) -> None:
     assert all(link.startswith("#section-") for link in page.links)
     assert "default-src 'none'" in page.policy
     assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
 
 
-def test_only_the_private_page_is_marked_private(variant: Report) -> None:
-    text = " ".join(Page(variant.to_html()).texts)
+def test_only_the_private_page_is_marked_private(variant: Report, page: Page) -> None:
+    text = " ".join(page.texts)
     assert ("do not hand it out" in text) is (variant.audience == "private")
     assert ("do not hand it out" in variant.to_markdown()) is (variant.audience == "private")
 
 
-def test_every_chart_has_its_text(variant: Report) -> None:
-    page = Page(variant.to_html())
+def test_every_chart_has_its_text(variant: Report, page: Page) -> None:
     figures = [figure for section in variant.sections for figure in section.charts]
     assert len(page.charts) == len(page.labels) <= len(figures)
     for label in page.labels:

@@ -20,6 +20,7 @@ from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
 from sfumato.release.release import as_it_stands
 from tests.anonymizers.test_mondrian import CRITERIA, TABLES, small_table
+from tests.examples import few
 from tests.oracles.beyond import beyond
 
 MORE = [
@@ -55,7 +56,7 @@ def compare(table: sf.Table, require: Any) -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(30))
 @given(
     seed=st.integers(0, TABLES - 1), require=st.sampled_from([*chain(*CRITERIA.values()), *MORE])
 )

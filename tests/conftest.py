@@ -92,6 +92,8 @@ def spark(java: None) -> Iterator[Any]:
         # Tiny tables: compiling each query would take longer than running it.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        # ... and so would planning it again after each of its stages.
+        .config("spark.sql.adaptive.enabled", "false")
         .getOrCreate()
     )
     yield session

@@ -10,6 +10,7 @@ import io
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 from unittest import mock
@@ -57,3 +58,11 @@ def in_a_process(*arguments: object) -> CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def fake_java(folder: Path, says: str, code: int = 0) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\nexit {code}\n")
+    java.chmod(0o755)
+    return java

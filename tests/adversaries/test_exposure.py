@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from itertools import chain, combinations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,25 +20,9 @@ from sfumato.release.description import Buckets, Regions
 from sfumato.release.groups import Groups
 from sfumato.release.membership import inside_of, with_inside
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
-from tests.adversaries.releases import buckets, release
-from tests.adversaries.test_locate import EVERYBODY, generalized, numbers, words
+from tests.adversaries.releases import EVERYBODY, buckets, generalized, numbers, release, words
 from tests.oracles.composition_oracle import groups_of
-
-VALUES = tuple("stuv")
-
-
-def shown_of(one: sf.Release, person: dict[str, object]) -> set[str] | None:
-    """The values an earlier release shows of a person; None if it does not locate her."""
-    found = groups_of(one, person, {})
-    return {label for g in found for label in one.groups.counts_of(g)} if found else None
-
-
-def fewest_left(mine: set[str], earlier: list[sf.Release], person: dict[str, object]) -> int:
-    """Every choice of earlier releases, in turn."""
-    told = [shown for one in earlier if (shown := shown_of(one, person)) is not None]
-    choices = chain.from_iterable(combinations(told, n) for n in range(len(told) + 1))
-    left = [mine.intersection(*choice) for choice in choices]
-    return min(len(values) for values in left if values)
+from tests.oracles.exposure_oracle import VALUES, fewest_left, table_of
 
 
 @given(
@@ -104,18 +86,6 @@ def test_a_column_that_only_an_earlier_release_has_must_be_known() -> None:
 
 
 # -- people inside groups ------------------------------------------------------------------------
-
-
-def table_of(seed: int, n: int = 120) -> sf.Table:
-    rng = np.random.default_rng(seed)
-    rows = pa.table(
-        {
-            "x": rng.integers(0, 10, n),
-            "w": np.array(["aa", "ab", "ba"])[rng.integers(0, 3, n)],
-            "s": np.array(VALUES)[rng.integers(0, 4, n)],
-        }
-    )
-    return sf.read(rows, sf.Schema(["x", "w"], "s"))
 
 
 @pytest.mark.parametrize("seed", range(4))

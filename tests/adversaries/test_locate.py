@@ -20,38 +20,9 @@ from sfumato.adversaries.locating.locate import alike, locate
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Anything, Mask, Span, ValueSet
-from tests.adversaries.releases import buckets, release
+from sfumato.schema.region import Mask, ValueSet
+from tests.adversaries.releases import EVERYBODY, WORDS, buckets, generalized, release
 from tests.oracles.composition_oracle import by_pairs, groups_of, learn
-
-WORDS = ("aa", "ab", "ba", "bb", "c")
-numbers = st.one_of(
-    st.just(Anything()),
-    st.tuples(st.integers(0, 9), st.integers(0, 4), st.booleans(), st.booleans()).map(
-        lambda t: Span(t[0], t[0] + t[1], low_closed=t[2], high_closed=t[3])
-    ),
-    st.integers(0, 9).map(lambda low: Span(low=low)),
-    st.integers(0, 9).map(lambda high: Span(high=high, high_closed=True)),
-    st.sets(st.one_of(st.none(), st.integers(0, 9)), min_size=1, max_size=4).map(
-        lambda values: ValueSet(frozenset(values))
-    ),
-)
-words = st.one_of(
-    st.just(Anything()),
-    st.sets(st.one_of(st.none(), st.sampled_from(WORDS)), min_size=1, max_size=3).map(
-        lambda values: ValueSet(frozenset(values))
-    ),
-    st.sampled_from(["a*", "*a", "**", "b*"]).map(Mask),
-)
-counts = st.dictionaries(st.sampled_from("stuv"), st.integers(1, 3), min_size=1)
-EVERYBODY = [{"x": x, "w": w} for x in (None, *range(10)) for w in (None, *WORDS)]
-
-
-@st.composite
-def generalized(draw: st.DrawFn, most: int = 5) -> sf.Release:
-    """Regions of every kind, overlapping as they like."""
-    shown = draw(st.lists(st.tuples(numbers, words), min_size=1, max_size=most, unique=True))
-    return release(["x", "w"], [(one, draw(counts)) for one in shown], values=tuple("stuv"))
 
 
 @st.composite

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from random import Random
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -22,147 +19,30 @@ from sfumato.anonymizers.lattice.lattice import Found, Lattice, judge_all, searc
 from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.criteria.base import (
     Criterion,
-    GroupCriterion,
-    Measure,
-    ReleaseCriterion,
-    Verdict,
-    summarize,
 )
 from sfumato.datasets.adult import adult
-from sfumato.numbers import Bools
-from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.workflow.anonymize import anonymize, generalize
+from tests.anonymizers.lattice_tables import (
+    BUDGET,
+    KINDS,
+    TABLES,
+    FewGroups,
+    SmallGroups,
+    small_data,
+)
 from tests.examples import few
 from tests.oracles.lattice_oracle import LatticeOracle
 
-BUDGET = 1_000_000
 CHEAP = [name for name in UTILITIES if name != "classification"]  # that one trains a tree a node
 
 
 # -- criteria of the other closure kinds ----------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FewValues(GroupCriterion):
-    """At most m distinct values: merging two groups that hold may break it."""
-
-    name: ClassVar[str] = "few-values"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"m ≤ {self.m}"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.distinct, "at_most"), groups.distinct <= self.m
-
-
-@dataclass(frozen=True)
-class SmallGroups(GroupCriterion):
-    """At most m people a group, whatever they have."""
-
-    name: ClassVar[str] = "small-groups"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"m ≤ {self.m}"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.sizes, "at_most"), groups.sizes <= self.m
-
-
-@dataclass(frozen=True)
-class FewGroups(ReleaseCriterion):
-    """At most m groups in all. Coarser nodes have fewer, unless fewer people are suppressed."""
-
-    name: ClassVar[str] = "few-groups"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"groups ≤ {self.m}"
-
-    def measure(self, groups: Groups) -> Measure:
-        return summarize(groups, np.full(len(groups), groups.number()), "at_most")
-
-    def verdict(self, groups: Groups) -> Verdict:
-        status = "holds" if 0 < groups.number() <= self.m else "violated"
-        return Verdict(self.name, status, groups.number(), self.required)
-
-    def start(self, groups: Groups) -> int:
-        return len(groups)
-
-    def split(self, state: int, parent: Groups, children: Groups) -> int | None:
-        total = state - len(parent) + len(children)
-        return total if total <= self.m else None
-
-
 # -- small tables ---------------------------------------------------------------------------------
-
-COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {
-    "age": ([21, 23, 26, 34, 37, 50, 70, None], pa.int64()),
-    "zip": (["11", "12", "21", "22", None], pa.string()),
-    "city": (["a", "b", "c", "d", None], pa.string()),
-    "sex": (["F", "M", None], pa.string()),
-    "born": ([dt.date(1978, 3, 1), dt.date(1979, 9, 9), dt.date(1983, 1, 1), None], pa.date32()),
-}
-HIERARCHIES = {
-    "age": sf.intervals([5, 10], top=50),
-    "zip": sf.mask(),
-    "city": sf.taxonomy({"a": "x", "b": "y", "c": "x", "d": "y", "e": "x"}),
-    "sex": sf.suppression(),
-    "born": sf.dates("year", "decade"),
-}
-DISEASES = ["flu", "gout", "cold", "hiv"]
-TABLES = 30
-
-
-def small_data(seed: int) -> tuple[pa.Table, sf.Schema]:
-    """Three or four columns of two to five values, up to forty people, two sensitive columns."""
-    chance = Random(seed)
-    names = chance.sample(list(COLUMNS), chance.choice([3, 3, 4]))
-    if {"age", "born"} <= set(names) and len(names) == 4:
-        names.remove("born")  # keeps the lattice under a hundred nodes
-    domains = {
-        name: chance.sample(COLUMNS[name][0], min(chance.randint(2, 5), len(COLUMNS[name][0])))
-        for name in names
-    }
-    kinds = [
-        [
-            *(chance.choice(domains[name]) for name in names),
-            chance.choice(DISEASES),
-            chance.choice("pq"),
-        ]
-        for _ in range(chance.randint(4, 14))
-    ]
-    rows = [kind for kind in kinds for _ in range(chance.choice([1, 1, 2, 5]))]
-    types = [*(COLUMNS[name][1] for name in names), pa.string(), pa.string()]
-    arrays = [pa.array(list(c), t) for c, t in zip(zip(*rows, strict=True), types, strict=True)]
-    schema = sf.Schema(
-        quasi=names,
-        sensitive=["disease", "job"],
-        hierarchies={name: HIERARCHIES[name] for name in names},
-        domains={"disease": DISEASES},
-    )
-    return pa.table(dict(zip([*names, "disease", "job"], arrays, strict=True))), schema
 
 
 @lru_cache(maxsize=TABLES)
@@ -172,40 +52,6 @@ def small_table(seed: int) -> sf.Table:
 
 
 tables = st.integers(0, TABLES - 1).map(small_table)
-UPWARD = [sf.KAnonymity(k) for k in (2, 3, 5)] + [
-    sf.DistinctDiversity(2),
-    sf.DistinctDiversity(3, sensitive="disease"),
-]
-MERGING = [
-    sf.EntropyDiversity(1.5),
-    sf.EntropyDiversity(2, sensitive="disease"),
-    sf.RecursiveDiversity(2, 2),
-    sf.RecursiveDiversity(3, 3, sensitive="disease"),
-    sf.TCloseness(0.3),
-    sf.TCloseness(0.25, distance="ordered", sensitive="disease"),
-    sf.AlphaK(0.7, 3),
-    sf.BetaLikeness(1),
-    sf.DeltaDisclosure(1, sensitive="job"),
-]
-NEITHER: list[Criterion] = [FewValues(2), FewValues(3, sensitive="disease"), SmallGroups(8)]
-WHOLE: list[Criterion] = [FewGroups(1), FewGroups(3), FewGroups(6)]
-
-
-def some(*pools: list[Any]) -> st.SearchStrategy[list[Criterion]]:
-    """One criterion of each pool, and perhaps one that is upward closed."""
-    drawn = st.tuples(*(st.sampled_from(pool) for pool in pools))
-    return st.tuples(drawn, st.lists(st.sampled_from(UPWARD), max_size=1)).map(
-        lambda pair: [*pair[0], *pair[1]]
-    )
-
-
-KINDS = {
-    "upward closed": some(UPWARD),
-    "merge closed": some(MERGING),
-    "not closed": some(NEITHER),
-    "of the release": some(WHOLE),
-    "mixed": some(MERGING, NEITHER) | some(MERGING, WHOLE) | some(MERGING, MERGING),
-}
 
 
 def search(

@@ -36,7 +36,7 @@ from sfumato.table.load import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize, generalize
-from tests.anonymizers.test_lattice import BUDGET, KINDS, TABLES, small_data
+from tests.anonymizers.lattice_tables import BUDGET, KINDS, TABLES, small_data
 from tests.examples import few
 from tests.oracles.beyond import beyond
 

@@ -21,8 +21,8 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import ResourceError
 from sfumato.release.origin import HeldOrigin
 from sfumato.release.release import Release
-from tests.anonymizers import test_skyline_anonymize as skyline
-from tests.anonymizers.test_mondrian import CRITERIA, TABLES, small_table, some_search
+from tests.anonymizers import skyline_tables as skyline
+from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table, some_search
 from tests.examples import few
 from tests.oracles.beyond import beyond, placed, told
 from tests.oracles.mondrian_oracle import all_splits, everybody

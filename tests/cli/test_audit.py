@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_bad_input import DATA, POLICY, audit
+from tests.cli.small_audit import DATA, POLICY, audit
 from tests.program import sfumato
 
 

@@ -8,8 +8,8 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -17,31 +17,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from sfumato.cli.main import app
-from sfumato.errors import SfumatoError
-from tests.program import sfumato as program
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a command did: its exit code and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def sfumato(*arguments: object) -> Run:
-    """The command in this process; a mistake is told as the program tells it."""
-    result = CliRunner().invoke(app, list(map(str, arguments)))
-    if isinstance(result.exception, SfumatoError):
-        return Run(2, result.stdout, f"error: {result.exception}\n")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Run(result.exit_code, result.stdout, result.stderr)
-
+from tests.program import sfumato
 
 POLICY = """
 [schema]
@@ -185,7 +162,7 @@ def test_mistakes(folder: Path, releases: list[str], more: list[str], text: str)
 
 def test_targets_without_quasi_identifiers(folder: Path) -> None:
     (folder / "people.csv").write_text("age\n28\n")
-    run = program(
+    run = sfumato(
         "attack", "intersect", folder / "first.csv", folder / "second.csv",
         "--targets", folder / "people.csv", "--policy", folder / "policy.toml",
     )  # fmt: skip
@@ -443,7 +420,7 @@ def points(folder: Path) -> Path:
     return folder
 
 
-def attack(folder: Path, releases: list[str], *more: object) -> Run:
+def attack(folder: Path, releases: list[str], *more: object) -> CompletedProcess[str]:
     paths = [folder / name for name in releases]
     return sfumato(
         "attack", "intersect", *paths, "--targets", folder / "people.csv", "--policy",
@@ -681,7 +658,7 @@ def test_changed_evidence_is_refused(evidence: Path, what: str) -> None:
     people = evidence / "private" / "people.parquet"
     pq.write_table(CHANGES[what](pq.read_table(people)), people)
     for word in ("was changed since the release was made", "people.parquet"):
-        run = program("audit", evidence, "--policy", evidence.parent / "policy.toml")
+        run = sfumato("audit", evidence, "--policy", evidence.parent / "policy.toml")
         assert (run.returncode, len(run.stderr.splitlines())) == (2, 1), run.stderr
         assert word in run.stderr
         (evidence / "private" / "manifest.sha256").unlink(missing_ok=True)
@@ -698,7 +675,7 @@ def test_ledger_check_counts_what_is_added(folder: Path) -> None:
         run = sfumato(*check, "--counting", counting)
         assert run.returncode == code, run.stderr
         assert json.loads(run.stdout)["facts"]["required"]["counting"] == counting
-    wrong = program(*check, "--counting", "new")
+    wrong = sfumato(*check, "--counting", "new")
     assert (wrong.returncode, "'all', 'added'" in wrong.stderr) == (2, True)
     bound = policy.read_text() + BOUND.format(share=0).replace("ledger.sqlite", "counting.sqlite")
     (folder / "added.toml").write_text(bound + 'counting = "added"\n')
@@ -712,11 +689,11 @@ def test_a_link_that_leads_nowhere_ends_in_one_line(folder: Path) -> None:
     bound = (folder / "policy.toml").read_text() + BOUND.format(share=0)
     for earlier in ('"loop"', '["loop"]', '{ file = "loop", releases = ["2023"] }'):
         (folder / "loop.toml").write_text(bound.replace('"ledger.sqlite"', earlier))
-        run = program("audit", folder / "first.csv", "--policy", folder / "loop.toml")
+        run = sfumato("audit", folder / "first.csv", "--policy", folder / "loop.toml")
         assert run.returncode == 2
         assert run.stderr.count("\n") == 1, run.stderr
         assert run.stderr.startswith("error: ")
     for words in (("list", folder / "loop"), ("check", folder / "loop", folder / "first.csv")):
         more = ("--policy", folder / "policy.toml") if words[0] == "check" else ()
-        run = program("ledger", *words, *more)
+        run = sfumato("ledger", *words, *more)
         assert (run.returncode, run.stderr.count("\n")) == (2, 1), run.stderr

@@ -9,9 +9,8 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from sfumato.datasets.census import census, census_policy
-from tests.cli.test_bad_input import DATA, POLICY
-from tests.engines.test_spark_session import fake_java
-from tests.program import in_a_process, sfumato
+from tests.cli.small_audit import DATA, POLICY
+from tests.program import fake_java, in_a_process, sfumato
 
 
 def test_spark_audits_like_duckdb(

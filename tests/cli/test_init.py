@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.datasets.census import census
-from tests.cli.test_bad_input import DATA
-from tests.policy.test_draft import german, lists_and_dates, two_hundred
+from tests.cli.small_audit import DATA
+from tests.policy.drafted_tables import german, lists_and_dates, two_hundred
 from tests.program import sfumato
 
 

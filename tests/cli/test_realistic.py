@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_bad_input import audit
+from tests.cli.small_audit import audit
 
 ROWS = "age,zip,disease\n" + "".join(
     f"{age},13053,{disease}\n" for age in (30, 40) for disease in ("flu", "cold", "cold", "ulcer")

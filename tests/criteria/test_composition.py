@@ -24,7 +24,7 @@ from sfumato.release.membership import with_inside
 from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
-from tests.adversaries.test_exposure import fewest_left, shown_of, table_of
+from tests.oracles.exposure_oracle import fewest_left, shown_of, table_of
 
 # Ages 1 to 4 with two people each; before, 1 and 2 were published apart, 3 and 4 together.
 ROWS = pa.table({"x": [1, 1, 2, 2, 3, 3, 4, 4], "s": list("abacabcd")})

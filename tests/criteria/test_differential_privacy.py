@@ -18,7 +18,7 @@ from sfumato.release.description import of_scheme
 from sfumato.release.guarantee import PrivacyLoss
 from sfumato.release.release import Release, as_it_stands
 from tests.anonymizers.noisy import noise, people, read, release
-from tests.contracts.test_criteria_contract import EXAMPLES
+from tests.criteria.examples import EXAMPLES
 
 
 def promised(epsilon: float, delta: float = 0.0, **more) -> Release:

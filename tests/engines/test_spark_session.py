@@ -18,6 +18,7 @@ from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark, session
 from sfumato.engines.spark.session import check_java
 from sfumato.errors import InputError, MissingExtra, ResourceError, SfumatoError
+from tests.program import fake_java
 
 TABLE = pa.table({"q": ["x", "x", "y"], "s": ["a", "b", None]})
 SCHEMA = sf.Schema(quasi=["q"], sensitive="s", person=None)
@@ -32,14 +33,6 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(session, "_running", lambda: None)
     monkeypatch.setattr("pyspark.java_gateway.launch_gateway", start)
-
-
-def fake_java(folder: Path, says: str, code: int = 0) -> Path:
-    java = folder / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{says}\nEND\nexit {code}\n")
-    java.chmod(0o755)
-    return java
 
 
 def told_by(environ: dict[str, str]) -> str:

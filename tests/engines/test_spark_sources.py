@@ -17,7 +17,7 @@ from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark
 from sfumato.errors import InputError, SfumatoError
-from tests.engines.test_exact_columns import NAMES, SOURCES
+from tests.engines.named_columns import NAMES, SOURCES
 
 SAME = {
     "quotes": 'p,q\n"a ""b"" c","x,y"\n"""",""\n5" pipe,\n',

@@ -32,8 +32,7 @@ from sfumato.release.description import Buckets, of_scheme
 from sfumato.release.guarantee import Guarantee
 from sfumato.report.sections.composition import check_document
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
-from tests.adversaries.releases import buckets, release
-from tests.adversaries.test_locate import generalized
+from tests.adversaries.releases import buckets, generalized, release
 
 OLD = release(["x"], [(((1, 5),), {"a": 2, "b": 1}), (((6, 9),), {"c": 3})], label="old")
 NEW = release(["x"], [(((1, 3),), {"a": 1, "c": 1}), (((4, 9),), {"b": 2, "c": 1})], label="new")

@@ -27,7 +27,7 @@ def beyond(table: sf.Table, most: int = 3, engine: Engine | None = None) -> sf.T
     columns["n"] = pa.array(counts.n)
     if counts.weights is not None:
         columns["w"] = pa.array(counts.weights)
-    door: Any = engine or DuckDB(Reading(memory="200MB"))
+    door: Any = engine or DuckDB(Reading(threads=1))
     name = fresh("tuples")
     door.append(name, pa.table(columns))
     held = StoredCounts(

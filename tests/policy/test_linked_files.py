@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato.criteria.base import Criterion, judge
 from sfumato.ledger.ledger import Ledger
 from sfumato.table.file_stamp import digest
-from tests.cli.test_composition import sfumato
+from tests.program import sfumato
 
 SCHEMA = """
 [schema]

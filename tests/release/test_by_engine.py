@@ -29,6 +29,7 @@ from sfumato.release.release import Release
 from sfumato.schema.region import Span
 from sfumato.workflow.anonymize import anonymize
 from tests.examples import few
+from tests.release.contents import content
 
 MAKERS = {"lattice": (Lattice(), 0.3), "mondrian": (Mondrian(), 0.0)}
 
@@ -99,18 +100,6 @@ def told(out: Path) -> list[Any]:
     )
     private = [json.loads(path.read_text()) for path in sorted((out / "private").glob("*.json"))]
     return [manifest, *private]
-
-
-def content(release: Release) -> list[object]:
-    listed = []
-    for group in range(len(release.groups)):
-        counts = {
-            name: sorted(groups.counts_of(group).items())
-            for name, groups in release.by_attribute.items()
-        }
-        described = sorted(release.regions.describe(group).items())
-        listed.append((described, sorted(counts.items()), int(release.groups.sizes[group])))
-    return sorted(listed, key=str)
 
 
 DAYS = [dt.date(2020, 1, 1), dt.date(2020, 2, 1), dt.date(2021, 5, 5), None]

@@ -26,6 +26,7 @@ from sfumato.release.release import Release
 from sfumato.release.write import data_files, folder
 from sfumato.workflow.anonymize import anonymize
 from tests.examples import few
+from tests.release.contents import content
 
 MAKERS = {
     "lattice": (Lattice(), 0.1),
@@ -49,19 +50,6 @@ def made(table: sf.Table, maker: str, seed: int = 7) -> tuple[Release, Policy]:
     require = sf.DistinctDiversity(2) if maker == "anatomy" else sf.KAnonymity(2)
     policy = Policy([require], anonymizer, suppression=suppression, schema=table.schema)
     return anonymize(table, policy, seed=seed), policy
-
-
-def content(release: Release) -> list[object]:
-    """Everything an adversary reads, group by group."""
-    listed = []
-    for group in range(len(release.groups)):
-        counts = {
-            name: sorted(groups.counts_of(group).items())
-            for name, groups in release.by_attribute.items()
-        }
-        described = sorted(release.regions.describe(group).items())
-        listed.append((described, sorted(counts.items()), int(release.groups.sizes[group])))
-    return sorted(listed, key=str)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

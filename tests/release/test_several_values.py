@@ -22,7 +22,7 @@ from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from tests.oracles.several_oracle import Person, expected_groups, groups_by, held, people
-from tests.release.test_folder import content
+from tests.release.contents import content
 
 SEVERAL = ("set", "multiset")
 MAKERS: dict[str, tuple[Anonymizer, float]] = {

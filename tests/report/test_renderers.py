@@ -31,7 +31,7 @@ RENDERERS = (
     "text.py",
     "json.py",
     "markdown.py",
-    *("html/" + name for name in ("page.py", "draw.py", "labels.py")),
+    *("html/" + name for name in ("page.py", "draw.py")),
 )
 
 

@@ -19,7 +19,7 @@ from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
 from sfumato.release.release import as_it_stands
-from tests.anonymizers.test_mondrian import CRITERIA, TABLES, small_table
+from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table
 from tests.examples import few
 from tests.oracles.beyond import beyond
 

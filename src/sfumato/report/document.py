@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -136,7 +137,7 @@ class Sheet:
                     f"sheet {self.title!r}: {len(row)} cells for {len(self.columns)} columns"
                 )
 
-    @property
+    @cached_property
     def wordy(self) -> tuple[bool, ...]:
         """Which columns hold words, to be set left."""
         return tuple(

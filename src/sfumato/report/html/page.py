@@ -124,6 +124,19 @@ def _fill(script: str, **content: Any) -> str:
     Only scripts of ours run: the page's security policy names each by its hash, taken here of the
     scripts themselves and not of the page, so that whatever got into its text stays text.
     """
+    own = ("sort.js", "draw.js") if script else ("sort.js",)
+    scripts, hashes = _hashed(
+        tuple(
+            text
+            for text in (script, *((_TEMPLATES / name).read_text(encoding="utf-8") for name in own))
+            if text
+        )
+    )
+    return str(_template().render(**content, scripts=scripts, script_source=" ".join(hashes)))
+
+
+@cache
+def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -134,14 +147,11 @@ def _fill(script: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.globals["cells_of"] = cells_of
-    own = ("sort.js", "draw.js") if script else ("sort.js",)
-    # A browser reads every line end as \n, and takes the hash of what it read.
-    scripts = [
-        text.replace("\r\n", "\n").replace("\r", "\n")
-        for text in (script, *((_TEMPLATES / name).read_text(encoding="utf-8") for name in own))
-        if text
-    ]
-    hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
-    return environment.get_template("document.html").render(
-        **content, scripts=scripts, script_source=" ".join(hashes)
-    )
+    return environment.get_template("document.html")
+
+
+@cache
+def _hashed(scripts: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Scripts as a browser reads them (every line end is one sign), and the hashes it takes."""
+    read = [text.replace("\r\n", "\n").replace("\r", "\n") for text in scripts]
+    return read, [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in read]

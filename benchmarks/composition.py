@@ -48,10 +48,10 @@ def make(rows: pa.Table, people: np.ndarray, anonymizer: object = None) -> sf.Re
 
 def peer_frame(release: sf.Release) -> pa.Table:
     """A release as anonypyx reads it: ends of age, a column for every value of the others."""
-    assert release.origin is not None
+    assert release.placement is not None
     groups, regions = release.groups, release.regions
     columns: dict[str, object] = {}
-    for place, domain in enumerate(release.origin.counts.quasi):
+    for place, domain in enumerate(release.placement.counts.quasi):
         inside = dict(inside_by_part(regions.parts[place], np.unique(regions.codes[place]), domain))
         shown = [np.asarray(inside[code]) for code in regions.codes[place].tolist()]
         if domain.name == "age":

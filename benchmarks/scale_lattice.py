@@ -27,6 +27,7 @@ import people
 import pyarrow as pa
 
 import sfumato as sf
+from sfumato.anonymizers.lattice.lattice import LatticeFindings
 from sfumato.engines.duckdb import DuckDB
 
 ZONES = {f"R{region:02}": f"zone {region // 10}" for region in range(people.REGIONS)}
@@ -66,9 +67,10 @@ def run(path: Path, memory: str) -> None:
         start = time.perf_counter()
         release = sf.anonymize(table, POLICY, seed=1)
         seconds = time.perf_counter() - start
-        assert release.origin is not None
-        assert release.origin.search is not None
-        found = release.origin.search["found"]
+        findings = LatticeFindings.of(release.made)
+        assert findings is not None
+        assert findings.search is not None
+        found = findings.search
         told = {
             "reading": reading,
             "seconds": seconds,

@@ -18,7 +18,7 @@ from sfumato.errors import InputError, ResourceError
 from sfumato.release.beside import Inside
 from sfumato.release.description import Buckets, Regions
 from sfumato.release.groups import Groups
-from sfumato.release.membership import inside_of, with_inside
+from sfumato.release.membership import with_inside
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from tests.adversaries.releases import EVERYBODY, buckets, generalized, numbers, release, words
 from tests.oracles.composition_oracle import groups_of
@@ -97,8 +97,10 @@ def test_people_are_counted_tuple_by_tuple(seed: int) -> None:
     for most in (1, 2):
         found = Watched.of(table.counts, groups, earlier).exposed(groups, most)
         expected = np.zeros(len(groups), dtype=int)
-        assert made.origin is not None
-        for t, g, n in zip(made.origin.tuples, made.origin.groups, made.origin.n, strict=True):
+        assert made.placement is not None
+        for t, g, n in zip(
+            made.placement.tuples, made.placement.groups, made.placement.n, strict=True
+        ):
             person = {
                 domain.name: domain.values[code]
                 for domain, code in zip(table.counts.quasi, table.counts.codes[:, t], strict=True)
@@ -111,13 +113,13 @@ def test_people_are_counted_tuple_by_tuple(seed: int) -> None:
 
 def test_inside_is_who_is_inside() -> None:
     made = buckets(["x"], [([(1,), (2,), (1,)], {"a": 2, "b": 1}), ([(3,)], {"c": 1})])
-    inside = inside_of(made)
+    inside = made.inside()
     assert inside is not None
     assert (inside.indptr.tolist(), inside.n.tolist()) == ([0, 2, 3], [2, 1, 1])
     first = inside.take(np.array([1, 0]))
     assert (first.tuples.tolist(), first.n.tolist()) == ([2, 0, 1], [1, 2, 1])
     assert inside.together(np.array([0, 2])).indptr.tolist() == [0, 3]
-    assert inside_of(release(["x"], [((1,), {"a": 1})])) is None
+    assert release(["x"], [((1,), {"a": 1})]).inside() is None
 
 
 def test_groups_carry_who_is_inside_them() -> None:

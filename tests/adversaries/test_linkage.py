@@ -229,7 +229,7 @@ def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> 
     assert "its groups share people" in advice
     # Without such a cell there is nothing to share.
     plain = sf.read_release(rows.slice(0, 1), schema, matching="wildcard")
-    assert plain.matched is None
+    assert not plain.shares_people
 
 
 # -- known figures --------------------------------------------------------------------------------

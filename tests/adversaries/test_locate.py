@@ -241,15 +241,15 @@ def test_how_often_the_nearest_group_is_the_right_one(seed: int) -> None:
     made = sf.Microaggregation(3).run(Task(table, (), seed=seed))
     other = sf.Mondrian().run(Task(table, (sf.KAnonymity(5),)))
     attack = intersection_attack([made, other], table, truth="s")
-    assert made.origin is not None
-    assert made.origin.search is not None
+    units = made.made.findings.distances
+    assert units is not None
     right, counts = Fraction(0), table.counts
-    for t, g, n in zip(made.origin.tuples, made.origin.groups, made.origin.n, strict=True):
+    for t, g, n in zip(made.placement.tuples, made.placement.groups, made.placement.n, strict=True):
         person = {
             domain.name: domain.values[code]
             for domain, code in zip(counts.quasi, counts.codes[:, t], strict=True)
         }
-        right += int(n) * (g in groups_of(made, person, made.origin.search["scale"]))
+        right += int(n) * (g in groups_of(made, person, units.scale))
     share = float(right / 60)
     assert 0 < share < 1
     assert attack.summary.correctly_located == (pytest.approx(share), None)

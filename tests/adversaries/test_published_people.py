@@ -41,7 +41,7 @@ def test_who_may_fit_and_who_must(levels: tuple[int, int]) -> None:
             inside = [h for h, one in enumerate(theirs) if one <= mine]
             # Mondrian's outermost cells have no end, so they are taken to reach beyond.
             assert surely[g] <= groups.sizes[inside].sum()
-            if outside.origin.search["anonymizer"] == "lattice":
+            if outside.made.findings.anonymizer == "lattice":
                 assert surely[g] == groups.sizes[inside].sum()
             meeting = [h for h, one in enumerate(theirs) if one & mine]
             expected = np.zeros(groups.width, dtype=int)

@@ -97,9 +97,9 @@ def test_everybody_is_in_one_bucket_with_exact_qis(
         shown.update(counts)
     assert listed == Counter((age, place) for age, place, _ in rows)
     assert shown == Counter(values)
-    origin = release.origin
-    assert origin is not None
-    summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
+    placement = release.placement
+    assert placement is not None
+    summed = np.bincount(placement.tuples, weights=placement.n, minlength=len(table.counts))
     assert (summed == table.counts.n).all()
     assert release.disjoint == release.regions.disjoint()
     assert sf.audit(release, [sf.DistinctDiversity(l)]).holds

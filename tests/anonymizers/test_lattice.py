@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.lattice.lattice import Found, Lattice, judge_all, search_lattice
+from sfumato.anonymizers.lattice.lattice import (
+    Found,
+    Lattice,
+    LatticeFindings,
+    judge_all,
+    search_lattice,
+)
 from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.criteria.base import (
     Criterion,
@@ -261,11 +267,10 @@ def test_what_is_handed_out_is_the_best_node(
             Lattice().run(task)
         return
     release = Lattice().run(task)
-    assert release.origin is not None
-    search = release.origin.search
-    assert search is not None
-    found = search["found"]
-    assert search["levels"] == dict(zip(found.columns, found.best.levels, strict=True))
+    findings = LatticeFindings.of(release.made)
+    assert findings is not None
+    found = findings.search
+    assert findings.levels == dict(zip(found.columns, found.best.levels, strict=True))
     assert found.heights == oracle.heights
     assert published(release) == by_hand(oracle, found.best.levels)
     assert release.suppressed == len(oracle.nodes[found.best.levels].suppressed)
@@ -315,7 +320,7 @@ def test_above_the_budget_the_search_is_heuristic_and_says_so(
         assert found.best.cost >= exact.best.cost - 1e-12
         task = Task(table, tuple(require), suppression=0.1)
         release = Lattice(budget).run(task)
-        assert release.origin.search["found"].exact is False  # type: ignore[union-attr, index]
+        assert release.made.findings.search.exact is False
         assert sf.audit(release, require).holds
 
 
@@ -355,7 +360,7 @@ def test_adult_has_a_node_of_222_groups_with_506_suppressed(adults: sf.Table) ->
 
 def test_adult_costs_least_at_that_node(adults: sf.Table) -> None:
     release = anonymize(adults, sf.Policy([sf.KAnonymity(5)], Lattice(), "loss", 0.02))
-    found = release.origin.search["found"]  # type: ignore[union-attr, index]
+    found = release.made.findings.search
     assert math.prod(found.heights) == 4_320
     assert found.exact
     assert found.best.levels == BEST
@@ -441,9 +446,7 @@ def test_what_criteria_measure_at_a_node_is_what_an_audit_of_its_release_says(da
     table = sf.read(*adult(data_folder))
     require = [sf.KAnonymity(5), sf.TCloseness(0.9), sf.EntropyDiversity(1)]
     release = anonymize(table, sf.Policy(require, Lattice(), suppression=0.02))
-    assert release.origin is not None
-    assert release.origin.search is not None
-    found = release.origin.search["found"]
+    found = release.made.findings.search
     audited = {
         str(c): v.measured
         for c, v in zip(require, sf.audit(release, require).verdicts, strict=True)

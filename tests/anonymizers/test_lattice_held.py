@@ -30,7 +30,7 @@ from sfumato.criteria.base import Criterion, GroupCriterion
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.errors import NoSafeRelease, ResourceError
-from sfumato.release.origin import HeldOrigin
+from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 from sfumato.utility import UTILITIES, utility_named
@@ -283,17 +283,17 @@ def told(release: Release) -> dict[tuple[str, ...], Any]:
 
 def cells_of(release: Release) -> Counter[tuple[Any, ...]]:
     """How many people of each group have which sensitive codes."""
-    origin, found = release.origin, Counter[tuple[Any, ...]]()
-    assert origin is not None
+    placement, found = release.placement, Counter[tuple[Any, ...]]()
+    assert placement is not None
     groups = [tuple(release.regions.describe(g).values()) for g in range(len(release.groups))]
-    if isinstance(origin, HeldOrigin):
-        for row in origin.table.engine.fetch(f"SELECT * FROM {origin.cells}").to_pylist():
+    if isinstance(placement, StoredPlacement):
+        for row in placement.table.engine.fetch(f"SELECT * FROM {placement.cells}").to_pylist():
             g, n = row.pop("g"), row.pop("n")
             found[(groups[g], *row.values())] += n
         return found
-    for tuple_, g, n in zip(origin.tuples, origin.groups, origin.n, strict=True):
+    for tuple_, g, n in zip(placement.tuples, placement.groups, placement.n, strict=True):
         if g >= 0:
-            found[(groups[g], *origin.counts.values[:, tuple_].tolist())] += int(n)
+            found[(groups[g], *placement.counts.values[:, tuple_].tolist())] += int(n)
     return found
 
 
@@ -310,10 +310,10 @@ def check_release(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(large, "_COPIES", 0)  # as if groups without people took nothing
         held = make(held_table(rows, schema, most))
-    assert isinstance(held.origin, HeldOrigin)
+    assert isinstance(held.placement, StoredPlacement)
     assert told(held) == told(memory)
     assert cells_of(held) == cells_of(memory)
-    assert held.suppressed == held.origin.suppressed == memory.suppressed
+    assert held.suppressed == held.placement.suppressed == memory.suppressed
     assert (held.people, held.disjoint, held.notes) == (memory.people, True, memory.notes)
     for name in BY_GROUP:
         cost = utility_named(name).cost(view_of(memory))
@@ -371,9 +371,11 @@ def test_a_release_with_kept_columns_weights_and_wishes() -> None:
         )
         assert held is not None
         assert held.suppressed > 0
-        assert isinstance(held.origin, HeldOrigin)
+        assert isinstance(held.placement, StoredPlacement)
         counts = sf.read(rows, dataclasses.replace(schema, weight=None, protect=None)).counts
-        places = held.origin.table.engine.fetch(f"SELECT * FROM {held.origin.placed}").to_pylist()
+        places = held.placement.table.engine.fetch(
+            f"SELECT * FROM {held.placement.placed}"
+        ).to_pylist()
         described = {}
         for row in places:
             assert row["g"] >= 0
@@ -400,7 +402,7 @@ def test_what_is_written_is_what_memory_writes(tmp_path) -> None:
         ("held", held_table(rows, schema, 100)),
     ):
         release = anonymize(table, policy, seed=1)
-        assert isinstance(release.origin, HeldOrigin) == (name == "held")
+        assert isinstance(release.placement, StoredPlacement) == (name == "held")
         report = sf.audit(release, policy)
         assert report.holds
         out = release.save(tmp_path / name, report=report, policy=policy)
@@ -421,8 +423,8 @@ def test_spark_finds_the_same(spark) -> None:
     memory = sf.read(rows, schema, threads=1)
     one = anonymize(memory, policy, seed=1)
     other = anonymize(beyond(memory, 4, Spark(session=spark)), policy, seed=1)
-    assert isinstance(other.origin, HeldOrigin)
-    assert other.origin.search["levels"] == one.origin.search["levels"]  # type: ignore
+    assert isinstance(other.placement, StoredPlacement)
+    assert other.made.findings.levels == one.made.findings.levels
     assert told(other) == told(one)
     assert cells_of(other) == cells_of(one)
 
@@ -498,8 +500,8 @@ def test_the_engine_keeps_nothing_of_a_search() -> None:
 
     before = tables()
     release = anonymize(table, sf.Policy([sf.KAnonymity(3)], Lattice(), suppression=0.1))
-    assert isinstance(release.origin, HeldOrigin)
-    assert tables() - before == {release.origin.cells}
+    assert isinstance(release.placement, StoredPlacement)
+    assert tables() - before == {release.placement.cells}
     with pytest.raises(NoSafeRelease):
         anonymize(table, sf.Policy([sf.KAnonymity(500)], Lattice()))
-    assert tables() - before == {release.origin.cells}
+    assert tables() - before == {release.placement.cells}

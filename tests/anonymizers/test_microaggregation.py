@@ -118,18 +118,18 @@ def test_everybody_is_in_one_group_of_at_least_k(rows: list[Any], k: int, seed: 
         return
     assert release.scheme == "microaggregated"
     assert release.suppressed == 0
-    origin = release.origin
-    assert origin is not None
-    summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
+    placement = release.placement
+    assert placement is not None
+    summed = np.bincount(placement.tuples, weights=placement.n, minlength=len(table.counts))
     assert (summed == table.counts.n).all()
-    sizes = np.bincount(origin.groups, weights=origin.n)
+    sizes = np.bincount(placement.groups, weights=placement.n)
     assert (sizes == release.groups.sizes).all()
     assert sizes.min() >= k
     shown = [tuple(release.regions.describe(g).items()) for g in range(len(release.groups))]
     assert len(set(shown)) == len(shown)
-    codes = table.counts.in_memory("this test").codes[0][origin.tuples]
+    codes = table.counts.in_memory("this test").codes[0][placement.tuples]
     has_age = np.array([value is not None for value in table.counts.quasi[0].values])[codes]
-    aged = np.bincount(origin.groups, weights=origin.n * has_age)
+    aged = np.bincount(placement.groups, weights=placement.n * has_age)
     assert all(
         many > sizes[g] / 2 or release.regions.describe(g)["age"] == "(missing)"
         for g, many in enumerate(aged)
@@ -148,12 +148,11 @@ def test_two_heaps_of_people_are_two_groups() -> None:
     release = aggregate(table, 3, sf.KAnonymity(3))
     assert [release.regions.describe(g) for g in range(2)] == [{"age": "20.7"}, {"age": "61.3"}]
     assert release.groups.counts_of(0) == {"a": 1, "b": 1, "c": 1}
-    origin = release.origin
-    assert origin is not None
-    assert origin.search is not None
-    assert origin.search["centre"] == {"age": 41.0}  # of the people, whatever is published
-    assert origin.search["scale"]["age"] == pytest.approx(np.std(ages))
-    assert origin.search["missing"]["age"] == pytest.approx(62 + np.std(ages))
+    units = release.made.findings.distances
+    assert units is not None
+    assert units.centre == {"age": 41.0}  # of the people, whatever is published
+    assert units.scale["age"] == pytest.approx(np.std(ages))
+    assert units.missing["age"] == pytest.approx(62 + np.std(ages))
 
 
 def test_numbers_are_published_as_a_mean_to_a_hundredth_of_their_extent() -> None:
@@ -287,10 +286,10 @@ def test_further_criteria_are_kept(people: sf.Table, require: list[Criterion]) -
 
 def test_same_seed_same_release(people: sf.Table) -> None:
     first, again, other = (aggregate(people, 5, seed=seed) for seed in (1, 1, 2))
-    assert first.origin is not None
-    assert again.origin is not None
+    assert first.placement is not None
+    assert again.placement is not None
     assert (first.regions.codes == again.regions.codes).all()
-    assert (first.origin.groups == again.origin.groups).all()
+    assert (first.placement.groups == again.placement.groups).all()
     assert first.regions.codes.shape != other.regions.codes.shape or (
         (first.groups.dense() != other.groups.dense()).any()
     )

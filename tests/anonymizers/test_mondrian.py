@@ -641,8 +641,8 @@ def test_a_budget_over_the_whole_release_is_kept_and_used(table: sf.Table, most,
 
 
 def check_budget(release: Release, most: float, others: Sequence[Criterion]) -> None:
-    assert release.origin is not None
-    table, groups = release.origin.table, people_of(release)
+    assert release.placement is not None
+    table, groups = release.placement.table, people_of(release)
     spent, weights = spent_by(groups), weights_of(table)
     assert spent <= most
     assert sf.audit(release, [*others, Budget(most)]).holds

@@ -19,7 +19,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion
 from sfumato.errors import ResourceError
-from sfumato.release.origin import HeldOrigin
+from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from tests.anonymizers import skyline_tables as skyline
 from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table, some_search
@@ -206,16 +206,17 @@ def test_the_engine_keeps_who_is_published_with_what() -> None:
     schema = sf.Schema(quasi=["age"], sensitive="ill", keep=["note"])
     table = beyond(sf.read(pa.table(people), schema), 2)
     release = Mondrian().run(Task(table, (sf.KAnonymity(3),)))
-    origin = release.origin
-    assert isinstance(origin, HeldOrigin)
-    cells = table.engine.fetch(f"SELECT g, s0, n FROM {origin.cells} ORDER BY g, s0")
+    placement = release.placement
+    assert isinstance(placement, StoredPlacement)
+    cells = table.engine.fetch(f"SELECT g, s0, n FROM {placement.cells} ORDER BY g, s0")
     assert sum(cells["n"].to_pylist()) == 8
     assert len(set(cells["g"].to_pylist())) == len(release.groups)
-    tuples = table.engine.fetch(f"SELECT q0, s0, g FROM {origin.placed}")
+    tuples = table.engine.fetch(f"SELECT q0, s0, g FROM {placement.placed}")
     assert tuples.num_rows == 8
-    for reached in ("tuples", "groups", "n"):
-        with pytest.raises(ResourceError, match="larger than memory"):
-            getattr(origin, reached)
+    with pytest.raises(ResourceError, match=r"^this test needs .* larger than memory"):
+        placement.in_memory("this test")
+    with pytest.raises(ResourceError, match="telling who is in which group needs"):
+        release.inside()
 
 
 @pytest.mark.parametrize(

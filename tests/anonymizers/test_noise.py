@@ -19,7 +19,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.noise import CellGrid, Drawing, Noise, count_cells
 from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
-from sfumato.release.origin import Origin
+from sfumato.release.made import Placement, Randomised
 from sfumato.release.release import Release
 from tests.anonymizers.noisy import CITIES, DISEASES, Person, cells, noise, people, read, release
 
@@ -169,8 +169,9 @@ def test_rows_are_as_many_as_each_cell_counts() -> None:
     assert made.schema.count is None
     rows = Counter(map(repr, made.to_arrow().to_pylist()))
     assert rows.total() == made.people
-    assert dataclasses.is_dataclass(made.noisy)
-    counts = dataclasses.replace(made, noisy=dataclasses.replace(made.noisy, form="counts"))
+    assert isinstance(made.made, Randomised)
+    noisy = dataclasses.replace(made.made.table, form="counts")
+    counts = dataclasses.replace(made, made=dataclasses.replace(made.made, table=noisy))
     published = {
         repr({k: v for k, v in row.items() if k != "count"}): row["count"]
         for row in counts.to_arrow().to_pylist()
@@ -182,7 +183,9 @@ def test_rows_are_as_many_as_each_cell_counts() -> None:
 def test_a_seed_orders_rows_and_never_touches_the_noise() -> None:
     table = read(people())
     first, again = (release(table, noise(publish="rows"), seed=9) for _ in range(2))
-    assert (first.noisy.counts != again.noisy.counts).any()  # 105 cells: equal by chance 1e-60
+    assert (
+        first.made.table.counts != again.made.table.counts
+    ).any()  # 105 cells: equal by chance 1e-60
     assert first.to_arrow() == first.to_arrow()
     assert first.tables(seed=1)["data"] != first.tables(seed=2)["data"]
     assert Counter(map(repr, first.tables(seed=1)["data"].to_pylist())) == Counter(
@@ -294,10 +297,10 @@ def reachable(start: object) -> list[object]:
 def test_the_release_holds_on_to_nothing_of_the_table() -> None:
     table = read(people())
     made = release(table, noise())
-    assert made.origin is None
+    assert made.placement is None
     held = reachable(made)
-    assert any(one is made.noisy for one in held)  # the walk does find things
-    assert not any(isinstance(one, sf.Table | Counts | DuckDB | Origin) for one in held)
+    assert any(one is made.made.table for one in held)  # the walk does find things
+    assert not any(isinstance(one, sf.Table | Counts | DuckDB | Placement) for one in held)
     raw = count_cells(table, CellGrid.of(table.schema, {"age": 1, "city": 1}))
     arrays = [one for one in held if isinstance(one, np.ndarray) and one.shape == raw.shape]
     assert arrays

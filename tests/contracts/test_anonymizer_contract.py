@@ -21,6 +21,7 @@ from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.noise import Noise
 from sfumato.criteria.base import Criterion
+from sfumato.release.made import MadeHere, Placement
 from sfumato.release.release import Release
 from sfumato.workflow.anonymize import anonymize
 
@@ -192,20 +193,22 @@ def test_it_raises_rather_than_return_what_does_not_hold(
 
 
 @each
-def test_its_origin_accounts_for_everybody(
+def test_its_placement_accounts_for_everybody(
     anonymizer: Anonymizer, example: Example, table: sf.Table
 ) -> None:
     release = release_of(anonymizer, example, table, seed=5)
-    origin = release.origin
-    assert origin is not None
-    assert origin.table is table
-    assert origin.seed == 5
-    assert origin.search is not None
-    summed = np.bincount(origin.tuples, weights=origin.n, minlength=len(table.counts))
+    assert isinstance(release.made, MadeHere)
+    assert release.made.seed == 5
+    placement = release.placement
+    assert isinstance(placement, Placement)
+    assert placement.table is table
+    summed = np.bincount(placement.tuples, weights=placement.n, minlength=len(table.counts))
     assert (summed == table.counts.n).all()
     assert release.people + release.suppressed == table.people
-    kept = origin.groups >= 0
-    sizes = np.bincount(origin.groups[kept], weights=origin.n[kept], minlength=len(release.groups))
+    kept = placement.groups >= 0
+    sizes = np.bincount(
+        placement.groups[kept], weights=placement.n[kept], minlength=len(release.groups)
+    )
     assert (sizes == release.groups.sizes).all()
 
 

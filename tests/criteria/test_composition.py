@@ -64,7 +64,7 @@ def test_a_tie_at_the_bound_holds() -> None:
     made = sf.generalize(apart, [0])
     before = release(["x"], [((x,), {"a": 1, "b": 1}) for x in range(10)])
     assert judge(CompositionBound(1, 1, before), made).holds
-    some = sf.Release(made.schema, made.by_attribute, made.regions, origin=made.origin)
+    some = sf.Release(made.schema, made.by_attribute, made.regions, made=made.made)
     assert judge(CompositionBound(0.3, 1, before), some).status == "violated"
     # 3 of 10 is 0.3 exactly, though no float is.
     mixed = pa.table({"x": [0, 1, 2, *[9] * 7], "s": [*"aaa", *"aabbabb"]})
@@ -208,8 +208,8 @@ def test_a_search_counts_what_each_split_changes(share: float, counting: Any) ->
 
 def parts_in(made: sf.Release) -> list[list[int]]:
     """The tuples of each group of a release we made."""
-    assert made.origin is not None
-    groups, tuples = made.origin.groups, made.origin.tuples
+    assert made.placement is not None
+    groups, tuples = made.placement.groups, made.placement.tuples
     return [tuples[groups == g].tolist() for g in range(len(made.groups))]
 
 

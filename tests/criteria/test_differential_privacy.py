@@ -24,7 +24,8 @@ from tests.criteria.examples import EXAMPLES
 def promised(epsilon: float, delta: float = 0.0, **more) -> Release:
     guarantee = sf.Guarantee(epsilon, delta, "geometric", **more)
     exact = as_it_stands(read(people(20)))
-    return replace(exact, regions=of_scheme(exact.regions, "randomised"), guarantee=guarantee)
+    made = replace(exact.made, guarantee=guarantee)
+    return replace(exact, regions=of_scheme(exact.regions, "randomised"), made=made)
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_the_lattice_finds_the_most_useful_release_that_holds(
         least = min(cost[levels] for levels in holding)
         assert loss.cost(view_of(made)) == pytest.approx(least, rel=1e-12)
         assert judge(criterion, made).holds
-        found = made.origin.search["found"]
+        found = made.made.findings.search
         # Nothing is told of nodes that nobody judged by everything.
         assert {node.levels for node in found.nodes if node.satisfied} == {found.best.levels}
         failing = {node.levels for node in found.nodes if node.why == "relative-threat"}

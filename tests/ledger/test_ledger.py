@@ -30,6 +30,7 @@ from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.earlier import Earlier, SomeOfLedger
 from sfumato.release.description import Buckets, of_scheme
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.made import ReadFrom
 from sfumato.report.sections.composition import check_document
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, generalized, release
@@ -131,7 +132,7 @@ def test_nothing_of_the_table_is_kept() -> None:
     back = unpack(content, "back")
     assert back.groups.values == ("a", "b")
     assert back.groups.reference.tolist() == [2, 2]
-    assert back.origin is None
+    assert back.placement is None
     for secret in (b"rare", b"declared", b"7"):
         assert secret not in content
 
@@ -345,7 +346,7 @@ def noisy(epsilon: float, delta: float = 0.0, draw: int = 0) -> sf.Release:
         OLD.by_attribute,
         of_scheme(OLD.regions, "randomised"),
         suppressed=draw,  # what tells one draw from another here
-        guarantee=Guarantee(epsilon, delta, "laplace"),
+        made=ReadFrom(guarantee=Guarantee(epsilon, delta, "laplace")),
     )
 
 

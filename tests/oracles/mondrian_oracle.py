@@ -34,12 +34,12 @@ Group = list[Person]
 
 def people_of(release: Release) -> list[Group]:
     """Who is in which group, by the release's own private record."""
-    origin = release.origin
-    assert origin is not None
-    counts = origin.counts
+    placement = release.placement
+    assert placement is not None
+    counts = placement.counts
     groups: list[Group] = [[] for _ in range(len(release.groups))]
-    for place, group, n in zip(origin.tuples, origin.groups, origin.n, strict=True):
-        person = Person(tuple(counts.codes[:, place].tolist()), values_of(origin.table, place))
+    for place, group, n in zip(placement.tuples, placement.groups, placement.n, strict=True):
+        person = Person(tuple(counts.codes[:, place].tolist()), values_of(placement.table, place))
         groups[group] += [person] * int(n)
     return groups
 

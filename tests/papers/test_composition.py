@@ -166,11 +166,11 @@ def breach_by_hand(overlap: Overlap, k: int) -> float:
     shown = []
     for part in overlap.parts:
         release = sf.Mondrian().run(Task(part, (sf.KAnonymity(k),)))
-        assert release.origin is not None
-        counts = release.origin.counts
+        assert release.placement is not None
+        counts = release.placement.counts
         group_of: dict[tuple[int, ...], int] = {}
         values: dict[int, set[int]] = defaultdict(set)
-        for place, group in zip(release.origin.tuples, release.origin.groups, strict=True):
+        for place, group in zip(release.placement.tuples, release.placement.groups, strict=True):
             group_of[tuple(counts.codes[:, place].tolist())] = int(group)
             values[int(group)].add(int(counts.values[0, place]))
         shown.append({who: values[group] for who, group in group_of.items()})

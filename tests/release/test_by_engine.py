@@ -24,7 +24,7 @@ from sfumato.counts.stored import fresh
 from sfumato.datasets.census import census, census_schema
 from sfumato.engines import duckdb as duckdb_module
 from sfumato.policy.model import Policy
-from sfumato.release.origin import HeldOrigin
+from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from sfumato.schema.region import Span
 from sfumato.workflow.anonymize import anonymize
@@ -36,34 +36,27 @@ MAKERS = {"lattice": (Lattice(), 0.3), "mondrian": (Mondrian(), 0.0)}
 
 def held(release: Release, numbers: np.ndarray | None = None) -> Release:
     """The same release as if its table were larger than memory; its groups numbered anew."""
-    origin, regions = release.origin, release.regions
-    assert origin is not None
-    engine, counts = origin.table.engine, origin.counts
+    placement, regions = release.placement, release.regions
+    assert placement is not None
+    engine, counts = placement.table.engine, placement.counts
     number = np.arange(len(regions)) if numbers is None else numbers
-    group = np.where(origin.groups >= 0, number[origin.groups], -1)
+    group = np.where(placement.groups >= 0, number[placement.groups], -1)
     kept = group >= 0
-    shown = {f"s{i}": row[origin.tuples] for i, row in enumerate(counts.values)}
-    known = {f"q{i}": row[origin.tuples] for i, row in enumerate(counts.codes)}
+    shown = {f"s{i}": row[placement.tuples] for i, row in enumerate(counts.values)}
+    known = {f"q{i}": row[placement.tuples] for i, row in enumerate(counts.codes)}
     cells = fresh("cells")
-    people = pa.table({"g": group, **shown, "n": origin.n}).filter(pa.array(kept))
+    people = pa.table({"g": group, **shown, "n": placement.n}).filter(pa.array(kept))
     engine.append(cells, people.slice(0, 3))
     engine.append(cells, people.slice(3))
     placed = None
     if release.schema.keep:
         placed = fresh("placed")
         engine.append(placed, pa.table({**known, **shown, "g": group}))
-    larger = HeldOrigin(
-        origin.table,
-        cells,
-        placed=placed,
-        suppressed=origin.suppressed,
-        seed=origin.seed,
-        search=origin.search,
-    )
+    larger = StoredPlacement(placement.table, cells, placed, placement.suppressed)
     moved = np.argsort(number)
     return replace(
         release,
-        origin=larger,
+        made=replace(release.made, placement=larger),
         regions=regions.take(moved),
         by_attribute={name: one.take(moved) for name, one in release.by_attribute.items()},
         population=None if release.population is None else release.population[moved],
@@ -407,7 +400,8 @@ def test_keep_needs_one_row_a_person(tmp_path: Path) -> None:
     rows = pa.table({"age": [30, 30, 31, 31], "s": list("abab"), "ward": list("xyxy")})
     rows = rows.append_column("who", pa.array([1, 1, 2, 2]))
     release = made(sf.read(rows, replace(KEPT, person="who")), k=2)
-    larger = replace(release, origin=HeldOrigin(release.origin.table, "cells", search={}))
+    stored = StoredPlacement(release.placement.table, "cells")
+    larger = replace(release, made=replace(release.made, placement=stored))
     refused(larger, tmp_path / "out", sf.SchemaError, "keep needs one row a person")
 
 
@@ -415,23 +409,24 @@ def test_keep_and_people_with_equal_values_who_were_parted(tmp_path: Path, monke
     rows = pa.table({"age": [30] * 6, "s": ["a"] * 6, "ward": list("uvwxyz")})
     table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="s", keep=["ward"]))
     release = anonymize(table, Policy([sf.KAnonymity(2)], Microaggregation(2)))
-    origin = release.origin
+    placement = release.placement
     parted = replace(
-        origin, tuples=np.zeros(2, int), groups=np.zeros(2, int), n=np.full(2, 3, dtype=int)
+        placement, tuples=np.zeros(2, int), groups=np.zeros(2, int), n=np.full(2, 3, dtype=int)
     )
     monkeypatch.setattr(table.engine, "embedded", False)
-    refused(replace(release, origin=parted), tmp_path / "out", sf.SchemaError, "were parted")
+    other = replace(release, made=replace(release.made, placement=parted))
+    refused(other, tmp_path / "out", sf.SchemaError, "were parted")
 
 
 def test_rows_that_are_not_the_people_are_not_published(tmp_path: Path) -> None:
     """Whatever the engine did: a person too many or too few is no release."""
     table = sf.read(hospital(), KEPT)
     release = held(made(table, k=3))
-    doubled = table.engine.fetch(f"SELECT * FROM {release.origin.placed}")
-    table.engine.append(release.origin.placed, doubled.set_column(2, "g", doubled["g"]))
+    doubled = table.engine.fetch(f"SELECT * FROM {release.placement.placed}")
+    table.engine.append(release.placement.placed, doubled.set_column(2, "g", doubled["g"]))
     release.save(tmp_path / "same")  # the same group told twice is one
     shifted = pa.array((doubled["g"].to_numpy() + 1) % len(release.groups))
-    table.engine.append(release.origin.placed, doubled.set_column(2, "g", shifted))
+    table.engine.append(release.placement.placed, doubled.set_column(2, "g", shifted))
     with pytest.raises(sf.SfumatoError, match=r"wrote .* rows for .* people; nothing was publi"):
         release.save(tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["same"]

@@ -90,11 +90,11 @@ def test_spark_writes_the_rows_that_duckdb_writes(
 def test_nothing_is_left_of_a_writing_that_failed(tmp_path: Path, monkeypatch, spark) -> None:
     release = made("spark", ())
     monkeypatch.setattr(Release, "people", property(lambda self: 7))
-    before = release.origin.table.engine._tables.copy()
+    before = release.placement.table.engine._tables.copy()
     with pytest.raises(sf.SfumatoError, match="rows for 7 people"):
         release.save(tmp_path / "out", form="parquet")
     assert list(tmp_path.iterdir()) == []
-    assert release.origin.table.engine._tables == before
+    assert release.placement.table.engine._tables == before
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

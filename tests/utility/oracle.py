@@ -25,10 +25,10 @@ class Oracle:
     """A release written out: its people, and the region each group shows in each column."""
 
     def __init__(self, release: Release) -> None:
-        origin = release.origin
-        assert origin is not None
-        counts = origin.table.counts
-        self.table = origin.table
+        placement = release.placement
+        assert placement is not None
+        counts = placement.table.counts
+        self.table = placement.table
         self.domains: list[Domain] = list(counts.quasi)
         self.values = counts.sensitive[0].domain.values
         self.exact = isinstance(release.regions, Buckets)
@@ -38,7 +38,7 @@ class Oracle:
                 self.values[counts.values[0, t]],
                 int(group) if group >= 0 else None,
             )
-            for t, group, n in zip(origin.tuples, origin.groups, origin.n, strict=True)
+            for t, group, n in zip(placement.tuples, placement.groups, placement.n, strict=True)
             for _ in range(n)
         ]
         self.published = [person for person in self.people if person.group is not None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.release.build import build_release
 from sfumato.release.description import Buckets, Regions
-from sfumato.release.origin import Origin
+from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.schema.region import Region
 from sfumato.table.load import Table
@@ -89,6 +89,13 @@ class Piece:
     levels: tuple[int, ...] | None
 
 
+@dataclass(frozen=True)
+class ByHand(Findings):
+    """Releases made up here, by no anonymizer of the registry."""
+
+    anonymizer: ClassVar[str] = "by hand"
+
+
 def release_of(table: Table, pieces: Sequence[Piece], disjoint: bool | None = None) -> Release:
     """Everybody described by her own labels at the levels of her piece; regions may overlap."""
     counts = table.counts
@@ -111,13 +118,13 @@ def release_of(table: Table, pieces: Sequence[Piece], disjoint: bool | None = No
     regions = Regions(
         tuple(domain.name for domain in counts.quasi), tuple(tuple(p) for p in parts), codes
     )
-    origin = Origin(
+    placement = Placement(
         table,
         np.array([piece.tuple for piece in pieces], dtype=np.int64),
         np.array(groups, dtype=np.int64),
         np.array([piece.n for piece in pieces], dtype=np.int64),
     )
-    return build_release(origin, regions, disjoint=disjoint)
+    return build_release(placement, regions, ByHand(), disjoint=disjoint)
 
 
 def release_at(table: Table, levels: Sequence[int], suppress: Sequence[int] = ()) -> Release:
@@ -162,7 +169,7 @@ def bucketized(table: Table, bucket_of: Sequence[int], n: Sequence[int] | None =
         counts.codes[:, tuples[inside]],
         people[inside],
     )
-    return build_release(Origin(table, tuples, group, people), members)
+    return build_release(Placement(table, tuples, group, people), members, ByHand())
 
 
 LEVELS = st.tuples(*[st.integers(0, height - 1) for height in HEIGHTS])

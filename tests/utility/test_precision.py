@@ -24,12 +24,12 @@ def cost(release: Release) -> float:
 def with_age(release: Release, region: Region) -> Release:
     """The release with every age published as this region."""
     assert isinstance(release.regions, Regions)
-    assert release.origin is not None
+    assert release.placement is not None
     _, *others = release.regions.parts
     codes = release.regions.codes.copy()
     codes[0] = 0
     regions = Regions(release.regions.columns, ((region,), *others), codes)
-    return build_release(release.origin, regions)
+    return build_release(release.placement, regions, release.made.findings)
 
 
 def test_each_step_costs_its_share_of_the_height() -> None:
@@ -63,11 +63,12 @@ def test_a_label_nobody_shows_does_not_matter() -> None:
 def test_values_published_as_they_are_cost_nothing() -> None:
     table = table_of(random_rows(30))
     release = unchanged(table)
-    assert release.origin is not None
+    assert release.placement is not None
     group, first = table.counts.group_of
     described = as_it_stands(table).regions  # regions made when asked for, one per value
     assert len(described) == len(first)
-    same = build_release(replace(release.origin, groups=group.astype(np.int64)), described)
+    placement = replace(release.placement, groups=group.astype(np.int64))
+    same = build_release(placement, described, release.made.findings)
     assert cost(same) == 0
 
 

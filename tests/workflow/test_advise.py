@@ -305,7 +305,7 @@ def test_a_composition_safe_release_that_is_read_back_is_advised_as_the_one_made
     from_file = replace(bound, earlier=[tmp_path / "earlier"])
     made.save(tmp_path / "out", policy=replace(policy, require=[from_file]))
     back = sf.read_release(tmp_path / "out", made.schema)
-    assert back.inside is not None
+    assert back.inside() is not None
     # Coarser columns and groups left out are judged by the people who are inside then.
     stricter = [sf.KAnonymity(2), replace(bound, share=0.01)]
     assert not sf.audit(back, stricter).holds

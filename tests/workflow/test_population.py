@@ -55,8 +55,7 @@ def test_a_register_beside_the_policy_is_the_population(folder: Path) -> None:
     release = sf.anonymize(table, policy)
     assert sf.audit(release, policy).verdicts[0].measured == 9
     # 30 to 34 has 12 people of the register, 45 to 49 has 9: one step up the hierarchy suffices.
-    assert release.origin is not None
-    assert release.origin.search["levels"] == {"age": 1}
+    assert release.made.findings.levels == {"age": 1}
 
 
 def test_survey_weights_are_the_population(folder: Path) -> None:

@@ -34,8 +34,18 @@ from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Ints, tallied_offsets
 from sfumato.release.build import build_release
 from sfumato.release.description import Buckets
-from sfumato.release.origin import Origin
+from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
+
+
+@dataclass(frozen=True)
+class AnatomyFindings(Findings):
+    """The l that buckets were asked to have, and the largest that these people allow."""
+
+    anonymizer: ClassVar[str] = "anatomy"
+
+    l: int  # noqa: E741
+    largest_l: int
 
 
 @dataclass(frozen=True)
@@ -64,16 +74,15 @@ class Anatomy(Anonymizer):
         rng = np.random.default_rng(task.seed)
         tuples, bucket = _fill(counts, classes, self.l, rng)
         members, disjoint = _list_members(counts, tuples, bucket)
-        origin = Origin(
-            task.table,
-            tuples,
-            bucket,
-            np.ones(len(tuples), dtype=np.int64),
+        largest = _largest_l(classes)
+        release = build_release(
+            Placement(task.table, tuples, bucket, np.ones(len(tuples), dtype=np.int64)),
+            members,
+            AnatomyFindings(self.l, largest),
             seed=task.seed,
-            search={"l": self.l, "largest_l": _largest_l(classes)},
+            disjoint=disjoint,
         )
-        release = build_release(origin, members, disjoint=disjoint)
-        return self._checked(release, task, _largest_l(classes))
+        return self._checked(release, task, largest)
 
     def _attribute(self, counts: Counts) -> Attribute:
         """The one sensitive attribute, single-valued; anything else cannot be bucketized."""

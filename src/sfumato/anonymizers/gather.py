@@ -12,7 +12,7 @@ from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.release.beside import Beside
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.origin import HeldOrigin
+from sfumato.release.made import Findings, MadeHere, StoredPlacement
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.sparse import Lists
 from sfumato.release.summing import group_counts, references
@@ -79,7 +79,7 @@ class Harvest:
         cells |= {f"s{place}": pa.array(row[first]) for place, row in enumerate(counts.values)}
         self._stored.engine.append(self._cells, pa.table({**cells, "n": pa.array(people)}))
 
-    def release(self, search: dict[str, object], suppressed: int = 0) -> Release:
+    def release(self, findings: Findings, suppressed: int = 0) -> Release:
         """The release of all groups; their regions must be known to be disjoint."""
         table, stored = self._task.table, self._stored
         codes = np.empty((len(self._codes), self._total), dtype=np.int32)
@@ -101,13 +101,10 @@ class Harvest:
             population=np.concatenate(self._population) if self._population else None,
             label=f"release of {table.source.label}",
             notes=standing_notes(table),
-            origin=HeldOrigin(
-                table,
-                self._cells,
-                placed=self._placed,
-                suppressed=suppressed,
-                seed=self._task.seed,
-                search={**search, "groups": self._total},
+            made=MadeHere(
+                StoredPlacement(table, self._cells, self._placed, suppressed),
+                findings,
+                self._task.seed,
             ),
         )
 

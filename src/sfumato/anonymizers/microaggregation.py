@@ -3,7 +3,7 @@
 Domingo-Ferrer & Mateo-Sanz 2002; Domingo-Ferrer & Torra 2005. Everybody is put with the k - 1 or
 more people most like her, and all of them are published with the same middle values. The adversary
 who knows her target's values exactly finds no row that has them; the best she can do is to take the
-nearest centroid, which is why `origin.search` keeps the scale the distances were measured on.
+nearest centroid, which is why its findings keep the scale the distances were measured on.
 
 **Distances** are Euclidean on standardised columns: numbers and dates by their place, ordered and
 categorical columns by the position of the value in its domain, less the mean, over the standard
@@ -40,9 +40,9 @@ from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.progress import Ticker
-from sfumato.release.build import build_release
+from sfumato.release.build import build_release, count_release
 from sfumato.release.description import Centroids
-from sfumato.release.origin import Origin
+from sfumato.release.made import DistanceUnits, Findings, Placement
 from sfumato.release.release import Release
 from sfumato.schema.centres import Centres, centres_of
 from sfumato.schema.domain import Domain
@@ -156,6 +156,19 @@ Points = Sequence[Centres | None]
 
 
 @dataclass(frozen=True)
+class MicroaggregationFindings(Findings):
+    """What distances were measured in: whoever looks for the nearest centroid needs it."""
+
+    anonymizer: ClassVar[str] = "microaggregation"
+
+    units: DistanceUnits
+
+    @property
+    def distances(self) -> DistanceUnits:
+        return self.units
+
+
+@dataclass(frozen=True)
 class Microaggregation(Anonymizer):
     """Groups of k to 2k - 1 near people, more where another criterion needs it.
 
@@ -187,15 +200,18 @@ class Microaggregation(Anonymizer):
             raise no_safe_release(KAnonymity(self.k), people)
         axes = self._axes(task.table.counts.in_memory(self.name))
         places = np.array([axis.standard[row] for axis, row in axes])
-        origin = replace(
-            _cluster(task, places, self.k),
-            search={
-                "centre": {axis.name: axis.centre for axis, _ in axes},
-                "scale": {axis.name: axis.scale for axis, _ in axes},
-                "missing": {axis.name: axis.missing for axis, _ in axes},
-            },
+        units = DistanceUnits(
+            scale={axis.name: axis.scale for axis, _ in axes},
+            centre={axis.name: axis.centre for axis, _ in axes},
+            missing={axis.name: axis.missing for axis, _ in axes},
         )
-        return check_release(_merge(task, origin, places, centres(task.table)), task)
+        placement, described = _merge(
+            task, _cluster(task, places, self.k), places, centres(task.table)
+        )
+        release = build_release(
+            placement, described, MicroaggregationFindings(units), seed=task.seed, disjoint=True
+        )
+        return check_release(release, task)
 
     def _axes(self, counts: Counts) -> list[tuple[StandardizedColumn, Codes]]:
         names = [domain.name for domain in counts.quasi]
@@ -253,7 +269,7 @@ def axis_of(domain: Domain, codes: Codes, n: Ints) -> StandardizedColumn:
     return StandardizedColumn(domain.name, centre, scale, missing, standard)
 
 
-def _cluster(task: Task, places: Floats, k: int) -> Origin:
+def _cluster(task: Task, places: Floats, k: int) -> Placement:
     """MDAV over everybody; people are numbered at random, so ties are decided by chance."""
     from sfumato.anonymizers.kernel import mdav  # its compiler loads slowly
 
@@ -264,38 +280,41 @@ def _cluster(task: Task, places: Floats, k: int) -> Origin:
     total = int(cluster.max()) + 1
     pieces, n = np.unique(person * total + cluster, return_counts=True)
     tuples, groups = np.divmod(pieces, total)
-    return Origin(task.table, tuples, groups, n.astype(np.int64), seed=task.seed)
+    return Placement(task.table, tuples, groups, n.astype(np.int64))
 
 
-def _publish(origin: Origin, points: Points) -> Release:
-    """The release of these clusters, groups in the order of what they publish."""
-    regions = centroids(origin.counts, points, origin.tuples, origin.groups, origin.n)
-    order = np.lexsort(regions.codes[::-1])
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    origin = replace(origin, groups=number[origin.groups])
+def _described(placement: Placement, points: Points) -> tuple[Placement, Centroids]:
+    """What these clusters publish, in its own order; those that publish the same are one group."""
+    regions = centroids(placement.counts, points, placement.tuples, placement.groups, placement.n)
+    number, first = regions.equal_descriptions()
+    return placement.renumbered(number), regions.take(first)
+
+
+def _published(placement: Placement, described: Centroids) -> Release:
     # Centroids are points: once equal ones are one group, no two groups fit the same values.
-    return build_release(origin, regions.take(order), disjoint=True)
+    return count_release(placement, described, disjoint=True)
 
 
-def _merge(task: Task, origin: Origin, places: Floats, points: Points) -> Release:
+def _merge(
+    task: Task, clusters: Placement, places: Floats, points: Points
+) -> tuple[Placement, Centroids]:
     """Merge groups until every criterion that judges groups holds on all, or one group is left."""
-    release = _publish(origin, points)
-    bad = _violators(task, release)
+    placement, described = _described(clusters, points)
+    bad = _violators(task, _published(placement, described))
     if bad.any():
-        _check_everybody(task, origin, points)
+        _check_everybody(task, clusters, points)
     with Ticker("merging groups", len(bad)) as ticker:
         while bad.any() and len(bad) > 1:
-            assert release.origin is not None
-            release = _publish(_merge_round(release.origin, places, bad), points)
-            ticker.add(len(bad) - len(release.groups))
-            bad = _violators(task, release)
-    return release
+            placement, described = _described(_merge_round(placement, places, bad), points)
+            ticker.add(len(bad) - len(described))
+            bad = _violators(task, _published(placement, described))
+    return placement, described
 
 
-def _check_everybody(task: Task, origin: Origin, points: Points) -> None:
+def _check_everybody(task: Task, clusters: Placement, points: Points) -> None:
     """A criterion that merging keeps and that fails for all together holds for no partition."""
-    together = _publish(replace(origin, groups=np.zeros_like(origin.groups)), points)
+    one_group = replace(clusters, groups=np.zeros_like(clusters.groups))
+    together = _published(*_described(one_group, points))
     for criterion in task.by_group:
         if criterion.merge_closed:
             verdict = judge(criterion, together)
@@ -312,15 +331,17 @@ def _violators(task: Task, release: Release) -> Bools:
     return bad
 
 
-def _merge_round(origin: Origin, places: Floats, bad: Bools) -> Origin:
+def _merge_round(placement: Placement, places: Floats, bad: Bools) -> Placement:
     """Merge violators with their nearest groups, nearest pairs first, each group once a round."""
     from sfumato.anonymizers.kernel import nearest_others
 
     total = len(bad)
-    sizes = np.bincount(origin.groups, weights=origin.n, minlength=total)
+    sizes = np.bincount(placement.groups, weights=placement.n, minlength=total)
     centres = np.array(
         [
-            np.bincount(origin.groups, weights=row[origin.tuples] * origin.n, minlength=total)
+            np.bincount(
+                placement.groups, weights=row[placement.tuples] * placement.n, minlength=total
+            )
             / sizes
             for row in places
         ]
@@ -335,4 +356,4 @@ def _merge_round(origin: Origin, places: Floats, bad: Bools) -> Origin:
             becomes[one] = other
             free[one] = free[other] = False
     _, number = np.unique(becomes, return_inverse=True)
-    return replace(origin, groups=number[origin.groups].astype(np.int64))
+    return placement.renumbered(number)

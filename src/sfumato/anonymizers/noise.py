@@ -9,8 +9,8 @@ What makes it true is that nothing published depends on the table but through th
 and their levels are the policy's. The cells are all combinations of declared values, those nobody
 has included (`release/noisy.py`). A person is in one cell once: several rows or values a
 person are refused. The total is the noisy one, or declared public. After the noise is drawn nothing
-can reach the table: `run` hands only the plan and the noisy counts on, and the release has no
-origin.
+can reach the table: `run` hands only the plan and the noisy counts on, and the release keeps no
+placement of people (`release/made.py`, `Randomised`).
 
 OpenDP draws the noise from the operating system's randomness, so the seed of a run does not touch
 it; a seed orders the rows of `publish="rows"`.

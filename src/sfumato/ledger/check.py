@@ -35,7 +35,7 @@ from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
-from sfumato.release.membership import inside_of, with_inside
+from sfumato.release.membership import with_inside
 from sfumato.release.release import Release
 from sfumato.release.several_groups import Headcount
 from sfumato.table.load import Table
@@ -282,7 +282,7 @@ def check_release(
     basis: Basis = "combinations"
     if given is not None:
         basis = "targets" if targets is not None else "population"
-    elif inside_of(new) is not None:
+    elif new.inside() is not None:
         basis = "people"
     findings = []
     for name in chosen:

@@ -23,12 +23,14 @@ from sfumato.numbers import Ints
 from sfumato.release.description import REGIONS_OF, Buckets, Description
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.sparse import Lists
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
+from sfumato.table.file_stamp import FileStamp
 
 # Published values and regions as JSON, and back.
 
@@ -88,8 +90,9 @@ def read_region(told: dict[str, Any]) -> Region:
 _HEAD = b"sfumato release"
 
 
-def pack(release: Release) -> bytes:
-    """The published content of a release."""
+def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
+    """The published content of a release; `guarantee`: what is promised, where it does not say."""
+    promised = release.guarantee if guarantee is None else guarantee
     if not release.schema.sensitive:
         raise InputError(f"{release.label} has no sensitive column, so nothing of it composes")
     arrays: dict[str, Any] = {}
@@ -97,7 +100,7 @@ def pack(release: Release) -> bytes:
         "scheme": release.scheme,
         "suppressed": release.suppressed,
         "disjoint": release.disjoint,
-        "guarantee": None if release.guarantee is None else release.guarantee.public(),
+        "guarantee": None if promised is None else promised.public(),
     }
     if release.several is not None:  # who is in several groups is not published
         head["people"] = release.people
@@ -143,8 +146,8 @@ def pack(release: Release) -> bytes:
     return _write(arrays, head)
 
 
-def unpack(content: bytes, label: str) -> Release:
-    """The release again, as anybody who holds it reads it."""
+def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release:
+    """The release again, as anybody who holds it reads it; `file`: where it was kept."""
     head, arrays = _read(content)
     regions: Description
     columns = head["listed"] if "listed" in head else head["columns"]
@@ -176,8 +179,10 @@ def unpack(content: bytes, label: str) -> Release:
         regions,
         suppressed=head["suppressed"],
         disjoint=head["disjoint"],
-        guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
         label=label,
+        made=ReadFrom(
+            guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee), file=file
+        ),
         several=None if head.get("people") is None else SeveralGroups(head["people"]),
     )
 

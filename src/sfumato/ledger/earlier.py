@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ class Earlier:
             return (read_release(path, self._schema),)
         if path.suffix == PACKED:
             stamp = FileStamp.of(path)
-            return (replace(unpack(path.read_bytes(), path.stem), file=stamp),)
+            return (unpack(path.read_bytes(), path.stem, stamp),)
         self._ledgers[id(source)] = SomeOfLedger.now(path)
         return self._ledgers[id(source)].releases()
 

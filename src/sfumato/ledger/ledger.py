@@ -276,7 +276,7 @@ class Ledger:
             raise InputError(
                 f"{release.label} is {release.scheme}; only a randomised release has a guarantee"
             )
-        content = pack(replace(release, guarantee=promised))
+        content = pack(release, promised)
         entry = LedgerEntry(
             name.strip(),
             about.strip(),

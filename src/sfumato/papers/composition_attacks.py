@@ -30,6 +30,7 @@ from sfumato.datasets.census import census, census_schema
 from sfumato.errors import MissingExtra
 from sfumato.numbers import Ints
 from sfumato.progress import Ticker
+from sfumato.release.made import Randomised
 from sfumato.release.noisy import WHOLE, Height
 from sfumato.release.release import Release
 from sfumato.report.document import Chart, Section, Series, Sheet
@@ -333,7 +334,7 @@ def try_noise(overlap: Overlap, epsilons: Sequence[float]) -> Noisy:
         except MissingExtra as missing:
             why = str(missing)
             break
-        cells = 0 if made[0].noisy is None else made[0].noisy.counts.size
+        cells = made[0].made.table.counts.size if isinstance(made[0].made, Randomised) else 0
         by_epsilon[epsilon] = _attack(overlap, made)
         composed[epsilon] = compose([one.guarantee for one in made if one.guarantee is not None])
     return Noisy(exact, by_epsilon, composed, overlap.commonest, cells, why)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
-from sfumato.anonymizers.lattice.lattice import Lattice
+from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity
@@ -222,13 +222,15 @@ def _release_section(people: _PaperTable, setting: _Setting) -> Section:
     columns = people.numbered[: setting.columns]
     release = _released(people, columns, setting)
     one = _all_columns(release, columns)
-    assert release.origin is not None
-    assert release.origin.search is not None
-    search = release.origin.search
-    told = [(f"at levels {_levels(search['levels'].values())}, chosen", one)]
-    for levels in search["found"].minimal:
-        if levels != tuple(search["levels"].values()) and len(told) <= _MINIMAL:
-            other = _all_columns(generalize(release.origin.table, levels), columns)
+    findings = LatticeFindings.of(release.made)
+    assert findings is not None
+    assert findings.search is not None
+    assert release.placement is not None
+    chosen = tuple(findings.levels.values())
+    told = [(f"at levels {_levels(chosen)}, chosen", one)]
+    for levels in findings.search.minimal:
+        if levels != chosen and len(told) <= _MINIMAL:
+            other = _all_columns(generalize(release.placement.table, levels), columns)
             told.append((f"at levels {_levels(levels)}", other))
     return Section(
         f"{setting.t:g}-close, {setting.diverse}-diverse, k ≥ {setting.diverse} by "

@@ -146,8 +146,7 @@ def _release(where: str, link: Link, schema: Schema | None) -> Release:
     _check_same(where, link, link.path)
     if not link.path.is_file():
         raise InputError(f"{link.path} {other_than_file(link.path) or 'does not exist'}")
-    release = unpack(link.path.read_bytes(), link.path.stem)
-    return replace(release, file=FileStamp.of(link.path))
+    return unpack(link.path.read_bytes(), link.path.stem, FileStamp.of(link.path))
 
 
 def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None) -> Schema:

@@ -15,10 +15,10 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from sfumato.counts.counts import rank_rows
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Codes, Floats, Ints, rows_of, taken_rows
-from sfumato.release.beside import Beside
+from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
 from sfumato.schema.domain import Domain
@@ -268,6 +268,12 @@ class Buckets(Description):
         indptr, listed = taken_rows(self.indptr, groups)
         weights = None if self.weights is None else self.weights[listed]
         return type(self)(self.domains, indptr, self.codes[:, listed], self.n[listed], weights)
+
+    def inside(self) -> Inside:
+        """Who is in each bucket, as it is published: nobody's sensitive value."""
+        nothing = np.zeros((0, self.codes.shape[1]), dtype=np.int32)
+        counts = Counts(self.domains, (), self.codes, nothing, self.n)
+        return Inside(counts, self.indptr, np.arange(len(counts)), self.n)
 
     def by_tuple(self) -> Groups:
         """The people by exact tuple, in whatever bucket: those who cannot be told apart."""

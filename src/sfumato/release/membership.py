@@ -1,6 +1,6 @@
 """Who is inside each group: which of a table's distinct tuples, and how many people of each.
 
-Private, like the origin it comes from; a bucketized release publishes it. Criteria that ask what
+Private, like the placement it comes from; a bucketized release publishes it. Criteria that ask what
 somebody could learn of a *person* need it, since people of one group differ in what else is known
 about them.
 """
@@ -15,7 +15,6 @@ import numpy as np
 from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, SchemaError, did_you_mean
 from sfumato.numbers import Codes
-from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
@@ -34,11 +33,12 @@ def joint_groups(release: Release, names: Sequence[str]) -> Groups:
                 f"{name!r} is not a sensitive column of this release; "
                 f"{did_you_mean(name, release.schema.sensitive)}"
             )
-    source = release.origin or release.counted
+    source = release.counted_from
     if source is None or release.regions.exact:
         raise InputError(
             f"{' and '.join(names)} cannot be judged together: the release tells of each alone"
         )
+    source = source.in_memory("judging several columns together")
     counts = source.counts
     attribute, codes = joint_attribute(counts, [counts.attribute(name) for name in names])
     kept = source.groups >= 0
@@ -77,30 +77,12 @@ def label_of(attribute: Attribute, code: int) -> str:
     return "{" + ", ".join(attribute.domain.labels[member] for member in members) + "}"
 
 
-def inside_of(release: Release) -> Inside | None:
-    """Who is inside the groups of a release we made, or whose people are known otherwise."""
-    if release.inside is not None:
-        return release.inside
-    if release.origin is not None:
-        origin = release.origin
-        order = np.argsort(origin.groups, kind="stable")
-        order = order[origin.groups[order] >= 0]
-        indptr = np.searchsorted(origin.groups[order], np.arange(len(release.groups) + 1))
-        return Inside(origin.counts, indptr.astype(np.int64), origin.tuples[order], origin.n[order])
-    members = release.regions.buckets
-    if members is None:
-        return None
-    nothing = np.zeros((0, members.codes.shape[1]), dtype=np.int32)
-    counts = Counts(members.domains, (), members.codes, nothing, members.n)
-    return Inside(counts, members.indptr, np.arange(len(counts)), members.n)
-
-
 def with_inside(release: Release, groups: Groups) -> Groups:
     """Groups of a release with who is inside them.
 
     Where that is not known, regions say where people may be; centroids do not, and are left out.
     """
-    known = replace(groups.beside, inside=inside_of(release))
+    known = replace(groups.beside, inside=release.inside())
     if known.inside is None and release.regions.centroids:
         known = replace(known, regions=None)
     return groups.with_beside(known)

@@ -19,6 +19,7 @@ from sfumato.numbers import Ints
 from sfumato.release.description import NoisyCells
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.made import Randomised
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
@@ -218,8 +219,7 @@ def noisy_release(
         by_attribute={name: noisy.groups(place) for name, place in names.items()}
         or {"": noisy.groups(None)},
         regions=noisy.regions(),
-        guarantee=guarantee,
         label=label,
         notes=(f"differentially private: {guarantee}", *notes),
-        noisy=noisy,
+        made=Randomised(guarantee, noisy),
     )

@@ -21,7 +21,7 @@ from sfumato.counts.counts import Counts
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.release.beside import Inside
-from sfumato.release.origin import HeldOrigin
+from sfumato.release.made import Placement
 from sfumato.release.release import Release
 from sfumato.release.write.cells import shown_regions, typed
 from sfumato.schema.domain import Domain, build_domain
@@ -34,11 +34,11 @@ _N = "people"
 
 def write_people(release: Release, private: Path, files: Mapping[str, str]) -> None:
     """Keep who is in which group of a release just made; buckets publish it themselves."""
-    origin, regions = release.origin, release.regions.each_region
-    if origin is None or isinstance(origin, HeldOrigin) or regions is None:
+    placement, regions = release.placement, release.regions.each_region
+    if not isinstance(placement, Placement) or regions is None:
         return
-    kept = origin.groups >= 0
-    tuples, groups, counts = origin.tuples[kept], origin.groups[kept], origin.counts
+    kept = placement.groups >= 0
+    tuples, groups, counts = placement.tuples[kept], placement.groups[kept], placement.counts
     columns: dict[str, Any] = {}
     for place, (domain, codes) in enumerate(zip(counts.quasi, counts.codes, strict=True)):
         columns[f"exact {place}"] = typed(domain.values, None).take(pa.array(codes[tuples]))
@@ -47,7 +47,7 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
         cells = shown_regions(regions.parts[place], codes, declared).to_pylist()
         texts = pa.array([_text(cell) for cell in cells], pa.string())
         columns[f"shown {place}"] = texts.take(pa.array(codes[groups]))
-    rows = pa.table({**columns, _N: pa.array(origin.n[kept].astype(np.int64))})
+    rows = pa.table({**columns, _N: pa.array(placement.n[kept].astype(np.int64))})
     summed = rows.group_by(list(columns)).aggregate([(_N, "sum")])
     summed = summed.rename_columns([*columns, _N]).sort_by(
         [(name, "ascending") for name in columns]
@@ -57,8 +57,13 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
     pq.write_table(told, private / PEOPLE)
 
 
-def read_people(path: Path, release: Release, files: Mapping[str, str]) -> Inside:
-    """Who is in which group of a release that was read back; `files` as its manifest lists them."""
+def read_people(
+    path: Path, release: Release, published: Placement, files: Mapping[str, str]
+) -> Inside:
+    """Who is in which group of a release that was read back.
+
+    `published`: the tuples that were read; `files` as the manifest lists them.
+    """
     rows, head = _opened(path)
     regions = release.regions.require_regions()
     if head.get("files") != dict(files):
@@ -69,7 +74,7 @@ def read_people(path: Path, release: Release, files: Mapping[str, str]) -> Insid
     plain = rows.schema.names == [*names, _N] and pa.types.is_integer(rows.schema.field(_N).type)
     if not plain or head.get("columns") != list(regions.columns):
         raise InputError(f"{path} has other columns than the release; restore it, or remove it")
-    group = _groups(rows, release)
+    group = _groups(rows, published)
     n = rows.column(_N).to_numpy()
     some = rows.column(_N).null_count == 0 and (n > 0).all() and (group >= 0).all()
     if (
@@ -115,16 +120,14 @@ def _check_inside(
             raise InputError(f"{path} does not fit the published data; restore it, or remove it")
 
 
-def _groups(rows: pa.Table, release: Release) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _groups(rows: pa.Table, published: Placement) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The group of each row by what is published of it; -1 where no group shows that."""
-    read = release.counted
-    assert read is not None
-    counts = read.counts
+    counts = published.counts
     shown = [
         [_text(domain.values[code]) for code in row]
         for domain, row in zip(counts.quasi, counts.codes, strict=True)
     ]
-    of_cells = dict(zip(zip(*shown, strict=True), read.groups.tolist(), strict=True))
+    of_cells = dict(zip(zip(*shown, strict=True), published.groups.tolist(), strict=True))
     cells = [rows.column(f"shown {place}").to_pylist() for place in range(len(counts.quasi))]
     found = [of_cells.get(texts, -1) for texts in zip(*cells, strict=True)]
     return np.array(found, dtype=np.int64)

@@ -18,9 +18,8 @@ from sfumato.numbers import Floats, Ints
 from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.origin import Origin, whole_tuples
+from sfumato.release.made import AnyPlacement, Made, MadeHere, Placement, ReadFrom, WildcardMatching
 from sfumato.release.read.source import StrayColumns
-from sfumato.release.read.wildcard import WildcardMatching
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     import polars
 
     from sfumato.release.beside import Inside
-    from sfumato.release.noisy import NoisyTable
 
 
 @dataclass(frozen=True)
@@ -41,15 +39,9 @@ class Release:
 
     `suppressed` people are not in any group and never make a criterion look better; they stay in
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
-    summed survey weights of each group, the people of the population it stands for. `origin` is
-    private: what the release was made from, if we made it; `counted` the published tuples behind
-    the groups, where we did not. `matched` says that suppressed cells were taken for anything, so
-    that groups share people; None: only equal descriptions are alike. `stray`: what a file that was
-    read publishes besides. `several`: who is in several groups, where rows of
-    one person are.
-    A randomised release has no origin but the `noisy` table it publishes, and a `guarantee`.
-    `file`: the folder of ours it was read from. `inside` is private, too: who is in which group of
-    a release that was read, where its owner kept that or gave the table.
+    summed survey weights of each group, the people of the population it stands for. `several`: who
+    is in several groups, where rows of one person are. `made` is private: by which anonymizer the
+    release was made here, from where it was read, or by which noise it was randomised.
     """
 
     schema: Schema
@@ -57,18 +49,11 @@ class Release:
     regions: Description
     suppressed: int = 0
     disjoint: bool = True
-    guarantee: Guarantee | None = None
     population: Floats | None = None
     label: str = "release"
     notes: tuple[str, ...] = field(default=())
-    origin: Origin | None = field(default=None, repr=False)
-    counted: Origin | None = field(default=None, repr=False)
-    matched: WildcardMatching | None = field(default=None, repr=False)
-    stray: StrayColumns = field(default_factory=StrayColumns)
+    made: Made = field(default_factory=ReadFrom, repr=False)
     several: SeveralGroups | None = field(default=None, repr=False)
-    noisy: NoisyTable | None = field(default=None, repr=False)
-    file: FileStamp | None = field(default=None, repr=False)
-    inside: Inside | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         described = {name: self.described(groups) for name, groups in self.by_attribute.items()}
@@ -81,10 +66,47 @@ class Release:
             regions=self.regions.each_region,
             population=self.population,
             guarantee=self.guarantee,
-            published=None if self.matched is None else self.matched.published,
+            published=self.made.matching.published if isinstance(self.made, ReadFrom) else None,
             several=self.several,
         )
         return groups.with_beside(known)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What a randomised release promises."""
+        return self.made.guarantee
+
+    @property
+    def placement(self) -> AnyPlacement | None:
+        """Who of its table went into which group, of a release made here."""
+        return self.made.placement if isinstance(self.made, MadeHere) else None
+
+    @property
+    def counted_from(self) -> AnyPlacement | None:
+        """The tuples its groups count: those of its table, or those that were published."""
+        return self.made.counted_from
+
+    @property
+    def file(self) -> FileStamp | None:
+        """What it was read from, if that is a folder of ours or a file of its own."""
+        return self.made.file if isinstance(self.made, ReadFrom) else None
+
+    @property
+    def stray(self) -> StrayColumns:
+        """What a file that was read publishes besides."""
+        return self.made.stray if isinstance(self.made, ReadFrom) else StrayColumns()
+
+    @property
+    def shares_people(self) -> bool:
+        """Whether it was read so that one person counts in several groups (wildcard matching)."""
+        return isinstance(self.made, ReadFrom) and isinstance(self.made.matching, WildcardMatching)
+
+    def inside(self) -> Inside | None:
+        """Who is in each group, where the release was made here, publishes it, or somebody said."""
+        known = self.made.inside(len(self.groups))
+        if known is None and self.regions.buckets is not None:
+            return self.regions.buckets.inside()
+        return known
 
     @property
     def scheme(self) -> Scheme:
@@ -121,7 +143,7 @@ class Release:
 
     def refuse_wildcards(self) -> None:
         """For whoever must find each person in one group."""
-        if self.matched is not None:
+        if self.shares_people:
             raise InputError(
                 f"{self.label} was read with matching='wildcard', which counts people in several "
                 "groups; read it with matching='exact'"
@@ -217,7 +239,7 @@ def as_it_stands(table: Table) -> Release:
         population=population,
         label=table.source.label,
         notes=standing_notes(table),
-        counted=whole_tuples(table, group),
+        made=ReadFrom(Placement.whole_tuples(table, group)),
         several=several_groups(counts, group),
     )
 

@@ -305,23 +305,28 @@ def view_with_table(release: Release, table: Table) -> View:
 
 def view_of(release: Release) -> View:
     """The view of a release of ours; one read from a file has no original to compare with."""
-    origin = release.origin
+    placement = release.placement
     if release.regions.noisy:
         raise InputError(
             "a randomised release keeps nothing of its table to compare it with; its notes tell "
             "how far noise moves a count"
         )
-    if origin is None:
+    if placement is None:
         raise InputError(
             "utility needs the original table: measure the release that anonymize returned"
         )
-    table = origin.table
+    table = placement.table
+
+    def pieces() -> PeopleByGroup:
+        known = placement.in_memory("comparing everybody with what is published of her")
+        return PeopleByGroup(known.tuples, known.groups, known.n)
+
     return View(
         table.counts,
         tuple(table.levels[domain.name] for domain in table.counts.quasi),
         release.regions,
         release.groups.sizes,
-        lambda: PeopleByGroup(origin.tuples, origin.groups, origin.n),
+        pieces,
         disjoint=release.disjoint,
         covering=release.regions.contains_people,
     )

@@ -31,7 +31,7 @@ from sfumato.errors import SchemaError, SfumatoError
 from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
 from sfumato.release.description import Regions, Singletons
-from sfumato.release.origin import HeldOrigin, Origin
+from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from sfumato.report.advice import (
     Advice,
@@ -102,22 +102,13 @@ def coarsened(release: Release, column: str, step: Step) -> Release:
         },
         regions=wider.take(first),
         population=population,
-        origin=_moved(release.origin, number),
-        counted=_moved(release.counted, number),
-        inside=None if release.inside is None else release.inside.merge(number, len(first)),
+        made=release.made.merge(number, len(first)),
     )
-
-
-def _moved(origin: Origin | None, number: Ints) -> Origin | None:
-    if origin is None:
-        return None
-    groups = np.where(origin.groups >= 0, number[origin.groups], -1)
-    return replace(origin, groups=groups, search=None)
 
 
 def _levels(release: Release, column: str, parts: Sequence[Region], shown: Ints) -> Levels | None:
     """The column's hierarchy over its own domain, or over the values its labels stand for."""
-    source = release.origin or release.counted
+    source = release.counted_from
     known = None if source is None else source.table.levels.get(column)
     if known is not None:
         return known
@@ -229,7 +220,7 @@ def advise(
             "buckets do not change who can be told apart: require what they promise, such as "
             "distinct-diversity, or use an anonymizer that generalizes"
         )
-    if release.matched is not None:
+    if release.shares_people:
         silent.append(
             "what leaving groups out would do was not worked out: its groups share people"
         )
@@ -301,34 +292,27 @@ def _described(release: Release, group: int) -> str:
 def _without(release: Release, bad: Bools) -> Release:
     """The release with groups left out; their people stay in the reference."""
     kept = np.flatnonzero(~bad)
-    number = np.where(bad, -1, np.cumsum(~bad) - 1)
-
-    def moved(origin: Origin | None) -> Origin | None:
-        if origin is None or isinstance(origin, HeldOrigin):
-            return None
-        return replace(origin, groups=np.where(origin.groups < 0, -1, number[origin.groups]))
-
     return replace(
         release,
         by_attribute={name: one.take(kept) for name, one in release.by_attribute.items()},
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],
         suppressed=release.suppressed + release.groups.people(bad),
-        origin=moved(release.origin),
-        counted=moved(release.counted),
-        inside=None if release.inside is None else release.inside.take(kept),
+        made=release.made.take(kept, len(bad)),
         several=None if release.several is None else release.several.take(kept, len(bad)),
     )
 
 
 def _cannot_coarsen(release: Release) -> str:
     """Why a coarser column cannot be tried on this release; empty when it can."""
-    source = release.origin or release.counted
+    source = release.counted_from
     if release.regions.exact:
         return "the release publishes exact quasi-identifiers"
     if release.groups.multiplicity is not None:
         return "the file is larger than memory"
-    if release.matched is not None or not release.disjoint:
+    if isinstance(source, StoredPlacement):
+        return "the table is larger than memory"
+    if release.shares_people or not release.disjoint:
         return "its groups overlap"
     if not release.regions.generalizes:
         return "it does not publish ranges or labels"

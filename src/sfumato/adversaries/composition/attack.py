@@ -286,7 +286,7 @@ def _correctly_located(
     locate: str,
 ) -> float | None:
     """How often the nearest centroid is that of the right group; None where it cannot be told."""
-    if not release.regions.centroids or release.origin is None:
+    if not release.regions.centroids or release.placement is None:
         return None
     near = found if locate == "nearest" else find_groups(release, people, scale)
     share = TrueGroups(release, attribute, people).right(near, people.case)

@@ -19,8 +19,7 @@ from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of
 from sfumato.release.beside import Inside
 from sfumato.release.groups import Groups
-from sfumato.release.membership import inside_of
-from sfumato.release.origin import Origin
+from sfumato.release.made import MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
 from sfumato.schema.domain import Domain
@@ -35,8 +34,8 @@ class TrueGroups:
     """
 
     def __init__(self, release: Release, attribute: str, targets: Targets) -> None:
-        origin = _origin(release)
-        counts = origin.counts
+        placement = _placement(release)
+        counts = placement.counts
         place = counts.attribute(attribute)
         pairs = [(counts.quasi[c], counts.codes[c]) for c in range(len(counts.quasi))]
         asked = [
@@ -48,9 +47,9 @@ class TrueGroups:
             asked.append(targets.truth)
         number = _match(pairs, asked)
         of_tuple, self.known = number[: len(counts)], number[len(counts) :]
-        held = of_tuple[origin.tuples]
-        order = np.lexsort((origin.groups, held))
-        self.groups, self.n = origin.groups[order], origin.n[order]
+        held = of_tuple[placement.tuples]
+        order = np.lexsort((placement.groups, held))
+        self.groups, self.n = placement.groups[order], placement.n[order]
         total = int(number.max(initial=-1)) + 1
         self.bounds = np.searchsorted(held[order], np.arange(total + 1))
 
@@ -92,13 +91,13 @@ class TrueGroups:
         return share
 
 
-def _origin(release: Release) -> Origin:
-    if release.origin is None:
+def _placement(release: Release) -> Placement:
+    if release.placement is None:
         raise InputError(
             f"{release.label} was read from a file, which does not tell who is in which group; "
             "locate='oracle' needs a release just made, use locate='nearest'"
         )
-    return release.origin
+    return release.placement.in_memory("telling who is in which group")
 
 
 def _match(pairs: list[tuple[Domain, Codes]], asked: list[tuple[Domain, Codes]]) -> Ints:
@@ -118,18 +117,19 @@ def with_people_of(release: Release, table: Table) -> Release:
     Known where groups are apart and the table's people who fit them are those they count, value by
     value; otherwise the release is as before, and a note says why.
     """
-    if release.origin is not None or inside_of(release) is not None:
+    made = release.made
+    if isinstance(made, MadeHere) or release.inside() is not None:
         return release
     found = _inside_by_table(release, table)
-    if isinstance(found, Inside):
-        return replace(release, inside=found)
+    if isinstance(found, Inside) and isinstance(made, ReadFrom):
+        return replace(release, made=replace(made, people=found))
     told = f"the table {table.source.label} does not tell who is in which group: {found}"
     return replace(release, notes=(*release.notes, told))
 
 
 def _inside_by_table(release: Release, table: Table) -> Inside | str:
     """Who is in which group, or why that is not known."""
-    if not release.regions.generalizes or not release.disjoint or release.matched is not None:
+    if not release.regions.generalizes or not release.disjoint or release.shares_people:
         return "people may fit several groups"
     counts = table.counts.in_memory("telling who of a table is in which group")
     located = locate(release, targets_of(counts))

@@ -71,7 +71,7 @@ def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
     group stands for many, nor for one column.
     """
     regions, sizes = release.regions.each_region, release.groups.sizes
-    exact = release.matched is None and not release.regions.noisy
+    exact = not release.shares_people and not release.regions.noisy
     exact = exact and release.groups.multiplicity is None
     if regions is None or not exact:
         return ()
@@ -269,7 +269,7 @@ def linkage(
     if candidates is not None:
         name = population.source.label if population is not None else "the sum of survey weights"
         notes += [text for text in [candidates.note(name)] if text]
-    if release.matched is not None and sampling_fraction is not None:
+    if release.shares_people and sampling_fraction is not None:
         notes.append(
             "population uniqueness is estimated from equal descriptions; a suppressed cell is a "
             "value of its own there"

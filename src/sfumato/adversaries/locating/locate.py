@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
 from sfumato.numbers import Codes, Floats, Ints, Ragged, rows_of, taken_rows, tallied_offsets
 from sfumato.release.description import Buckets, Regions
+from sfumato.release.made import DistanceUnits, MadeHere
 from sfumato.release.read.cells import point_of
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
@@ -162,8 +162,8 @@ def axis_of(
 ) -> CentroidAxis | None:
     """The axis of a column; None for one that distances do not count."""
     name = regions.columns[column]
-    told = _told(release, given)
-    if told and name not in told["scale"]:
+    units = DistanceUnits(given) if given is not None else _units(release)
+    if units is not None and name not in units.scale:
         return None
     parts = [point_of(name, part) for part in regions.parts[column]]
     words = any(isinstance(value, str | bool) for value in parts)
@@ -171,10 +171,10 @@ def axis_of(
     shown = np.array([_place(value, order) for value in parts])
     points = np.array([_place(value, order) for value in domain.values])
     people = np.bincount(regions.codes[column], weights=release.groups.sizes, minlength=len(parts))
-    scale = float(told["scale"][name]) if told else _deviation(shown, people)
+    scale = float(units.scale[name]) if units is not None else _deviation(shown, people)
     if not np.isfinite(scale) or scale <= 0:
         raise InputError(f"scale of column {name!r} is {scale!r}; it must be a number above 0")
-    missing = (told.get("missing") or {}).get(name)
+    missing = units.missing.get(name) if units is not None else None
     if missing is None:
         seen = shown[~np.isnan(shown)]
         missing = (float(seen.max()) if len(seen) else 0.0) + scale
@@ -182,12 +182,9 @@ def axis_of(
     return CentroidAxis(name, scale, shown, points)
 
 
-def _told(release: Release, given: Mapping[str, float] | None) -> Mapping[str, Any]:
-    """The units somebody tells, or those the release was made with."""
-    if given is not None:
-        return {"scale": given}
-    search = release.origin.search if release.origin is not None else None
-    return search if search is not None and "scale" in search else {}
+def _units(release: Release) -> DistanceUnits | None:
+    """What distances were measured in when the release was made, where that is known."""
+    return release.made.findings.distances if isinstance(release.made, MadeHere) else None
 
 
 def _order(release: Release, name: str, domain: Domain, parts: list[Value]) -> dict[str, int]:
@@ -196,8 +193,8 @@ def _order(release: Release, name: str, domain: Domain, parts: list[Value]) -> d
     texts: list[str]
     if declared is not None and not isinstance(declared, str):
         texts = [text_of(value) for value in declared]
-    elif release.origin is not None:
-        known = {one.name: one for one in release.origin.table.counts.quasi}[name]
+    elif release.placement is not None:
+        known = {one.name: one for one in release.placement.table.counts.quasi}[name]
         texts = [text_of(value) for value in known.values if value is not None]
     else:
         texts = []

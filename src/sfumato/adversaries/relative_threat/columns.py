@@ -53,7 +53,7 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
     declared = not isinstance(schema.domains.get(name), str | None) or bool(
         recipe is not None and recipe.leaves()
     )
-    held = release.origin.table if release.origin is not None else table
+    held = release.placement.table if release.placement is not None else table
     domain = None
     if held is not None:
         domain = _of_table(held, name)

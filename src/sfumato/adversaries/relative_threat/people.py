@@ -1,8 +1,8 @@
 """The people of a release with their true values, as far as they are known to the owner.
 
-Of a release we made, its origin knows them; of another one, the original table. Where every group
-shows a single combination of values the release itself tells them. People with equal values in one
-group are one case.
+Of a release we made, its placement knows them; of another one, the original table. Where every
+group shows a single combination of values the release itself tells them. People with equal values
+in one group are one case.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ def people_of(
     domains: Sequence[Domain],
 ) -> People | None:
     """Everybody whose true values are known; None where nobody's are."""
-    origin = release.origin
-    if origin is not None and (table is None or table is origin.table):
-        held, rows, n, group = origin.table, origin.tuples, origin.n, origin.groups
+    placement = release.placement
+    if placement is not None and (table is None or table is placement.table):
+        known = placement.in_memory("asking what is believed of everybody")
+        held, rows, n, group = known.table, known.tuples, known.n, known.groups
     elif table is not None:
         n = table.counts.in_memory("asking what is believed of everybody").n
         held, rows, group = table, np.arange(len(n)), None

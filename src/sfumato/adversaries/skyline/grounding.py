@@ -41,7 +41,7 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
-from sfumato.release.origin import Origin
+from sfumato.release.made import Placement
 from sfumato.release.release import Release
 from sfumato.schema.region import text_of
 
@@ -284,14 +284,15 @@ def people_behind(
     release: Release, grounding: Grounding, sensitive: str | None = None
 ) -> list[GroundedPeople]:
     """Records of people who would play the parts of a grounding, the target first."""
-    if release.origin is None:
+    if release.placement is None:
         raise InputError(
             "who the people of a group are is only known of a release made here, from its table"
         )
     if grounding.target is None:
         return []
-    place = 0 if sensitive is None else release.origin.counts.attribute(sensitive)
-    cast = _Cast(release.origin, place)
+    placement = release.placement.in_memory("naming people of a group")
+    place = 0 if sensitive is None else placement.counts.attribute(sensitive)
+    cast = _Cast(placement, place)
     own, value = grounding.target, grounding.value
     cast.give("target", own, 1, having=value)
     if grounding.known is not None and grounding.case == "single":
@@ -307,25 +308,25 @@ def people_behind(
 class _Cast:
     """Gives out parts to people of the table, nobody two."""
 
-    def __init__(self, origin: Origin, attribute: int) -> None:
+    def __init__(self, placement: Placement, attribute: int) -> None:
         self.records: list[GroundedPeople] = []
-        self._origin, self._left = origin, origin.n.copy()
-        self._described = origin.counts.sensitive[attribute]
-        self._codes = origin.counts.values[attribute]
+        self._placement, self._left = placement, placement.n.copy()
+        self._described = placement.counts.sensitive[attribute]
+        self._codes = placement.counts.values[attribute]
 
     def give(self, part: str, group: int, number: int, having: str = "", lacking: str = "") -> None:
         """A part for so many people of a group who have, or lack, a value; fewer if there are."""
-        origin = self._origin
-        for at in np.flatnonzero((origin.groups == group) & (self._left > 0)).tolist():
+        placement = self._placement
+        for at in np.flatnonzero((placement.groups == group) & (self._left > 0)).tolist():
             if number == 0:
                 return
-            values = self._values(int(origin.tuples[at]))
+            values = self._values(int(placement.tuples[at]))
             if (having and having not in values) or (lacking and lacking in values):
                 continue
             people = min(number, int(self._left[at]))
             number -= people
             self._left[at] -= people
-            quasi = self._quasi(int(origin.tuples[at]))
+            quasi = self._quasi(int(placement.tuples[at]))
             self.records.append(GroundedPeople(part, people, group, quasi, values))
 
     def _values(self, number: int) -> tuple[str, ...]:
@@ -334,7 +335,7 @@ class _Cast:
         return tuple(self._described.domain.labels[one] for one in held)
 
     def _quasi(self, number: int) -> dict[str, str]:
-        counts = self._origin.counts
+        counts = self._placement.counts
         return {
             domain.name: text_of(domain.values[code])
             for domain, code in zip(counts.quasi, counts.codes[:, number], strict=True)

@@ -29,6 +29,7 @@ from sfumato.counts.stored import StoredCounts, TooManyKinds, fresh
 from sfumato.errors import ResourceError
 from sfumato.numbers import Bools, Floats, Ints
 from sfumato.progress import Ticker
+from sfumato.release.made import Findings
 from sfumato.release.release import Release
 from sfumato.utility.view import PublishedSums, View, dot
 
@@ -136,7 +137,7 @@ class StoredJudge(Judge):
     def one_by_one(self) -> Callable[[Levels], Node]:
         return Descent(self).judge
 
-    def release(self, levels: Levels, search: dict[str, object]) -> Release:
+    def release(self, levels: Levels, findings: Findings) -> Release:
         """The good groups of a node, part by part: groups here, people with the engine."""
         tables = self.tables
         table, harvest = tables.at(levels), Harvest(self.task, tables.finest.counts)
@@ -161,7 +162,7 @@ class StoredJudge(Judge):
         if harvest.placed is not None:
             tables.place(levels, labels, harvest.placed)
             self.engine.drop(labels)
-        return harvest.release(search, suppressed)
+        return harvest.release(findings, suppressed)
 
     def _summed(self, levels: Levels, kept: _Kept) -> View:
         def refuse() -> NoReturn:

@@ -6,7 +6,7 @@ Here are what a search found and the anonymizer; which nodes are judged at all i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from math import isnan, prod
@@ -21,6 +21,7 @@ from sfumato.counts.node_tables import Passes
 from sfumato.counts.roll_up import Rolled
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import Ticker
+from sfumato.release.made import Findings
 from sfumato.release.release import Release
 
 # Full-domain generalization: the best node of the lattice of hierarchy levels.
@@ -65,6 +66,16 @@ class Found:
     def measured(self, levels: Levels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
         return self.judge.measured(levels)
+
+
+@dataclass(frozen=True)
+class LatticeFindings(Findings):
+    """The level of each column; `search` found it, None where somebody chose the levels."""
+
+    anonymizer: ClassVar[str] = "lattice"
+
+    levels: Mapping[str, int]
+    search: Found | None = None
 
 
 def search_lattice(judge: Judge, budget: int) -> Found:
@@ -150,12 +161,8 @@ def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = N
 
 
 def _made(judge: Judge, levels: Levels, found: Found | None) -> Release:
-    search: dict[str, object] = {
-        "anonymizer": "lattice",
-        "levels": dict(zip((one.domain.name for one in judge.levels), levels, strict=True)),
-        "found": found,
-    }
-    return judge.release(levels, search)
+    names = (one.domain.name for one in judge.levels)
+    return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), found))
 
 
 def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:

@@ -21,7 +21,7 @@ from sfumato.release.build import build_release
 from sfumato.release.coverage import Coverage, cover
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.origin import whole_tuples
+from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
@@ -302,15 +302,14 @@ class Judge:
         """How nodes are judged that are asked for from the top down."""
         return self.judge_levels
 
-    def release(self, levels: tuple[int, ...], search: dict[str, object]) -> Release:
+    def release(self, levels: tuple[int, ...], findings: Findings) -> Release:
         """The good groups of a node, the rest suppressed; nobody has judged it yet."""
         node = roll_to(self.base, levels)
         kept = ~self.bad_groups(node)
         task = self.task
-        origin = whole_tuples(
-            task.table, self.group_of_tuple(node, kept), seed=task.seed, search=search
-        )
-        return build_release(origin, node_regions(node, kept), disjoint=True)
+        placement = Placement.whole_tuples(task.table, self.group_of_tuple(node, kept))
+        described = node_regions(node, kept)
+        return build_release(placement, described, findings, seed=task.seed, disjoint=True)
 
     def measured(self, levels: tuple[int, ...]) -> dict[str, float | None]:
         """What each criterion measures on the release of a node; the worst attribute counts."""

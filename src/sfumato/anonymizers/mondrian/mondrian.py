@@ -28,7 +28,7 @@ from sfumato.numbers import Floats
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
 from sfumato.release.description import Regions
-from sfumato.release.origin import Origin
+from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     from sfumato.counts.stored import StoredCounts
 
 Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
+
+
+@dataclass(frozen=True)
+class MondrianFindings(Findings):
+    """Everything Mondrian finds is in the groups it ends with."""
+
+    anonymizer: ClassVar[str] = "mondrian"
 
 
 @dataclass(frozen=True)
@@ -126,17 +133,12 @@ class Mondrian(Anonymizer):
         order, begins, low, high = partition.finished()
         described = describe(self.regions, columns, rows.codes, order, begins, low, high)
         group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-        origin = Origin(
-            table,
-            rows.tuples[order],
-            group,
-            rows.n[order],
-            task.seed,
-            {"anonymizer": self.name, "groups": len(begins) - 1},
-        )
+        placement = Placement(table, rows.tuples[order], group, rows.n[order])
         # Strict cells are disjoint by construction, and tight regions lie inside them.
         disjoint = True if self.strict and self.regions != "hierarchy" else None
-        return build_release(origin, described, disjoint=disjoint)
+        return build_release(
+            placement, described, MondrianFindings(), seed=task.seed, disjoint=disjoint
+        )
 
     def _published(self, columns: Columns) -> Describe:
         """What the parts of candidate splits would publish."""
@@ -176,7 +178,7 @@ class Mondrian(Anonymizer):
         harvest = Harvest(task, stored)
         search.finish(harvest, partial(describe, self.regions, columns))
         with stored.engine.yield_memory():
-            return check_release(harvest.release({"anonymizer": self.name}), task)
+            return check_release(harvest.release(MondrianFindings()), task)
 
     def _refuse_large(self, task: Task) -> None:
         """What cannot be told from histograms."""

@@ -17,9 +17,9 @@ from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Ints, offsets_of
-from sfumato.release.build import build_release
+from sfumato.release.build import count_release
 from sfumato.release.description import Buckets
-from sfumato.release.origin import whole_tuples
+from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
@@ -54,7 +54,7 @@ def read_pair(
     members, group_of = _match(tuples, counts, lists, buckets)
     published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
     table = Table(published, counts, {}, buckets, engine)
-    release = build_release(whole_tuples(table, group_of), members)
+    release = count_release(Placement.whole_tuples(table, group_of), members)
     population = None
     if tuples.weights is not None:
         summed = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
@@ -67,8 +67,7 @@ def read_pair(
         label=f"{lists.label} and {buckets.label}",
         notes=(*release.notes, *notes, told_besides),
         population=population,
-        origin=None,
-        stray=stray + more,
+        made=ReadFrom(stray=stray + more),
     )
 
 

@@ -22,6 +22,7 @@ from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
+from sfumato.release.made import ReadFrom
 from sfumato.release.manifest import COUNT, MOST_PEOPLE, REFERENCE, SUM, Manifest, read_json
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
@@ -152,21 +153,20 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             f"the whole table's distribution is not known{reason}; the published one stands in"
         )
     people = public.parent / "private" / PEOPLE
-    inside = None
+    made = release.made
+    assert isinstance(made, ReadFrom)
     kept = os.access(people, os.R_OK) and people.is_file()
-    if kept and release.counted is not None and release.matched is None:
+    if kept and made.counted_from is not None and not release.shares_people:
         files = {name: digest(public / name) for name in manifest.files}
-        inside = read_people(people, release, files)
+        made = replace(made, people=read_people(people, release, made.counted_from, files))
     return replace(
         release,
-        inside=inside,
         by_attribute=by_attribute,
         regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
-        guarantee=manifest.guarantee,
         notes=tuple(notes),
         label=public.parent.name,
-        file=FileStamp.of(folder, manifest.path),
+        made=replace(made, guarantee=manifest.guarantee, file=FileStamp.of(folder, manifest.path)),
     )
 
 

@@ -23,11 +23,11 @@ from sfumato.engines.files import listed
 from sfumato.engines.reading import Reading, ReleaseOptions
 from sfumato.errors import InputError, ResourceError, expect, name_some
 from sfumato.progress import phase
-from sfumato.release.build import build_release, groups_of
+from sfumato.release.build import count_release, groups_of
 from sfumato.release.description import Examples, Regions, of_scheme
+from sfumato.release.made import Placement, ReadFrom, WildcardMatching
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
-from sfumato.release.origin import Origin, whole_tuples
 from sfumato.release.overlap import no_overlap
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.read.cells import (
@@ -49,7 +49,7 @@ from sfumato.release.read.folder import (
     words_as_told,
 )
 from sfumato.release.read.source import as_published, open_release
-from sfumato.release.read.wildcard import WildcardMatching, compatible, spread
+from sfumato.release.read.wildcard import compatible, spread
 from sfumato.release.release import Release, as_it_stands, several_groups
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table, refuse_noisy_part
@@ -250,13 +250,13 @@ def _generalized(
             np.isin(row, cells.hidden) for row, cells in zip(tuples.codes, columns, strict=True)
         ]
         everybody = int(tuples.n[np.logical_and.reduce(hidden)].sum())
+    made = release.made
+    assert isinstance(made, ReadFrom)
     return replace(
         release,
         label=registered.label,
         notes=(*release.notes, *notes, *_reading_notes(schema.quasi, columns, everybody)),
-        origin=None,
-        counted=release.origin,
-        stray=stray,
+        made=replace(made, stray=stray),
     )
 
 
@@ -275,18 +275,18 @@ def _in_memory(
     pairs = compatible(regions) if wildcard else None
     if pairs is not None and len(pairs[0]) > len(regions):
         tuples, groups = spread(pairs, group)
-        origin = Origin(table, tuples, groups, counts.n[tuples])
+        placement = Placement(table, tuples, groups, counts.n[tuples])
         own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
-        release = build_release(origin, regions, disjoint=False)
-        everyone = groups_of(whole_tuples(table, np.zeros_like(group)), np.zeros_like(group), 1)
+        release = count_release(placement, regions, disjoint=False)
+        together = np.zeros_like(group)
+        everyone = groups_of(Placement.whole_tuples(table, together), together, 1)
         shared = {
             name: one.with_beside(replace(one.beside, everyone=everyone[name]))
             for name, one in release.by_attribute.items()
         }
         several = several_groups(counts, group)  # by the groups of their own descriptions
-        release = replace(
-            release, by_attribute=shared, matched=WildcardMatching(own), several=several
-        )
+        made = ReadFrom(placement, WildcardMatching(own))
+        release = replace(release, by_attribute=shared, made=made, several=several)
         return release, (
             "wildcard matching: a suppressed or missing cell is compatible with everything, so "
             "groups share people",
@@ -295,7 +295,8 @@ def _in_memory(
     disjoint = no_overlap(regions.parts, regions.codes)
     if disjoint is None:
         notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
-    return build_release(whole_tuples(table, group), regions, disjoint=bool(disjoint)), notes
+    placement = Placement.whole_tuples(table, group)
+    return count_release(placement, regions, disjoint=bool(disjoint)), notes
 
 
 def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:

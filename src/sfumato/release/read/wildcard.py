@@ -5,12 +5,13 @@ stands beside every record that agrees with it in the columns both show, and eve
 stands beside it. A group's size is then the number of people in all groups compatible with it (the
 f_k of sdcMicro), and one person counts in several groups. People are counted by rows all the same:
 `WildcardMatching` says how many are published with each group's own description.
+
+Stands apart: another tool's way of counting; a release is read without it unless somebody asks.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,17 +22,6 @@ from sfumato.release.description import Regions
 from sfumato.release.read.cells import says_nothing
 
 MOST_PAIRS = 100_000_000
-
-
-@dataclass(frozen=True)
-class WildcardMatching:
-    """A release whose groups share people: sizes and counts are of everybody who is compatible.
-
-    `published[g]` people are published with group g's own description; they add up to the people
-    there are. The risk of each of them is 1 / the group's size.
-    """
-
-    published: Ints
 
 
 def compatible(regions: Regions) -> tuple[Ints, Ints]:

@@ -22,7 +22,7 @@ from sfumato.counts.stored import fresh
 from sfumato.engines.base import Engine, named, select
 from sfumato.errors import InputError, ResourceError, SchemaError, SfumatoError
 from sfumato.release.description import Regions
-from sfumato.release.origin import HeldOrigin, Origin
+from sfumato.release.made import AnyPlacement, MadeHere, StoredPlacement
 from sfumato.release.release import Release
 from sfumato.release.write.cells import check_keep, described_order, shown_regions, shown_values
 from sfumato.table.load import Table
@@ -97,38 +97,38 @@ def _named(letter: str, rows: Sequence[npt.NDArray[np.int32]]) -> dict[str, npt.
     return {f"{letter}{place}": row for place, row in enumerate(rows)}
 
 
-def cells_of(origin: Origin, scratch: Scratch) -> str:
+def cells_of(placement: AnyPlacement, scratch: Scratch) -> str:
     """The table of people: their group, sensitive codes and number."""
-    if isinstance(origin, HeldOrigin):
-        return origin.cells
-    values = origin.counts.values
+    if isinstance(placement, StoredPlacement):
+        return placement.cells
+    values = placement.counts.values
 
     def blocks() -> Iterator[pa.Table]:
-        for block in _blocks(len(origin.groups)):
-            told = _named("s", [row[origin.tuples[block]] for row in values])
-            yield pa.table({"g": origin.groups[block], **told, "n": origin.n[block]})
+        for block in _blocks(len(placement.groups)):
+            told = _named("s", [row[placement.tuples[block]] for row in values])
+            yield pa.table({"g": placement.groups[block], **told, "n": placement.n[block]})
 
     return scratch.append("cells", blocks())
 
 
-def placed_of(origin: Origin, scratch: Scratch) -> str:
+def placed_of(placement: AnyPlacement, scratch: Scratch) -> str:
     """The table that tells the group of each tuple."""
-    if isinstance(origin, HeldOrigin):
-        if origin.placed is None:
+    if isinstance(placement, StoredPlacement):
+        if placement.placed is None:
             raise SchemaError("keep: nobody's group is known; read the table and anonymize again")
-        return origin.placed
-    counts = origin.counts
-    if len(np.unique(origin.tuples)) < len(origin.tuples):
+        return placement.placed
+    counts = placement.counts
+    if len(np.unique(placement.tuples)) < len(placement.tuples):
         raise SchemaError(
             "keep: people with equal values were parted, and through an engine there is no telling "
             "whose kept values are whose; drop keep, or use another anonymizer"
         )
 
     def blocks() -> Iterator[pa.Table]:
-        for block in _blocks(len(origin.groups)):
-            told = _named("q", [row[origin.tuples[block]] for row in counts.codes])
-            told |= _named("s", [row[origin.tuples[block]] for row in counts.values])
-            yield pa.table({**told, "g": origin.groups[block]})
+        for block in _blocks(len(placement.groups)):
+            told = _named("q", [row[placement.tuples[block]] for row in counts.codes])
+            told |= _named("s", [row[placement.tuples[block]] for row in counts.values])
+            yield pa.table({**told, "g": placement.groups[block]})
 
     return scratch.append("placed", blocks())
 
@@ -201,14 +201,28 @@ class EngineRows:
 
 def is_for_engine(release: Release) -> bool:
     """Whether the rows of a release are for its engine to make, not for us in memory."""
-    origin = release.origin
-    if origin is None or release.regions.each_region is None:
+    placement = release.placement
+    if placement is None or release.regions.each_region is None:
         return False
-    engine = origin.table.engine
-    if isinstance(origin, HeldOrigin) or not engine.embedded:
+    engine = placement.table.engine
+    if isinstance(placement, StoredPlacement) or not engine.embedded:
         return True
     columns = len(release.schema.judged) + len(release.schema.keep)
     return release.people * (_EACH + _CELL * columns) > engine.memory
+
+
+def made_to_publish(release: Release) -> MadeHere:
+    """How a release was made that is to be handed out: here, and not altered since."""
+    match release.made:
+        case MadeHere(altered=False) as made:
+            return made
+        case MadeHere():
+            raise InputError(
+                "only a release as anonymize made it can be written; of this one groups were put "
+                "together or left out"
+            )
+        case _:
+            raise InputError("only a release that anonymize made can be written; this one was read")
 
 
 @contextlib.contextmanager
@@ -217,11 +231,9 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
 
     `lists`: the columns whose several values are to be written as one text, and how.
     """
-    origin = release.origin
-    if origin is None or origin.search is None:
-        raise InputError("only a release that anonymize made can be written; this one was read")
+    placement = made_to_publish(release).placement
     regions = release.regions.require_regions()
-    table = origin.table
+    table = placement.table
     check_keep(table)
     with Scratch(table.engine) as scratch:
         groups = scratch.append("groups", group_blocks(regions))
@@ -243,9 +255,9 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         ]
         kept = _kept_types(table)
         if kept:
-            people = people_with_kept(table, placed_of(origin, scratch), scratch)
+            people = people_with_kept(table, placed_of(placement, scratch), scratch)
         else:
-            people = cells_of(origin, scratch)
+            people = cells_of(placement, scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
         fields = [pa.field(name, one.type) for name, one in zip(names, labels, strict=True)]

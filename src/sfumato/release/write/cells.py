@@ -270,21 +270,21 @@ class OwnValues:
 
 def own_values(release: Release) -> dict[str, OwnValues]:
     """By quasi-identifier of numbers or dates; empty where nothing of the making is known."""
-    origin, regions = release.origin, release.regions.each_region
-    if origin is None or regions is None:
+    placement, regions = release.placement, release.regions.each_region
+    if placement is None or regions is None:
         return {}
-    found = {}
-    for column, domain in enumerate(origin.table.counts.quasi):
+    table, found = placement.table, {}
+    for column, domain in enumerate(table.counts.quasi):
         if domain.kind not in ("numeric", "date"):
             continue
-        people = origin.table.counts.by_code(column)
+        people = table.counts.by_code(column)
         told: set[Value] = set()
         parts = regions.parts[column]
         for place in occurring(regions.codes[column], len(parts)):
             told |= _ends(parts[place])
         codes = {code for end in told if (code := domain.code(end)) is not None}
         own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
-        levels = origin.table.levels[domain.name].levels[1:]
+        levels = table.levels[domain.name].levels[1:]
         declared = {text_of(end) for one in levels for part in one.regions for end in _ends(part)}
         known = [code for code in own if domain.labels[code] in declared]
         found[domain.name] = OwnValues(len(own), len(known))

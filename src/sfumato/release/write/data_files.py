@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.release.description import Regions
+from sfumato.release.made import Randomised
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
 from sfumato.release.write.cells import check_readable
@@ -132,8 +133,8 @@ class _ByEngine:
 def _check_regions(release: Release) -> None:
     """Refuse descriptions that would not be read again as what was judged; buckets have none."""
     points = release.regions.centroids
-    if release.noisy is not None:
-        for axis in release.noisy.axes:
+    if isinstance(release.made, Randomised):
+        for axis in release.made.table.axes:
             check_readable(axis.name, axis.parts, np.arange(len(axis)))
     elif isinstance(release.regions, Regions):
         described = zip(

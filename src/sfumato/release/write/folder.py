@@ -18,9 +18,11 @@ import pyarrow as pa
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
+from sfumato.release.made import Randomised
 from sfumato.release.manifest import COUNT, REFERENCE, SUM, VERSION
 from sfumato.release.people_file import PEOPLE, write_people
 from sfumato.release.release import Release
+from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
 from sfumato.release.write.publish import GROUP_ID
@@ -154,19 +156,19 @@ def _manifest(
 
 def _private(release: Release) -> dict[str, str]:
     """The chance that was used and the whole table's distribution, suppressed people included."""
-    if release.noisy is not None:
+    if isinstance(release.made, Randomised):
         # The order of rows is all the chance that can be told; what was counted is kept nowhere.
-        run = {"seed": release.noisy.seed, "groups": len(release.groups), "source": release.label}
-        return {"run.json": json.dumps(run, indent=2)}
-    origin = release.origin
-    assert origin is not None
-    search = origin.search or {}
+        seed = release.made.table.seed
+        noise = {"seed": seed, "groups": len(release.groups), "source": release.label}
+        return {"run.json": json.dumps(noise, indent=2)}
+    made = made_to_publish(release)
+    units = made.findings.distances
     run = {
-        "seed": origin.seed,
-        **{name: search[name] for name in ("centre", "scale", "missing") if name in search},
+        "seed": made.seed,
+        **({} if units is None else units.named()),
         "suppressed": release.suppressed,
         "groups": len(release.groups),
-        "source": origin.table.source.label,
+        "source": made.placement.table.source.label,
     }
     reference = {
         name: dict(zip(groups.values, groups.reference.tolist(), strict=True))

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import rank_rows
-from sfumato.errors import InputError, SchemaError
+from sfumato.errors import SchemaError
 from sfumato.numbers import Ints
 from sfumato.release.description import Buckets
+from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
-from sfumato.release.origin import HeldOrigin, Origin
 from sfumato.release.release import Release
-from sfumato.release.write.by_engine import engine_rows
+from sfumato.release.write.by_engine import engine_rows, made_to_publish
 from sfumato.release.write.cells import (
     described_order,
     rows_of_people,
@@ -41,21 +41,20 @@ def tables_of(
 
     `lists`: the columns whose several values are to be written as one text, and how.
     """
-    if release.noisy is not None:
-        return {"data": _noisy(release.noisy, seed)}
-    origin = release.origin
-    if origin is None or origin.search is None:
-        raise InputError("only a release that anonymize made can be written; this one was read")
-    if isinstance(origin, HeldOrigin):
+    if isinstance(release.made, Randomised):
+        return {"data": _noisy(release.made.table, seed)}
+    made = made_to_publish(release)
+    placement = made.placement
+    if not isinstance(placement, Placement):
         with engine_rows(release, lists) as rows:
             return {"data": rows.fetch()}
-    shuffle = np.random.default_rng(origin.seed if seed is None else seed)
+    shuffle = np.random.default_rng(made.seed if seed is None else seed)
     if release.regions.buckets is not None:
-        return _bucketized(release, release.regions.buckets, origin, shuffle)
+        return _bucketized(release, release.regions.buckets, placement, shuffle)
     regions = release.regions.require_regions()
-    people = _people(origin)
-    counts = origin.counts
-    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    people = _people(placement)
+    counts = placement.counts
+    kept = rows_of_people(placement.table, people.tuples, shuffle)
     shown = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
     rank = described_order(regions)
     order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
@@ -117,24 +116,26 @@ class _PublishedPeople:
         self.tuples, self.groups = tuples, groups
 
 
-def _people(origin: Origin) -> _PublishedPeople:
-    kept = origin.groups >= 0
-    n = origin.n[kept]
-    return _PublishedPeople(np.repeat(origin.tuples[kept], n), np.repeat(origin.groups[kept], n))
+def _people(placement: Placement) -> _PublishedPeople:
+    kept = placement.groups >= 0
+    n = placement.n[kept]
+    return _PublishedPeople(
+        np.repeat(placement.tuples[kept], n), np.repeat(placement.groups[kept], n)
+    )
 
 
 def _bucketized(
-    release: Release, members: Buckets, origin: Origin, shuffle: np.random.Generator
+    release: Release, members: Buckets, placement: Placement, shuffle: np.random.Generator
 ) -> dict[str, pa.Table]:
-    people = _people(origin)
+    people = _people(placement)
     declared = release.schema.domains
-    kept = rows_of_people(origin.table, people.tuples, shuffle)
+    kept = rows_of_people(placement.table, people.tuples, shuffle)
     rank = _listed_order(members, release)
     number = shuffle.permutation(len(members))[rank] + 1  # ids that say nothing about the making
-    exact = [codes[people.tuples] for codes in origin.counts.codes]
+    exact = [codes[people.tuples] for codes in placement.counts.codes]
     order = _shuffled([*_ranks(kept), *exact, rank[people.groups]], shuffle)
     quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
-    for domain, codes in zip(members.domains, origin.counts.codes, strict=True):
+    for domain, codes in zip(members.domains, placement.counts.codes, strict=True):
         if domain.name == GROUP_ID:
             raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
         own = codes[people.tuples[order]]
@@ -142,7 +143,7 @@ def _bucketized(
         quasi[domain.name] = values.take(pa.array(own))
     for name, values in kept.items():
         quasi[name] = values.take(pa.array(order))
-    (attribute,) = origin.counts.sensitive
+    (attribute,) = placement.counts.sensitive
     groups = release.groups_for(attribute.name)
     ids = number[groups.row]
     ranked = np.lexsort((groups.indices, ids))

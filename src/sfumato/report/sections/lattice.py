@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
 
-if TYPE_CHECKING:  # at run time whoever has searched has loaded it; a mere audit need not
+if TYPE_CHECKING:  # a mere audit need not load it
     from sfumato.anonymizers.lattice.lattice import Found
     from sfumato.anonymizers.lattice.nodes import Node
 
@@ -35,13 +35,15 @@ SAFE, INFERRED_SAFE, INFERRED_BAD, OPEN = (
 def lattice_section(report: Report) -> Section | None:
     """A picture of the lattice and its minimal nodes; nothing for releases found otherwise."""
     evidence = report.evidence
-    if evidence is None or evidence.release.origin is None or report.audience == "public":
+    if evidence is None or evidence.release.placement is None or report.audience == "public":
         return None
-    search = evidence.release.origin.search or {}
-    found: Found | None = search.get("found")
-    if search.get("anonymizer") != "lattice" or found is None:
+    from sfumato.anonymizers.lattice.lattice import LatticeFindings  # whoever made it has loaded it
+
+    findings = LatticeFindings.of(evidence.release.made)
+    if findings is None or findings.search is None:
         return None
-    chosen = tuple(search["levels"][name] for name in found.columns)
+    found = findings.search
+    chosen = tuple(findings.levels[name] for name in found.columns)
     size = prod(found.heights)
     words = (
         f"Each node is one level of every column's hierarchy, 0 the value itself: "

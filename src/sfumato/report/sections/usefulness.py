@@ -72,8 +72,9 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if regions is None or not each_told(release):
         return (), ()
     several = None
-    if release.origin is not None:  # what was the same for everybody before is nobody's loss
-        several = {domain.name for domain in release.origin.table.counts.quasi if len(domain) > 1}
+    if release.placement is not None:  # what was the same for everybody before is nobody's loss
+        quasi = release.placement.table.counts.quasi
+        several = {domain.name for domain in quasi if len(domain) > 1}
     hidden, alike = [], []
     for column, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         if np.ptp(codes) or (several is not None and column not in several):
@@ -123,18 +124,20 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
     who lack a value.
     """
     evidence = report.evidence
-    origin = None if evidence is None else evidence.release.origin
-    if evidence is None or origin is None or report.audience == "public":
+    placement = None if evidence is None else evidence.release.placement
+    if evidence is None or placement is None or report.audience == "public":
         return []
-    if "levels" not in (origin.search or {}):
+    from sfumato.anonymizers.lattice.lattice import LatticeFindings  # whoever made it has loaded it
+
+    if LatticeFindings.of(evidence.release.made) is None:
         return []
     k = max((one.fewest_people for one in evidence.criteria), default=1)
     told = []
-    for column, domain in enumerate(origin.table.counts.quasi):
+    for column, domain in enumerate(placement.table.counts.quasi):
         ordered = domain.kind in ("numeric", "date")
         if domain.name not in hidden or not ordered or not domain.has_null:
             continue
-        if 0 < origin.table.counts.by_code(column)[-1] < k:
+        if 0 < placement.table.counts.by_code(column)[-1] < k:
             told.append(
                 f"{domain.name} is missing for fewer people than a group needs, who would stand "
                 "out if it were told of the others: fill it in, or leave out those rows."
@@ -151,10 +154,11 @@ def costs_of(report: Report) -> dict[str, float]:
     evidence = report.evidence
     if evidence is None or report.audience == "public" or report.noisy:
         return {}
-    if evidence.release.origin is None:
+    placement = evidence.release.placement
+    if placement is None:
         return {} if evidence.table is None else _beside(evidence.release, evidence.table)
     asked = evidence.policy.utility if evidence.policy is not None else ALWAYS[0]
-    table = evidence.release.origin.table
+    table = placement.table
     small = len(table.counts) <= _MOST_TUPLES
     names = dict.fromkeys((asked, *(ALWAYS if small else ())))
     if table.stored is not None:  # everybody's own values are not in memory to compare with

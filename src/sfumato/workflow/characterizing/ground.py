@@ -19,8 +19,8 @@ from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
 from sfumato.release.description import Buckets, Regions
+from sfumato.release.made import AnyPlacement
 from sfumato.release.membership import label_of
-from sfumato.release.origin import Origin
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
@@ -202,9 +202,10 @@ def check_apart(release: Release, columns: Sequence[str]) -> None:
 
 
 def _of_regions(release: Release, regions: Regions) -> Ground:
-    source = release.origin or release.counted
+    source = release.counted_from
     cells: list[Labels] = [_Texts(parts) for parts in regions.parts]
     if source is not None:
+        source = source.in_memory("characterizing a release")
         kept = np.flatnonzero(source.groups >= 0)
         group, n = source.groups[kept], source.n[kept]
         codes, labels = sensitive_columns(source.counts)
@@ -274,7 +275,7 @@ def _ground(
     """The published people by the values that are published, each column's coded anew."""
     used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
     shown = [_Some(one, places) for one, places in zip(labels, used, strict=True)]
-    source = release.origin or release.counted
+    source = release.counted_from
     return Ground(
         names=names,
         labels=tuple(shown),
@@ -297,9 +298,9 @@ def _ground(
     )
 
 
-def _people(release: Release, source: Origin | None) -> int:
+def _people(release: Release, source: AnyPlacement | None) -> int:
     """Published people; one who is in several groups counts once, as far as that is known."""
-    return release.people if source is None else min(release.people, source.counts.people)
+    return release.people if source is None else min(release.people, source.table.counts.people)
 
 
 def _suppressed(release: Release) -> tuple[str, ...]:

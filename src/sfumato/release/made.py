@@ -1,0 +1,264 @@
+"""Made: how a release came to be. One of three, and nobody guesses which from a missing field.
+
+`MadeHere`: an anonymizer of ours made it of a table; who went where is known (`placement`), and
+what the anonymizer found on the way (`findings`, a type of its own). `ReadFrom`: it was read, and
+what is known of its people is what was published, kept or given besides. `Randomised`: noise was
+added to counts; the noisy table and its guarantee are all that is left. All of it is private but
+what is published anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from sfumato.counts.counts import Counts
+from sfumato.errors import ResourceError
+from sfumato.numbers import Ints
+from sfumato.release.beside import Inside, people_summed
+from sfumato.release.guarantee import Guarantee
+from sfumato.release.read.source import StrayColumns
+from sfumato.table.file_stamp import FileStamp
+from sfumato.table.load import Table
+
+if TYPE_CHECKING:
+    from sfumato.release.noisy import NoisyTable
+
+# -- who went into which group ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Placement:
+    """`n[i]` people of tuple `tuples[i]` went into group `groups[i]`; -1: they were suppressed.
+
+    A tuple stands once, unless an anonymizer may part people with equal values, or one person
+    counts in several groups.
+    """
+
+    table: Table
+    tuples: Ints
+    groups: Ints
+    n: Ints
+
+    @classmethod
+    def whole_tuples(cls, table: Table, group_of_tuple: Ints) -> Placement:
+        """The common case: every person of a tuple is in the same group."""
+        counts = table.counts.in_memory("telling whose tuple is in which group")
+        return cls(table, np.arange(len(counts)), group_of_tuple.astype(np.int64), counts.n)
+
+    @property
+    def counts(self) -> Counts:
+        return self.table.counts.in_memory("telling whose tuple is in which group")
+
+    @property
+    def suppressed(self) -> int:
+        return int(self.n[self.groups < 0].sum())
+
+    def in_memory(self, why: str) -> Placement:
+        return self
+
+    def renumbered(self, number: Ints) -> Placement:
+        """Group g is now group `number[g]`, or suppressed where that is -1."""
+        return replace(self, groups=np.where(self.groups >= 0, number[self.groups], -1))
+
+    def inside(self, total: int) -> Inside:
+        """Who is in each of `total` groups."""
+        order = np.argsort(self.groups, kind="stable")
+        order = order[self.groups[order] >= 0]
+        indptr = np.searchsorted(self.groups[order], np.arange(total + 1))
+        return Inside(self.counts, indptr.astype(np.int64), self.tuples[order], self.n[order])
+
+
+@dataclass(frozen=True)
+class StoredPlacement:
+    """The same of a table larger than memory: its engine keeps who is where.
+
+    `cells` is the engine's table of people: columns g (their group), s0, s1, ... (codes of the
+    sensitive attributes) and n. `placed` tells the group of every tuple (q0, ..., s0, ..., g); it
+    is there if the schema keeps columns, which are each person's own.
+    """
+
+    table: Table
+    cells: str
+    placed: str | None = None
+    suppressed: int = 0
+
+    def in_memory(self, why: str) -> Placement:
+        """What truly needs everybody's tuple asks for it by name, and is refused."""
+        raise ResourceError(
+            f"{why} needs everybody's tuple in memory, and the table is larger than memory; raise "
+            "the memory limit, or use a part of the rows"
+        )
+
+
+AnyPlacement = Placement | StoredPlacement
+
+
+# -- what an anonymizer found -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DistanceUnits:
+    """What distances between people were measured in, by column; NULL lies at `missing`."""
+
+    scale: Mapping[str, float]
+    centre: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, float] = field(default_factory=dict)
+
+    def named(self) -> dict[str, Mapping[str, float]]:
+        """As private/run.json keeps them."""
+        return {"centre": self.centre, "scale": self.scale, "missing": self.missing}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an anonymizer tells of how it made a release; each has a type of its own."""
+
+    anonymizer: ClassVar[str]
+
+    @classmethod
+    def of(cls, made: Made) -> Self | None:
+        """These findings, of a release that was made with them."""
+        known = made.findings if isinstance(made, MadeHere) else None
+        return known if isinstance(known, cls) else None
+
+    @property
+    def distances(self) -> DistanceUnits | None:
+        """What somebody must measure in who looks for the nearest group; None: nobody does."""
+        return None
+
+
+# -- the three ways -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MadeHere:
+    """By an anonymizer, of `placement.table`; `seed` is the chance that was used.
+
+    `altered`: groups were put together or left out since, to see what that would do. The findings
+    are those of the release before, and this one is for judging, not for handing out.
+    """
+
+    placement: AnyPlacement
+    findings: Findings
+    seed: int = 0
+    altered: bool = False
+
+    guarantee: ClassVar[None] = None
+
+    @property
+    def counted_from(self) -> AnyPlacement:
+        return self.placement
+
+    def inside(self, total: int) -> Inside | None:
+        return self.placement.in_memory("telling who is in which group").inside(total)
+
+    def take(self, kept: Ints, total: int) -> Made:
+        """With the other groups of `total` left out."""
+        if isinstance(self.placement, StoredPlacement):
+            return ReadFrom()  # the engine's tables still tell of all groups
+        moved = self.placement.renumbered(_numbers_among(kept, total))
+        return replace(self, placement=moved, altered=True)
+
+    def merge(self, number: Ints, total: int) -> Made:
+        """With group g put into group `number[g]` of `total`."""
+        placement = self.placement.in_memory("putting groups together")
+        return replace(self, placement=placement.renumbered(number), altered=True)
+
+
+@dataclass(frozen=True)
+class ExactMatching:
+    """Only people whose published descriptions are equal are alike."""
+
+    published: ClassVar[None] = None
+
+
+@dataclass(frozen=True)
+class WildcardMatching:
+    """A suppressed cell was taken for anything, so that groups share people: sizes and counts are
+    of everybody who is compatible.
+
+    `published[g]` people are published with group g's own description; they add up to the people
+    there are. The risk of each of them is 1 / the group's size.
+    """
+
+    published: Ints
+
+
+Matching = ExactMatching | WildcardMatching
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """From files, a ledger, or a table as it stands; by default nothing more is known.
+
+    `counted_from`: the tuples that were published, with the groups they are in, where they fit in
+    memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
+    kept that or gave the table. `guarantee`: what it says it promises. `file`: the folder of ours
+    it was read from, or the file it was kept in. `stray`: what is published besides.
+    """
+
+    counted_from: Placement | None = None
+    matching: Matching = ExactMatching()
+    people: Inside | None = None
+    guarantee: Guarantee | None = None
+    file: FileStamp | None = None
+    stray: StrayColumns = field(default_factory=StrayColumns)
+
+    def inside(self, total: int) -> Inside | None:
+        return self.people
+
+    def take(self, kept: Ints, total: int) -> Made:
+        matching, placed = self.matching, self.counted_from
+        if isinstance(matching, WildcardMatching):
+            matching = WildcardMatching(matching.published[kept])
+        return replace(
+            self,
+            counted_from=None if placed is None else placed.renumbered(_numbers_among(kept, total)),
+            matching=matching,
+            people=None if self.people is None else self.people.take(kept),
+        )
+
+    def merge(self, number: Ints, total: int) -> Made:
+        matching, placed = self.matching, self.counted_from
+        if isinstance(matching, WildcardMatching):
+            matching = WildcardMatching(people_summed(number, matching.published, total))
+        return replace(
+            self,
+            counted_from=None if placed is None else placed.renumbered(number),
+            matching=matching,
+            people=None if self.people is None else self.people.merge(number, total),
+        )
+
+
+@dataclass(frozen=True)
+class Randomised:
+    """By noise: `table` is what is published, and no table of people is behind it any more."""
+
+    guarantee: Guarantee
+    table: NoisyTable
+
+    counted_from: ClassVar[None] = None
+
+    def inside(self, total: int) -> Inside | None:
+        return None
+
+    def take(self, kept: Ints, total: int) -> Made:
+        """Post-processing keeps the promise; the noisy table is another's."""
+        return ReadFrom(guarantee=self.guarantee)
+
+    def merge(self, number: Ints, total: int) -> Made:
+        return ReadFrom(guarantee=self.guarantee)
+
+
+Made = MadeHere | ReadFrom | Randomised
+
+
+def _numbers_among(kept: Ints, total: int) -> Ints:
+    """The new number of each group, -1 of those that are left out."""
+    number = np.full(total, -1, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    return number

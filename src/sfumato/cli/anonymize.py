@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from sfumato.cli.options import AsJson, PolicyFile, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_TABLES, Reading
+
+
+class ListsAnonymizers(TyperCommand):
+    """A command whose help ends with the anonymizers there are, which are loaded for that alone."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        from sfumato.anonymizers import ANONYMIZERS
+
+        with formatter.section("Anonymizers (kind under [anonymizer] in the policy)"):
+            formatter.write_dl(
+                [
+                    (name, inspect.cleandoc(one.__doc__ or "").splitlines()[0])
+                    for name, one in ANONYMIZERS.items()
+                ]
+            )
 
 
 @reads(*OF_TABLES)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from sfumato.cli import Exit
-from sfumato.cli.anonymize import anonymize
+from sfumato.cli.anonymize import ListsAnonymizers, anonymize
 from sfumato.cli.attack import attack
 from sfumato.cli.audit import audit
 from sfumato.cli.characterize import characterize
@@ -224,7 +224,7 @@ def main(
     """Publish microdata that stands up to realistic adversaries."""
 
 
-app.command()(anonymize)
+app.command(cls=ListsAnonymizers)(anonymize)
 app.command()(audit)
 app.command()(characterize)
 app.command()(compare)

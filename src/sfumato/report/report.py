@@ -72,6 +72,7 @@ class ReleaseSummary:
     sensitive: tuple[str, ...]
     keep: tuple[str, ...]
     raw: bool = False  # every quasi-identifier is shown as it is: a table, not a release of it
+    anonymizer: str = ""  # what made it, if that was here
 
 
 @dataclass(frozen=True)

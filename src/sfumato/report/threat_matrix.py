@@ -73,29 +73,24 @@ def about_of(one: Threat | ThreatRow) -> str | None:
     return entry.about if one.about is None and entry is not None else one.about
 
 
-@dataclass(frozen=True)
-class MatrixColumn:
-    """A column of the matrix: what it tells of a row.
-
-    `brief` is what heads it on a terminal, which has room for a few; empty where it has none.
-    """
-
-    tell: Callable[[ThreatRow], object]
-    brief: str = ""
-
-
 # The columns of the matrix, by what heads them on a page. JSON has the fields of ThreatRow.
-COLUMNS: dict[str, MatrixColumn] = {
-    "adversary": MatrixColumn(lambda row: row.adversary, "adversary"),
-    "knows": MatrixColumn(lambda row: row.knows),
-    "about": MatrixColumn(about_of, "about"),
-    "before → after": MatrixColumn(
-        lambda row: None if row.belief is None else str(row.belief), "before → after"
-    ),
-    "people": MatrixColumn(lambda row: row.people_told, f"people moved more than {FACTOR:g}×"),
-    "would learn": MatrixColumn(lambda row: row.learns),
-    "bounded by": MatrixColumn(lambda row: ", ".join(row.covered) or "no criterion", "bounded by"),
-    "status": MatrixColumn(lambda row: row.status.replace("_", " ")),
+COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
+    "adversary": lambda row: row.adversary,
+    "knows": lambda row: row.knows,
+    "about": about_of,
+    "before → after": lambda row: None if row.belief is None else str(row.belief),
+    "people": lambda row: row.people_told,
+    "would learn": lambda row: row.learns,
+    "bounded by": lambda row: ", ".join(row.covered) or "no criterion",
+    "status": lambda row: row.status.replace("_", " "),
+}
+# Those that a terminal has room for, by what heads them there.
+BRIEF_COLUMNS = {
+    "adversary": "adversary",
+    "about": "about",
+    "before → after": "before → after",
+    f"people moved more than {FACTOR:g}×": "people",
+    "bounded by": "bounded by",
 }
 
 

@@ -17,6 +17,7 @@ from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
+from sfumato.release.made import MadeHere
 from sfumato.release.membership import BETWEEN
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release, as_it_stands
@@ -287,6 +288,7 @@ def _summary(release: Release, *, raw: bool) -> ReleaseSummary:
         sensitive=tuple(release.schema.sensitive),
         keep=tuple(release.schema.keep),
         raw=raw,
+        anonymizer=release.made.findings.anonymizer if isinstance(release.made, MadeHere) else "",
     )
 
 

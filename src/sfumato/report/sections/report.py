@@ -165,7 +165,8 @@ def summary(report: Report) -> Document:
 def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Document:
     """Sections with what every written report begins with."""
     told = report.summary
-    lead = "A table as it stands." if told.raw else f"A {told.scheme} release."
+    by = f", made by {told.anonymizer}" if told.anonymizer else ""
+    lead = "A table as it stands." if told.raw else f"A {told.scheme} release{by}."
     lead += f" Quasi-identifiers: {', '.join(told.quasi)}."
     lead += f" Sensitive: {', '.join(told.sensitive) or 'none'}."
     if told.keep:

@@ -6,7 +6,7 @@ from sfumato.adversaries.base import FACTOR, NEARLY_SURE, BeliefChange, chance
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.report.report import Report
-from sfumato.report.threat_matrix import COLUMNS, ThreatRow, matrix
+from sfumato.report.threat_matrix import BRIEF_COLUMNS, COLUMNS, ThreatRow, matrix
 
 
 def catalogue_document() -> Document:
@@ -34,7 +34,7 @@ def catalogue_document() -> Document:
 def threats_section(report: Report) -> Section:
     """One row an adversary, and a picture of the worst cases."""
     rows = matrix(report)
-    cells = tuple(tuple(column.tell(row) for column in COLUMNS.values()) for row in rows)
+    cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
     sheet = Sheet(tuple(COLUMNS), cells)
     measured = [row for row in rows if row.belief is not None]
     words = (
@@ -54,11 +54,9 @@ def threats_section(report: Report) -> Section:
 
 def brief_threats(report: Report) -> Section:
     """Who was measured, in one line each; what was not, in one line for all."""
-    shown = [column for column in COLUMNS.values() if column.brief]
+    shown = [COLUMNS[column] for column in BRIEF_COLUMNS.values()]
     rows = tuple(
-        tuple(column.tell(row) for column in shown)
-        for row in matrix(report)
-        if row.status == "measured"
+        tuple(tell(row) for tell in shown) for row in matrix(report) if row.status == "measured"
     )
     others: dict[str, list[str]] = {}
     for threat in report.every_threat:
@@ -66,7 +64,7 @@ def brief_threats(report: Report) -> Section:
             about = f" ({threat.about})" if threat.about else ""
             others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
     notes = [f"{', '.join(dict.fromkeys(who))}: {why}" for why, who in others.items()]
-    headings = tuple(column.brief for column in shown)
+    headings = tuple(BRIEF_COLUMNS)
     sheet = Sheet(headings, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
     return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,9 +23,10 @@ from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.noise import Noise
 from sfumato.criteria.base import Criterion
-from sfumato.release.made import MadeHere, Placement
+from sfumato.release.made import MadeHere, Placement, Randomised, ReadFrom
 from sfumato.release.release import Release
 from sfumato.workflow.anonymize import anonymize
+from tests.anonymizers import noisy
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,64 @@ def test_its_placement_accounts_for_everybody(
         placement.groups[kept], weights=placement.n[kept], minlength=len(release.groups)
     )
     assert (sizes == release.groups.sizes).all()
+
+
+# -- how it was made ------------------------------------------------------------------------------
+
+
+@each_name
+def test_how_a_release_was_made_is_told_by_types_of_its_own(
+    name: str, table: sf.Table, tmp_path: Path
+) -> None:
+    """Not by which fields are missing: what was made is `MadeHere`, read back it is `ReadFrom`."""
+    example = EXAMPLES[name]
+    if example.noisy:
+        release = noisy.release(noisy.read(noisy.people()), noisy.noise())
+        assert isinstance(release.made, Randomised)
+        assert release.made.guarantee is release.guarantee
+        assert release.counted_from is release.placement is release.inside() is None
+    else:
+        release = release_of(example.runs[0], example, table)
+        assert isinstance(release.made, MadeHere)
+        findings = release.made.findings
+        assert findings.anonymizer == name
+        assert type(findings).of(release.made) is findings
+        assert type(findings).__module__ == ANONYMIZERS[name].__module__
+        assert dataclasses.is_dataclass(findings)
+        assert "Any" not in str(inspect.get_annotations(type(findings)))
+        assert release.guarantee is None
+    release.save(tmp_path / "out")
+    back = sf.read_release(tmp_path / "out", release.schema)
+    assert isinstance(back.made, ReadFrom)
+    assert back.guarantee == release.guarantee
+    assert back.file is not None
+    assert back.placement is None
+    with pytest.raises(sf.InputError, match="this one was read"):
+        back.save(tmp_path / "again")
+
+
+@each
+def test_groups_put_together_or_left_out_keep_how_they_were_made(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    release = release_of(anonymizer, example, table)
+    made, total = release.made, len(release.groups)
+    assert isinstance(made, MadeHere)
+    number, kept = np.arange(total) // 2, np.arange(1, total, 2)
+    for other, groups in (
+        (
+            made.merge(number, int(number[-1]) + 1),
+            release.groups.merge(number, int(number[-1]) + 1),
+        ),
+        (made.take(kept, total), release.groups.take(kept)),
+    ):
+        assert isinstance(other, MadeHere)
+        assert (other.findings, other.seed, other.altered) == (made.findings, made.seed, True)
+        inside = other.inside(len(groups))
+        assert inside is not None
+        assert np.add.reduceat(inside.n, inside.indptr[:-1]).tolist() == groups.sizes.tolist()
+        with pytest.raises(sf.InputError, match="put together or left out"):
+            dataclasses.replace(release, made=other).tables()
 
 
 # -- what is never published ----------------------------------------------------------------------

@@ -58,7 +58,7 @@ def held(release: Release, numbers: np.ndarray | None = None) -> Release:
         release,
         made=replace(release.made, placement=larger),
         regions=regions.take(moved),
-        by_attribute={name: one.take(moved) for name, one in release.by_attribute.items()},
+        counted_groups={name: one.take(moved) for name, one in release.by_attribute.items()},
         population=None if release.population is None else release.population[moved],
     )
 

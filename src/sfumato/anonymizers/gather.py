@@ -94,7 +94,7 @@ class Harvest:
         self._groups.clear()
         return Release(
             schema=table.schema,
-            by_attribute=made,
+            counted_groups=made,
             regions=regions,
             suppressed=suppressed,
             disjoint=True,

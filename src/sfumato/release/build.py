@@ -82,7 +82,7 @@ def _counted(
         population = summed.astype(np.float64)
     return Release(
         schema=table.schema,
-        by_attribute=groups_of(placement, placement.groups, len(described)),
+        counted_groups=groups_of(placement, placement.groups, len(described)),
         regions=described,
         suppressed=placement.suppressed,
         disjoint=described.disjoint() if disjoint is None else disjoint,

@@ -189,7 +189,7 @@ def nobody(schema: Schema, label: str) -> Release:
     empty = np.zeros((0, 0), dtype=np.int64)
     return Release(
         schema=schema,
-        by_attribute={
+        counted_groups={
             name: Groups(empty, domain=Domain(name, "categorical", ()), case="single")
             for name in schema.sensitive
         }
@@ -216,7 +216,7 @@ def noisy_release(
     names = {axis.name: place for place, axis in enumerate(noisy.sensitive)}
     return Release(
         schema=published,
-        by_attribute={name: noisy.groups(place) for name, place in names.items()}
+        counted_groups={name: noisy.groups(place) for name, place in names.items()}
         or {"": noisy.groups(None)},
         regions=noisy.regions(),
         label=label,

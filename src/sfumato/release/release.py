@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     import polars
 
     from sfumato.release.beside import Inside
+    from sfumato.release.write.folder import EvidencePolicy, EvidenceReport
 
 
 @dataclass(frozen=True)
 class Release:
     """Groups of people with their sensitive counts and the description each group publishes.
 
+    `counted_groups` are the counts by sensitive attribute ("" where there is none); read them as
+    `groups`, `groups_for` or `by_attribute`, which know what is published of them.
     `suppressed` people are not in any group and never make a criterion look better; they stay in
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
     summed survey weights of each group, the people of the population it stands for. `several`: who
@@ -45,7 +48,7 @@ class Release:
     """
 
     schema: Schema
-    by_attribute: Mapping[str, Groups]
+    counted_groups: Mapping[str, Groups]
     regions: Description
     suppressed: int = 0
     disjoint: bool = True
@@ -55,9 +58,10 @@ class Release:
     made: Made = field(default_factory=ReadFrom, repr=False)
     several: SeveralGroups | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        described = {name: self.described(groups) for name, groups in self.by_attribute.items()}
-        object.__setattr__(self, "by_attribute", described)
+    @cached_property
+    def by_attribute(self) -> dict[str, Groups]:
+        """The groups by each sensitive attribute, with what the release publishes of them."""
+        return {name: self.described(groups) for name, groups in self.counted_groups.items()}
 
     def described(self, groups: Groups) -> Groups:
         """Groups of this release with what it publishes of them."""
@@ -162,16 +166,27 @@ class Release:
             raise InputError("a bucketized release is two tables: use tables()")
         return tables["data"]
 
-    def save(self, out: str | Path, *, report: Any = None, policy: Any = None, **how: Any) -> Path:
+    def save(
+        self,
+        out: str | Path,
+        *,
+        report: EvidenceReport | None = None,
+        policy: EvidencePolicy | None = None,
+        form: str = "csv",
+        force: bool = False,
+        seed: int | None = None,
+    ) -> Path:
         """Write public/ and private/ to a new folder.
 
-        `report` and `policy` go to private/, what they promise into the public manifest. `how`:
-        form="csv" or "parquet", force=True to replace a folder, seed for the order of rows. What an
+        `report` and `policy` go to private/, what they promise into the public manifest. `form`:
+        "csv" or "parquet"; `force` replaces a folder; `seed` is for the order of rows. What an
         engine writes (tables larger than memory, Spark) is sorted by what is published instead.
         """
         from sfumato.release.write.folder import write_folder
 
-        return write_folder(self, out, report=report, policy=policy, **how)
+        return write_folder(
+            self, out, report=report, policy=policy, form=form, force=force, seed=seed
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()

@@ -97,7 +97,7 @@ def coarsened(release: Release, column: str, step: Step) -> Release:
         population = np.bincount(number, weights=population).astype(np.float64)
     return replace(
         release,
-        by_attribute={
+        counted_groups={
             name: groups.merge(number, len(first)) for name, groups in release.by_attribute.items()
         },
         regions=wider.take(first),
@@ -294,7 +294,7 @@ def _without(release: Release, bad: Bools) -> Release:
     kept = np.flatnonzero(~bad)
     return replace(
         release,
-        by_attribute={name: one.take(kept) for name, one in release.by_attribute.items()},
+        counted_groups={name: one.take(kept) for name, one in release.by_attribute.items()},
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],
         suppressed=release.suppressed + release.groups.people(bad),

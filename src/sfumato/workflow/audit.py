@@ -48,7 +48,7 @@ def as_read(release: Release) -> Release:
     for name, groups in release.by_attribute.items():
         declared = name in release.schema.domains
         alone[name] = groups.unreferenced() if declared else _shown(groups)
-    return replace(release, by_attribute=alone, population=None)
+    return replace(release, counted_groups=alone, population=None)
 
 
 def _shown(groups: Groups) -> Groups:

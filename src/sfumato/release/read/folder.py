@@ -161,7 +161,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         made = replace(made, people=read_people(people, release, made.counted_from, files))
     return replace(
         release,
-        by_attribute=by_attribute,
+        counted_groups=by_attribute,
         regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
         notes=tuple(notes),

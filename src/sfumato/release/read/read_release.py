@@ -286,7 +286,7 @@ def _in_memory(
         }
         several = several_groups(counts, group)  # by the groups of their own descriptions
         made = ReadFrom(placement, WildcardMatching(own))
-        release = replace(release, by_attribute=shared, made=made, several=several)
+        release = replace(release, counted_groups=shared, made=made, several=several)
         return release, (
             "wildcard matching: a suppressed or missing cell is compatible with everything, so "
             "groups share people",

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -34,22 +34,47 @@ from sfumato.table.load import MANIFEST
 FORMATS = ("csv", "parquet")
 
 
+class EvidenceReport(Protocol):
+    """All that is asked of a report, which belongs to a room below this one."""
+
+    def promises(self) -> list[dict[str, object]]:
+        """What may be told to anybody."""
+        ...
+
+    def save(self, path: str | Path) -> None:
+        """Write it in the form that the ending of the name says."""
+        ...
+
+
+class EvidencePolicy(Protocol):
+    """All that is asked of the policy a release was made by."""
+
+    @property
+    def needs_people(self) -> bool:
+        """Whether judging by it again takes who is in which group."""
+        ...
+
+    def public(self) -> dict[str, object]:
+        """What may be told of it."""
+        ...
+
+    def save_evidence(self, private: Path, out: Path, schema: Schema | None) -> None:
+        """Write it into a folder that becomes `out`/private."""
+        ...
+
+
 @phase("writing")
 def write_folder(
     release: Release,
     out: str | Path,
     *,
-    report: Any = None,
-    policy: Any = None,
+    report: EvidenceReport | None = None,
+    policy: EvidencePolicy | None = None,
     form: str = "csv",
     force: bool = False,
     seed: int | None = None,
 ) -> Path:
-    """Write public/ and private/.
-
-    Reports and policies belong to rooms below this one; all that is asked of them is that they can
-    be written (`save`) and what they promise (`promises`).
-    """
+    """Write public/ and private/."""
     check_form(form)
     target = Path(out)
     check_new_folder(target, force=force)
@@ -59,7 +84,8 @@ def write_folder(
         public.mkdir()
         private.mkdir(mode=0o700)
         data.write(public, form)
-        manifest = _manifest(release, data.columns, _files(public), _promises(report), lists)
+        promises = [] if report is None else report.promises()
+        manifest = _manifest(release, data.columns, _files(public), promises, lists)
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
@@ -76,10 +102,6 @@ def write_folder(
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
-
-
-def _promises(report: Any) -> list[dict[str, Any]]:
-    return [] if report is None else report.promises()
 
 
 def _files(public: Path) -> dict[str, str]:
@@ -120,7 +142,7 @@ def _manifest(
     release: Release,
     columns: Sequence[pa.Field],
     files: Mapping[str, str],
-    promises: list[dict[str, Any]],
+    promises: list[dict[str, object]],
     lists: Mapping[str, str],
 ) -> dict[str, Any]:
     """What may be told: what was promised, what the columns are, how to check the files."""

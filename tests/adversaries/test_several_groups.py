@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -21,6 +21,7 @@ from sfumato.ledger.content import pack, unpack
 from sfumato.release.release import as_it_stands
 from sfumato.report.text import to_text
 from sfumato.report.threat_matrix import matrix
+from tests.examples import few
 from tests.oracles.beyond import beyond
 
 SCHEMA = sf.Schema(["x", "y"], "s", person="id")
@@ -123,6 +124,7 @@ def test_any_choice_of_groups_counts_each_person_once(rows: Rows, data: st.DataO
     assert kept.people == len(rows.people)
 
 
+@settings(max_examples=few(30))
 @given(rows)
 def test_a_table_larger_than_memory_never_tells_fewer(rows: Rows) -> None:
     table = rows.table()

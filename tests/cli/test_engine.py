@@ -1,32 +1,16 @@
-"""`--engine` and `--master`: the same answers from Spark, and one line for what cannot be."""
+"""`--engine` and `--master`: one line for what cannot be.
+
+That Spark answers as DuckDB does is a test of tests/engines/test_spark_session.py.
+"""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pyarrow.csv as pa_csv
 import pytest
 
-from sfumato.datasets.census import census, census_policy
 from tests.cli.small_audit import DATA, POLICY
 from tests.program import fake_java, in_a_process, sfumato
-
-
-def test_spark_audits_like_duckdb(
-    java: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    pa_csv.write_csv(census(2000, seed=3), "census.csv")
-    Path("policy.toml").write_text(census_policy())
-    order = ["audit", "census.csv", "--policy", "policy.toml", "--json"]
-    expected = sfumato(*order)
-    found = in_a_process(*order, "--engine", "spark", "--master", "local[2]", "--memory", "700MB")
-    assert found.stderr == expected.stderr == ""
-    assert found.returncode == expected.returncode
-    assert json.loads(found.stdout) == json.loads(expected.stdout)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["census.csv", "policy.toml"]
-
 
 MORE = {
     "anonymize": ["--out", "out"],

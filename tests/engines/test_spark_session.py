@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
@@ -10,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
 import sfumato as sf
+from sfumato.datasets.census import census, census_policy
 from sfumato.engines.choose import open_engine
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark import Spark, session
 from sfumato.engines.spark.session import check_java
 from sfumato.errors import InputError, MissingExtra, ResourceError, SfumatoError
-from tests.program import fake_java
+from tests.program import fake_java, sfumato
 
 TABLE = pa.table({"q": ["x", "x", "y"], "s": ["a", "b", None]})
 SCHEMA = sf.Schema(quasi=["q"], sensitive="s", person=None)
@@ -189,29 +192,44 @@ def test_nothing_is_logged_of_what_rows_hold(
 
 
 OWN = """
-import sys
+import json, sys
 import pyarrow as pa
 import sfumato as sf
+from sfumato.cli.main import run
+try:
+    run()  # as the command line asks for it
+except SystemExit as left:
+    print(left.code)
 table = pa.table({"q": ["x", "x", "y"], "s": ["a", "b", None]})
-read = sf.read(table, sf.Schema(quasi=["q"], sensitive="s"), engine="spark", master="local[1]",
-               memory="600MB", spill=sys.argv[1])
 again = sf.read(table, sf.Schema(quasi=["q"]), engine="spark")
-conf = read.engine._session.sparkContext.getConf()
-print(read.people, again.people, conf.get("spark.driver.memory"), conf.get("spark.ui.enabled"),
+conf = again.engine._session.sparkContext.getConf()
+print(again.people, conf.get("spark.driver.memory"), conf.get("spark.ui.enabled"),
       conf.get("spark.driver.bindAddress"), conf.get("spark.sql.shuffle.partitions"))
 """
 
 
-def test_a_session_of_ours_is_quiet_and_leaves_nothing(java: None, tmp_path: Path) -> None:
-    (tmp_path / "here").mkdir()
+def test_a_session_of_ours_tells_what_duckdb_tells_and_leaves_nothing(
+    java: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Started by the program in a process of its own: quiet, with the settings it was given."""
     (tmp_path / "spill").mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    pa_csv.write_csv(census(2000, seed=3), "census.csv")
+    Path("policy.toml").write_text(census_policy())
+    order = ["audit", "census.csv", "--policy", "policy.toml", "--json"]
+    expected = sfumato(*order)
+    ours = ["--engine", "spark", "--master", "local[1]", "--memory", "600MB"]
+    ours += ["--spill", str(tmp_path / "spill")]
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", OWN, str(tmp_path / "spill")],
+        [sys.executable, "-W", "error", "-c", OWN, *order, *ours],
         capture_output=True,
         text=True,
-        cwd=tmp_path / "here",
         check=False,
     )
-    assert (run.stdout, run.stderr) == ("3 3 572m false 127.0.0.1 2\n", "")
-    assert not any((tmp_path / "here").iterdir())
+    assert run.stderr == expected.stderr == ""
+    *told, code, settings = run.stdout.splitlines()
+    assert (code, settings) == (str(expected.returncode), "3 572m false 127.0.0.1 2")
+    assert json.loads("\n".join(told)) == json.loads(expected.stdout)
+    assert sorted(path.name for path in Path().iterdir()) == ["census.csv", "policy.toml"]
     assert not any((tmp_path / "spill").iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import factors, minima
+from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
 from sfumato.errors import PolicyError
@@ -336,25 +338,29 @@ def test_as_printed_the_update_of_fig_6_would_let_an_unsafe_split_pass() -> None
     assert not criterion.verdict(made(x, y, z)).holds
 
 
+@cache
+def one_value_each() -> TableCounts:
+    """The counts of a table whose people have one value each, which a search binds it to."""
+    rows = pa.table({"q": [1, 1], "s": ["0", "1"]})
+    return sf.read(rows, sf.Schema(quasi=["q"], sensitive="s")).counts
+
+
 @given(data=st.data())
 def test_no_smaller_group_could_hold(data) -> None:
     point = data.draw(st.tuples(*[st.integers(0, 3)] * 3, st.sampled_from([0.1, 0.5, 0.8, 1])))
-    bound = sf.SkylinePrivacy([point])
-    object.__setattr__(bound, "cases", ("single",))
+    bound = sf.SkylinePrivacy([point]).bind(one_value_each())
     assert bound.fewest_people > 1
     width = data.draw(st.integers(1, 6))
     counts = data.draw(st.lists(st.integers(0, 4), min_size=width, max_size=width).filter(any))
     if sum(counts) < bound.fewest_people:
         assert not bound.verdict(sf.Groups([counts])).holds
     for value in ("0", ["0", "1"], {"0": []}):
-        some = sf.SkylinePrivacy([point], value=value)
-        object.__setattr__(some, "cases", ("single",))
+        some = sf.SkylinePrivacy([point], value=value).bind(one_value_each())
         assert some.fewest_people == 1
 
 
 def test_the_fewest_people_are_enough_at_best() -> None:
     for point in ((0, 0, 0, 0.5), (2, 1, 0, 0.5), (0, 1, 3, 1), (1, 2, 1, 1)):
-        criterion = sf.SkylinePrivacy([point])
-        object.__setattr__(criterion, "cases", ("single",))
+        criterion = sf.SkylinePrivacy([point]).bind(one_value_each())
         best = sf.Groups([[1] * criterion.fewest_people])
         assert criterion.verdict(best).holds, point

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.spatial import distance as peers
 
 import sfumato as sf
 from sfumato.papers.metric_comparison import DISTANCES, compare_metrics
@@ -21,6 +19,9 @@ def one(name: str, x: np.ndarray, a: np.ndarray) -> float:
 
 
 def test_values_as_other_libraries_have_them() -> None:
+    from scipy import stats
+    from scipy.spatial import distance as peers
+
     rng = np.random.default_rng(1)
     for a, x in [*zip(rng.dirichlet(np.ones(5), 20), rng.dirichlet(np.ones(5), 20), strict=True)]:
         assert one("L1", x, a) == pytest.approx(peers.cityblock(x, a))
@@ -65,6 +66,8 @@ def test_the_walk_and_the_permutations() -> None:
 
 
 def test_rank_correlation_is_spearman_s() -> None:
+    from scipy import stats
+
     found = compare_metrics(A, X, draws=200, seed=4)
     drawn = np.random.default_rng(4)
     for _ in range(200):

@@ -80,3 +80,40 @@ def test_keys_that_meet_by_chance_are_told_apart() -> None:
     packed = [(int(a) * size * size + int(b) * size + int(c)) % (1 << 64) for a, b, c in codes.T]
     assert packed[0] == packed[1]
     assert len(base.onto((0, 1, 2))) == 2
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))
+@given(rows=tuples, chosen=columns)
+def test_people_of_every_class_by_their_value_of_a_target(size: int, rows, chosen) -> None:
+    target, known = chosen[-1], chosen[:-1]
+    found = of(rows, [1] * len(rows), size).onto(chosen).by_class(target)
+    right: dict[tuple[int, ...], Counter[int]] = {}
+    for row in rows:
+        right.setdefault(tuple(row[c] for c in known), Counter())[row[target]] += 1
+    assert found.columns == tuple(known)
+    assert cells(found.classes) == {shown: counted.total() for shown, counted in right.items()}
+    for group in range(len(found.people)):
+        low, high = found.indptr[group], found.indptr[group + 1]
+        values = found.values[low:high].tolist()
+        assert values == sorted(values)
+        counted = right[tuple(found.shown(group).values())]
+        assert dict(zip(values, found.n[low:high].tolist(), strict=True)) == counted
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=list(SIZES))
+@given(rows=tuples, others=tuples, chosen=columns)
+def test_the_cell_that_shows_the_same_is_found(size: int, rows, others, chosen) -> None:
+    here = of(rows, [1] * len(rows), size).onto(chosen)
+    there = of(others, [1] * len(others), size)
+    places = {key: place for place, key in enumerate(cells(here))}
+    right = [places.get(tuple(row[c] for c in chosen), -1) for row in others]
+    assert here.numbers_of(there).tolist() == right
+
+
+def test_a_class_of_many_values_is_put_in_order() -> None:
+    many = 500
+    order = np.random.default_rng(1).permutation(many)
+    codes = np.ascontiguousarray(np.vstack([np.zeros(many), order]).astype(np.int32))
+    found = Marginal((0, 1), (1 << 20,) * 2, codes, order + 1).by_class(1)
+    assert found.values.tolist() == list(range(many))
+    assert found.n.tolist() == list(range(1, many + 1))

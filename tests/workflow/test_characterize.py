@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.leakage.class_leakage import ClassLeakage
-from sfumato.adversaries.leakage.observer import Leakage
+from sfumato.adversaries.leakage.expectation import Leakage, weighted
 from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
-from sfumato.workflow.characterizing.findings import LargestLeakage, Naming
+from sfumato.workflow.characterizing.findings import LargestLeakage, Naming, measure
+from sfumato.workflow.characterizing.priors import Priors
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")
@@ -219,14 +219,13 @@ def test_the_order_in_which_combinations_come_does_not_show() -> None:
     asked = {(0, 2): [target], (1, 2): [target], (0, 1, 2): [target]}
     leaks = {(0, 2): 0.5, (1, 2): 0.5 + 1e-16, (0, 1, 2): 0.5 + 3e-16}
     named = Naming(("a", "b", "s"), (["x"], ["x"], ["x"]))
+    priors = Priors({2: weighted([1])}, None, None, {})
     for order in permutations(asked):
         exposure = LargestLeakage(base, CombinationPlan((0, 1), (target,), asked, {}, ()))
         for columns in order:
             cells = base.onto(columns)
             found = Leakage(np.array([leaks[columns] ** 2]), np.zeros(1), np.zeros(1))
-            one, of = np.ones(1), np.zeros(1, dtype=np.int32)
-            first, covered = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
-            exposure.add(ClassLeakage(cells, 2, of, first, one, one, found, covered), target)
+            exposure.add(replace(measure(cells, target, priors), leakage=found))
         assert exposure.result(named, 3).to_arrow().column("s by").to_pylist() == ["a"]
 
 

@@ -27,8 +27,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.leakage.class_priors import Expectation
-from sfumato.adversaries.leakage.observer import WORDS, Observer, leakage
+from sfumato.adversaries.leakage.expectation import Expectation, leakage
+from sfumato.adversaries.leakage.observer import WORDS, Observer
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
@@ -300,7 +300,7 @@ def _counts(groups: Groups, group: int) -> dict[int, int]:
 
 def _squared(groups: Groups, expected: Expectation, group: int) -> Fraction:
     """The squared distance of one class from what was expected, exactly."""
-    counts, weights = _counts(groups, group), expected.exact(int(expected.of[group]))
+    counts, weights = _counts(groups, group), expected.exact(group)
     size, total = int(groups.sizes[group]), sum(weights.values())
     gaps = (
         Fraction(counts.get(value, 0), size) - Fraction(weights.get(value, 0), total)
@@ -311,7 +311,7 @@ def _squared(groups: Groups, expected: Expectation, group: int) -> Fraction:
 
 def _entropy_sign(groups: Groups, expected: Expectation, alpha: Fraction, group: int) -> int | None:
     """The sign of |H(a) - H(x)| - alpha, exactly."""
-    more = _bits(expected.exact(int(expected.of[group])).values())
+    more = _bits(expected.exact(group).values())
     less = _bits(_counts(groups, group).values())
     gap = [*more, *((-factor, number) for factor, number in less)]
     side = log_sign(gap)

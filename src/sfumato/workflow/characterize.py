@@ -10,7 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.adversaries.leakage.class_leakage import ClassLeakage, MarginalPrior
 from sfumato.adversaries.leakage.observer_priors import kind_of
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
@@ -36,6 +35,7 @@ from sfumato.workflow.characterizing.findings import (
     coarsenings,
     contributions,
     finding,
+    measure,
 )
 from sfumato.workflow.characterizing.ground import Ground, check_apart, ground_of
 from sfumato.workflow.characterizing.priors import GroundPrior, Priors, check_prior, words
@@ -169,11 +169,10 @@ class _Run:
         cells = wider.onto(columns)
         found = []
         for target in self.plan.asked[columns]:
-            prior: MarginalPrior = self.priors.about(target, columns)
-            measured: ClassLeakage = prior.judge(cells, target.column)
-            found.append(finding(measured, prior, target, self.naming))
+            measured = measure(cells, target, self.priors)
+            found.append(finding(measured, self.naming))
             if self.exposure is not None:
-                self.exposure.add(measured, target)
+                self.exposure.add(measured)
         for narrower in self.plan.below.get(columns, ()):
             found += self._from(cells, narrower)
         return found

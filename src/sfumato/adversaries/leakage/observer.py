@@ -26,16 +26,22 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.base import MOST_COUNTS, CatalogueEntry, Moves, Threat
-from sfumato.adversaries.leakage import class_priors
-from sfumato.adversaries.leakage.class_priors import Expectation, Listed, by_value, one_for_all
+from sfumato.adversaries.leakage import expectation
+from sfumato.adversaries.leakage.expectation import (
+    Expectation,
+    Leakage,
+    Listed,
+    by_value,
+    leakage,
+    one_for_all,
+    weighted,
+)
 from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
 from sfumato.errors import InputError
-from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 NAME = "observer"
-_ROUNDING = 1e-13  # equal entropies summed in different order
 WORDS: dict[str, str] = {
     "uniform": "uniform",
     "shares": "given",
@@ -43,23 +49,6 @@ WORDS: dict[str, str] = {
     "table outside": "outside",
     "release": "earlier",
 }
-
-
-@dataclass(frozen=True)
-class Leakage:
-    """Both leakages of every class; infinite where no prior covers the class.
-
-    `squared` is the square of the distribution leakage, `ruled_out` the number of values she
-    expected and nobody in the class has.
-    """
-
-    squared: Floats
-    entropy: Floats
-    ruled_out: Floats
-
-    @property
-    def distribution(self) -> Floats:
-        return np.sqrt(self.squared)
 
 
 @dataclass(frozen=True)
@@ -93,21 +82,21 @@ class Observer:
         prior: Any = self.prior
         match kind_of(prior):
             case "table":
-                return one_for_all(groups, groups.reference)
+                return one_for_all(len(groups), weighted(groups.reference))
             case "uniform":
-                return one_for_all(groups, [1] * groups.width)
+                return one_for_all(len(groups), weighted([1] * groups.width))
             case "shares":
-                class_priors.check_values(groups, list(prior), NAME)
+                expectation.check_values(groups, list(prior), NAME)
                 return by_value([prior], np.zeros(len(groups), dtype=np.int64), groups)
             case "given":
-                return class_priors.given(groups, prior["given"], NAME)
+                return expectation.given(groups, prior["given"], NAME)
             case "listed":
                 entries: list[Listed] = listed_entries(prior)
-                return class_priors.listed(groups, entries, NAME)
+                return expectation.listed(groups, entries, NAME)
             case "table outside":
-                return class_priors.outside(groups, prior, NAME)
+                return expectation.outside(groups, prior, NAME)
             case _:
-                return class_priors.earlier(groups, prior, NAME)
+                return expectation.earlier(groups, prior, NAME)
 
     def inapplicable(self, groups: Groups) -> str:
         """Why she cannot be asked about these groups; empty when she can."""
@@ -125,7 +114,7 @@ class Observer:
                     "the prior is given all quasi-identifiers, so it is what the release itself "
                     "says, and nothing could ever leak"
                 )
-            return class_priors.overlap_reason(groups, columns, NAME)
+            return expectation.overlap_reason(groups, columns, NAME)
         return ""
 
     def check_covered(self, groups: Groups) -> None:
@@ -232,44 +221,3 @@ def not_covered(cells: Mapping[str, str], people: int, missing: int, classes: in
         return f"{told}, none of which has several people"
     named = ", ".join(f"{column} {cell}" for column, cell in cells.items())
     return f"{told}, among them {named} ({people:,} people)"
-
-
-def leakage(groups: Groups, expected: Expectation) -> Leakage:
-    """What every class leaks about the groups' attribute."""
-    a, x = expected.met(groups), groups.share
-    found = assemble(
-        gap=groups.sum_of((x - a) ** 2),
-        covered=groups.sum_of(a * a),
-        hits=groups.sum_of((a > 0).astype(np.float64)),
-        entropy=groups.sum_of(-x * np.log2(x)),
-        squares=expected.squares[expected.of],
-        support=expected.support[expected.of],
-        expected=expected.entropy[expected.of],
-    )
-    unknown = np.flatnonzero(expected.of < 0)
-    if len(unknown):
-        found.squared[unknown] = found.entropy[unknown] = np.inf
-        found.ruled_out[unknown] = 0
-    return found
-
-
-def assemble(
-    *,
-    gap: Floats,
-    covered: Floats,
-    hits: Floats,
-    entropy: Floats,
-    squares: Floats,
-    support: Floats,
-    expected: Floats,
-) -> Leakage:
-    """Both leakages from sums over the values a class shows.
-
-    `gap` sums (x - a)^2, `covered` a^2 and `hits` counts the expected ones among them; `squares`,
-    `support` and `expected` are a's own sum of squares, number of values and entropy. What she
-    expected in vain adds its squares; where there is nothing of it, exactly nothing.
-    """
-    absent = support - hits
-    vain = np.where(absent > 0, np.maximum(squares - covered, 0.0), 0.0)
-    less = np.abs(expected - entropy)
-    return Leakage(gap + vain, np.where(less < _ROUNDING, 0.0, less), absent)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal
 
-from sfumato.adversaries.leakage.class_priors import Listed
+from sfumato.adversaries.leakage.expectation import Listed
 from sfumato.errors import PolicyError
 from sfumato.release.release import Release, same_people
 from sfumato.schema.region import text_of

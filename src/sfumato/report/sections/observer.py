@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.adversaries.leakage.observer import Observer, leakage
+from sfumato.adversaries.leakage.expectation import leakage
+from sfumato.adversaries.leakage.observer import Observer
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Evidence, Report

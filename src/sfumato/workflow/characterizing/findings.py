@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import cast
 
 import numpy as np
 
-from sfumato.adversaries.leakage.class_leakage import ClassLeakage, OnePrior, PriorByClass
+from sfumato.adversaries.leakage.expectation import Expectation, Leakage, leakage
 from sfumato.adversaries.leakage.observer import not_covered
-from sfumato.counts.marginals import Marginal
+from sfumato.counts.marginals import ClassCounts, Marginal
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
+from sfumato.release.groups import Groups
 from sfumato.report.characterization import (
     DROPPED,
     ColumnCoarsening,
@@ -42,108 +44,108 @@ class Naming:
     labels: tuple[Labels, ...]
 
 
-def finding(
-    measured: ClassLeakage, prior: OnePrior | PriorByClass, target: LeakageTarget, naming: Naming
-) -> CombinationFinding:
+@dataclass(frozen=True)
+class MeasuredClasses:
+    """What a combination of columns leaks about a target: the groups are the classes counted."""
+
+    target: LeakageTarget
+    counted: ClassCounts
+    groups: Groups
+    expected: Expectation
+    leakage: Leakage
+
+
+def measure(cells: Marginal, target: LeakageTarget, priors: Priors) -> MeasuredClasses:
+    """The leakage of every class that the cells' other columns make."""
+    counted = cells.by_class(target.column)
+    groups = Groups.from_sparse(
+        counted.indptr,
+        counted.values,
+        cast(Ints, counted.n),  # of a bucketized release, expected people
+        counted.width,
+        sizes=cast(Ints, counted.people),
+        case="single",
+    )
+    expected = priors.about(target, counted)
+    return MeasuredClasses(target, counted, groups, expected, leakage(groups, expected))
+
+
+def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
     """The figures of one combination against one target."""
     _check_covered(measured, naming)
-    people = measured.people
+    people = measured.groups.sizes.astype(np.float64)
     everybody = float(people.sum())
-    distribution = measured.found.distribution
+    distribution = measured.leakage.distribution
     alone = people < 1.5  # expected people add up to whole ones but for rounding
     # Classes per value; where there is one class, being in it says nothing.
-    per_value = np.bincount(measured.values) if len(people) > 1 else np.zeros(0, np.int64)
+    several = len(people) > 1
+    per_value = np.bincount(measured.groups.indices) if several else np.zeros(0, np.int64)
     shown = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
     return CombinationFinding(
-        columns=tuple(naming.names[column] for column in measured.columns),
-        target=target.name,
+        columns=tuple(naming.names[column] for column in measured.counted.columns),
+        target=measured.target.name,
         classes=len(people),
         k=round(float(people.min())),
         unique=float(alone.sum()) / everybody,
-        distribution=_spread(distribution, people),
-        entropy=_spread(measured.found.entropy, people),
-        ruled_out=float(people[measured.found.ruled_out > 0].sum()) / everybody,
+        distribution=_spread(distribution, people, everybody),
+        entropy=_spread(measured.leakage.entropy, people, everybody),
+        ruled_out=float(people[measured.leakage.ruled_out > 0].sum()) / everybody,
         pinned=int((per_value == 1).sum()),
-        worst=_worst(measured, prior, distribution, per_value, naming),
+        worst=_worst(measured, per_value, naming),
         per_class=shown,
     )
 
 
-def _spread(leakage: Floats, people: Floats) -> LeakageSpread:
+def _spread(leakage: Floats, people: Floats, everybody: float) -> LeakageSpread:
     return LeakageSpread(
         float(leakage.max()),
-        float(leakage.mean()),
-        float(leakage @ people / people.sum()),
+        float(leakage.sum() / len(leakage)),
+        float(leakage @ people / everybody),
     )
 
 
-def _check_covered(measured: ClassLeakage, naming: Naming) -> None:
-    missing = np.flatnonzero(~measured.covered)
-    if len(missing):
-        largest = int(missing[np.argmax(measured.people[missing])])
+def _check_covered(measured: MeasuredClasses, naming: Naming) -> None:
+    of = measured.expected.of
+    if of.min() < 0:
+        missing = np.flatnonzero(of < 0)
+        people = measured.groups.sizes
+        largest = int(missing[np.argmax(people[missing])])
         told = not_covered(
             _cells(measured, largest, naming),
-            round(float(measured.people[largest])),
+            round(float(people[largest])),
             len(missing),
-            len(measured.covered),
+            len(people),
         )
         raise InputError(f"{told}; give it people, or use the prior 'table'")
 
 
-def _cells(measured: ClassLeakage, group: int, naming: Naming) -> dict[str, str]:
+def _cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[str, str]:
     """What a class shows, column by column."""
-    cell = measured.first[group]
     return {
-        naming.names[column]: naming.labels[column][int(row[cell])]
-        for column, row in zip(measured.cells.columns, measured.cells.codes, strict=True)
-        if column != measured.target
+        naming.names[column]: naming.labels[column][code]
+        for column, code in measured.counted.shown(group).items()
     }
 
 
-def _worst(
-    measured: ClassLeakage,
-    prior: OnePrior | PriorByClass,
-    distribution: Floats,
-    per_value: Ints,
-    naming: Naming,
-) -> WorstClass:
+def _worst(measured: MeasuredClasses, per_value: Ints, naming: Naming) -> WorstClass:
     """The class that leaks most; of equal ones the one with most people."""
+    groups, distribution = measured.groups, measured.leakage.distribution
     ties = np.flatnonzero(distribution >= distribution.max() - _TIE)
-    group = int(ties[np.argmax(measured.people[ties])])
-    inside = np.flatnonzero(measured.of == group)
-    values = measured.values[inside].astype(np.int64)
-    order = np.argsort(values)
-    inside, values = inside[order], values[order]
-    labels = naming.labels[measured.target]
+    group = int(ties[np.argmax(groups.sizes[ties])])
+    low, high = int(groups.indptr[group]), int(groups.indptr[group + 1])
+    values = groups.indices[low:high].astype(np.int64)
+    labels = naming.labels[measured.target.column]
     return WorstClass(
         cells=_cells(measured, group, naming),
-        people=round(float(measured.people[group])),
+        people=round(float(groups.sizes[group])),
         values=labels,
-        expected=_expected(measured, prior, group, len(labels)),
+        expected=measured.expected.rows.of_row(int(measured.expected.of[group]), len(labels)),
         places=values,
-        there=measured.cells.n[inside] / measured.people[group],
+        there=groups.share[low:high],
         only_here=tuple(
             labels[value] for value in values.tolist() if len(per_value) and per_value[value] == 1
         ),
     )
-
-
-def _expected(
-    measured: ClassLeakage, prior: OnePrior | PriorByClass, group: int, width: int
-) -> Floats:
-    """What was expected of one class: the share of every value of the target."""
-    if isinstance(prior, OnePrior):
-        return prior.shares
-    outside = prior.outside
-    cell = measured.first[group]
-    fits = np.ones(len(outside), dtype=bool)
-    for column, row in zip(outside.columns, outside.codes, strict=True):
-        if column != measured.target:
-            fits &= row == measured.cells.codes[measured.cells.columns.index(column), cell]
-    shares = np.zeros(width)
-    values = outside.codes[outside.columns.index(measured.target), fits]
-    shares[values] = outside.n[fits] / outside.n[fits].sum()
-    return shares
 
 
 # The leakage of every person: the most that the classes she is in leak about her. Private.
@@ -172,18 +174,10 @@ class LargestLeakage:
         }
         self._lock = Lock()
 
-    def add(self, measured: ClassLeakage, target: LeakageTarget) -> None:
+    def add(self, measured: MeasuredClasses) -> None:
         """Take one more combination into account."""
-        columns = measured.columns
-        cells, base = measured.cells, self._base
-        ours = cells.codes[[cells.columns.index(column) for column in columns]][:, measured.first]
-        people = base.codes[[base.columns.index(column) for column in columns]]
-        sizes = tuple(cells.sizes[cells.columns.index(column)] for column in columns)
-        codes = np.ascontiguousarray(np.hstack([ours, people]))
-        both = Marginal(columns, sizes, codes, np.ones(codes.shape[1]))
-        # One cell of each class comes first, so classes keep their numbers.
-        group = both.classes(columns)[0][len(measured.first) :]
-        leaks = measured.found.distribution[group]
+        columns, target = measured.counted.columns, measured.target
+        leaks = measured.leakage.distribution[measured.counted.classes.numbers_of(self._base)]
         place = self._place[columns]
         with self._lock:
             most, by = self._most[target.column], self._by[target.column]
@@ -201,7 +195,7 @@ class LargestLeakage:
             columns=tuple(naming.names[base.columns[at]] for at in kept),
             labels=tuple(naming.labels[base.columns[at]] for at in kept),
             codes=base.codes[kept],
-            people=base.n,
+            people=base.n.astype(np.float64),
             leakage={named[column]: most for column, most in self._most.items()},
             by={named[column]: by for column, by in self._by.items()},
             combinations=tuple(
@@ -311,12 +305,9 @@ def _step(
         codes = cells.codes.copy()
         codes[row] = level.codes[codes[row]]
         coarser = Marginal(places, cells.sizes, codes, cells.n).onto(places)
-        prior = priors.about(target, places)
         labels = list(naming.labels)
         labels[place] = level.labels
-        after = finding(
-            prior.judge(coarser, target.column), prior, target, Naming(naming.names, tuple(labels))
-        )
+        after = finding(measure(coarser, target, priors), Naming(naming.names, tuple(labels)))
         to = f"level {number} of {levels.height - 1}"
         return ColumnCoarsening(target.name, worst.columns, column, to, worst, after)
     return None

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.leakage.class_priors import overlap_reason
+from sfumato.adversaries.leakage.expectation import overlap_reason
 from sfumato.counts.counts import Counts
-from sfumato.counts.marginals import Marginal
+from sfumato.counts.marginals import Marginal, People
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
@@ -120,15 +119,13 @@ def sensitive_columns(counts: Counts) -> tuple[list[Codes], list[Labels]]:
     return list(counts.values), labels
 
 
-def marginal(
-    rows: Sequence[Codes], labels: Sequence[Labels], n: np.ndarray[tuple[int], np.dtype[np.generic]]
-) -> Marginal:
+def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marginal:
     """The tuples; some may stand twice, since several tuples of a table may show the same."""
     columns = tuple(range(len(rows)))
     sizes = tuple(len(one) for one in labels)
     codes = np.ascontiguousarray(np.vstack([row.astype(np.int32, copy=False) for row in rows]))
     assert all(row.max(initial=-1) < size for row, size in zip(codes, sizes, strict=True))
-    return Marginal(columns, sizes, codes, n.astype(np.float64))
+    return Marginal(columns, sizes, codes, n)
 
 
 # What a release shows of its people: the cells it publishes, and nothing of anybody suppressed.
@@ -269,7 +266,7 @@ def _ground(
     sensitive: tuple[str, ...],
     rows: Sequence[Codes],
     labels: Sequence[Labels],
-    n: np.ndarray[tuple[int], np.dtype[Any]],
+    n: People,
     notes: tuple[str, ...],
 ) -> Ground:
     """The published people by the values that are published, each column's coded anew."""

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.leakage.class_leakage import MarginalPrior, OnePrior, PriorByClass
+from sfumato.adversaries.leakage.expectation import (
+    Distributions,
+    Expectation,
+    one_for_all,
+    weighted,
+)
 from sfumato.adversaries.leakage.observer_priors import kind_of, normal
-from sfumato.counts.marginals import Marginal
+from sfumato.counts.marginals import ClassCounts, Marginal
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Floats
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import LeakageTarget, Set
 from sfumato.workflow.characterizing.ground import Ground, Labels, of_table
@@ -51,11 +55,11 @@ def words(prior: Any, ground: Ground) -> str:
 class Priors:
     """The prior about each target; `outside` are counted people, by the table's own codes."""
 
-    shares: Mapping[int, Floats]
+    everywhere: Mapping[int, Distributions]
     outside: Marginal | None
     known: Set | None
     further: Mapping[int, Labels]
-    counted: dict[Set, Marginal] = field(default_factory=dict)
+    counted: dict[Set, tuple[Marginal, Distributions]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -86,15 +90,17 @@ class Priors:
         """Whether she expects the same of every class."""
         return self.outside is None
 
-    def about(self, target: LeakageTarget, columns: Set) -> MarginalPrior:
-        """What is expected of the target in the classes of a set of columns."""
+    def about(self, target: LeakageTarget, counted: ClassCounts) -> Expectation:
+        """What is expected of the target in every class."""
         if self.outside is None:
-            return OnePrior(self.shares[target.column])
-        seen = columns if self.known is None else (*self.known, target.column)
-        columns = tuple(sorted(seen))
-        if columns not in self.counted:
-            self.counted[columns] = self.outside.onto(columns)
-        return PriorByClass(self.counted[columns])
+            return one_for_all(len(counted.people), self.everywhere[target.column])
+        seen = (*(counted.columns if self.known is None else self.known), target.column)
+        if seen not in self.counted:
+            found = self.outside.onto(seen).by_class(target.column)
+            rows = Distributions(found.indptr, found.values, found.n)
+            self.counted[seen] = found.classes, rows
+        theirs, rows = self.counted[seen]
+        return Expectation(theirs.numbers_of(counted.classes), rows)
 
     def labels(self, labels: tuple[Labels, ...]) -> tuple[Labels, ...]:
         """The values of every column, with those that only an outside table has."""
@@ -104,17 +110,16 @@ class Priors:
         )
 
 
-def _one(kind: str, base: Marginal, target: LeakageTarget) -> Floats:
-    """The shares of a target's values, alike or as the people shown have them."""
+def _one(kind: str, base: Marginal, target: LeakageTarget) -> Distributions:
+    """How a target's values are distributed, alike or as the people shown have them."""
     place = base.columns.index(target.column)
     size = base.sizes[place]
     if kind == "uniform":
-        return np.full(size, 1 / size)
-    whole = np.bincount(base.codes[place], base.n, minlength=size)
-    return np.asarray(whole / whole.sum(), dtype=np.float64)
+        return weighted([1] * size)
+    return weighted(np.bincount(base.codes[place], base.n, minlength=size))
 
 
-def _named(prior: Any, ground: Ground, target: LeakageTarget) -> tuple[Floats, Labels]:
+def _named(prior: Any, ground: Ground, target: LeakageTarget) -> tuple[Distributions, Labels]:
     """The shares that were given, and the values among them that nobody shown has."""
     labels = list(ground.labels[target.column])
     unseen = ground.unseen.get(target.name, ())
@@ -126,8 +131,7 @@ def _named(prior: Any, ground: Ground, target: LeakageTarget) -> tuple[Floats, L
             f"{WHO}: prior names {strange[0]!r}, not a value of {target.name!r}; "
             f"{did_you_mean(strange[0], labels)}"
         )
-    weights = np.array([prior.get(label, 0) for label in known], dtype=np.float64)
-    return np.asarray(weights / weights.sum(), dtype=np.float64), further
+    return weighted([prior.get(label, 0) for label in known]), further
 
 
 def _coded_as(

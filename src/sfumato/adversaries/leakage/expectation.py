@@ -1,4 +1,7 @@
-"""Priors that differ from class to class: P(T | Q), an estimate of somebody's, or P(T | fewer).
+"""What an observer expects of each class, and what the class leaks: how it differs from that.
+
+One distribution for all classes, or priors that differ from class to class: P(T | Q), an estimate
+of somebody's, or P(T | fewer).
 
 *Fewer columns*: she knows the target's age already and has read off how the target attribute is
 distributed at that age; what the release adds is what the other columns tell. Counted from the
@@ -16,8 +19,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.adversaries.realistic.priors import people_by_value
 from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
@@ -29,21 +34,18 @@ from sfumato.release.release import Release
 from sfumato.schema.region import meaning
 from sfumato.table.load import Table
 
-# What an observer expects of each class before she reads the release: distributions of the target.
-#
-# One for all classes, or one a class: `of[g]` says which row is class g's, -1 that none covers it.
-# Rows are kept sparse; they may hold values that no class shows, which she expected in vain.
-# Weights are whole numbers wherever they were counted or written down, so that a bound that is met
-# exactly can be decided exactly.
+# What an observer expects of each class before she reads the release: distributions of the target,
+# one for all classes, or one a class. Rows are kept sparse; they may hold values that no class
+# shows, which she expected in vain. Weights are whole numbers wherever they were counted or written
+# down, so that a bound that is met exactly can be decided exactly.
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """Row r expects value `values[i]` with weight `weights[i]`, i from `indptr[r]` on."""
+class Distributions:
+    """Row r gives value `values[i]` the weight `weights[i]`, i from `indptr[r]` on, ascending."""
 
-    of: Ints
     indptr: Ints
-    values: Ints
+    values: npt.NDArray[np.integer[Any]]
     weights: tuple[int | float, ...] | Ints | Floats
 
     @cached_property
@@ -54,8 +56,7 @@ class Expectation:
     def shares(self) -> Floats:
         """The weights as shares of their row."""
         weights = np.asarray(self.weights, dtype=np.float64)
-        total = np.bincount(self._row, weights=weights, minlength=len(self.indptr) - 1)
-        return weights / total[self._row]
+        return weights / self._sum(weights)[self._row]
 
     def _sum(self, numbers: Floats) -> Floats:
         summed = np.bincount(self._row, weights=numbers, minlength=len(self.indptr) - 1)
@@ -76,18 +77,31 @@ class Expectation:
         """The entropy of each row, in bits."""
         return self._sum(-self.shares * np.log2(self.shares))
 
-    def met(self, groups: Groups) -> Floats:
-        """The expected share of each stored count's value; 0 where it was not expected."""
-        if len(self.indptr) == 2:
-            one = np.zeros(max(groups.width, int(self.values.max(initial=-1)) + 1))
-            one[self.values] = self.shares
-            return one[groups.indices]
-        step = max(groups.width, int(self.values.max(initial=-1)) + 1)
-        known = self._row * step + self.values
-        wanted = self.of[groups.row] * step + groups.indices
-        place = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
-        there = (known[place] == wanted) if len(known) else np.zeros(len(wanted), dtype=bool)
-        return np.where(there, self.shares[place], 0.0) if len(known) else there.astype(np.float64)
+    @cached_property
+    def _width(self) -> int:
+        return int(self.values.max(initial=-1)) + 1
+
+    @cached_property
+    def _keys(self) -> Ints:
+        """Row and value as one number, ascending."""
+        return self._row * self._width + self.values
+
+    def shares_of(self, row: Ints, value: npt.NDArray[np.integer[Any]]) -> Floats:
+        """The share of a value in a row, pair by pair; 0 where the row has it not."""
+        keys = self._keys
+        if not len(keys):
+            return np.zeros(len(row))
+        wanted = row * self._width + value
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        there = (keys[place] == wanted) & (value < self._width)
+        return np.where(there, self.shares[place], 0.0)
+
+    def of_row(self, row: int, width: int) -> Floats:
+        """The shares of one row, of at least so many values."""
+        low, high = int(self.indptr[row]), int(self.indptr[row + 1])
+        shares = np.zeros(max(width, self._width))
+        shares[self.values[low:high]] = self.shares[low:high]
+        return shares
 
     def exact(self, row: int) -> dict[int, int]:
         """The weights of one row by value, in whole numbers of the same proportions."""
@@ -98,12 +112,84 @@ class Expectation:
         return {value: int(weight * scale) for value, weight in found}
 
 
-def one_for_all(groups: Groups, weights: Sequence[int] | Floats) -> Expectation:
-    """The same distribution for every class: weights by value."""
+@dataclass(frozen=True)
+class Expectation:
+    """Class g is expected to show row `of[g]` of the distributions; -1: none covers it."""
+
+    of: Ints
+    rows: Distributions
+
+    def met(self, groups: Groups) -> Floats:
+        """The expected share of each stored count's value; 0 where it was not expected."""
+        if len(self.rows.indptr) == 2:
+            found: Floats = self.rows.of_row(0, groups.width)[groups.indices]
+            return found
+        return self.rows.shares_of(self.of[groups.row], groups.indices)
+
+    def exact(self, group: int) -> dict[int, int]:
+        """What is expected of one class, in whole numbers of the same proportions."""
+        return self.rows.exact(int(self.of[group]))
+
+
+def one_for_all(classes: int, rows: Distributions) -> Expectation:
+    """The same distribution for every class."""
+    return Expectation(np.zeros(classes, dtype=np.int64), rows)
+
+
+def weighted(weights: Sequence[int] | Ints | Floats) -> Distributions:
+    """One distribution: weights by value."""
     listed = np.asarray(weights)
     values = np.flatnonzero(listed > 0)
-    nobody = np.zeros(len(groups), dtype=np.int64)
-    return Expectation(nobody, np.array([0, len(values)]), values, listed[values])
+    return Distributions(np.array([0, len(values)]), values, listed[values])
+
+
+# What every class leaks: the one place where both leakages are computed.
+
+_ROUNDING = 1e-13  # equal entropies summed in different order
+
+
+@dataclass(frozen=True)
+class Leakage:
+    """Both leakages of every class; infinite where no prior covers the class.
+
+    `squared` is the square of the distribution leakage, `ruled_out` the number of values she
+    expected and nobody in the class has.
+    """
+
+    squared: Floats
+    entropy: Floats
+    ruled_out: Floats
+
+    @cached_property
+    def distribution(self) -> Floats:
+        return np.sqrt(self.squared)
+
+
+def leakage(groups: Groups, expected: Expectation) -> Leakage:
+    """What every class leaks about the groups' attribute.
+
+    Summed over the values a class shows; what she expected in vain adds its squares, and where
+    there is nothing of it, exactly nothing.
+    """
+    a, x = expected.met(groups), groups.share
+    rows, of = expected.rows, expected.of
+
+    def summed(terms: Floats) -> Floats:
+        # Faster than `sum_of` where classes are small, and they are many then.
+        return np.bincount(groups.row, terms, minlength=len(groups)).astype(np.float64, copy=False)
+
+    squared, negative = summed((x - a) ** 2), summed(x * np.log2(x))
+    hits = groups.distinct if a.min(initial=1) > 0 else summed((a > 0).astype(np.float64))
+    absent = rows.support[of] - hits
+    if absent.any():
+        squared += np.where(absent > 0, np.maximum(rows.squares[of] - summed(a * a), 0.0), 0.0)
+    entropy = np.abs(rows.entropy[of] + negative)
+    entropy[entropy < _ROUNDING] = 0.0
+    unknown = of < 0
+    if unknown.any():
+        squared[unknown] = entropy[unknown] = np.inf
+        absent[unknown] = 0
+    return Leakage(squared, entropy, absent)
 
 
 def by_value(rows: Sequence[Mapping[str, int | float]], of: Ints, groups: Groups) -> Expectation:
@@ -118,9 +204,8 @@ def by_value(rows: Sequence[Mapping[str, int | float]], of: Ints, groups: Groups
             values.append(place)
             weights.append(weight)
         indptr.append(len(values))
-    return Expectation(
-        of, np.array(indptr, dtype=np.int64), np.array(values, dtype=np.int64), tuple(weights)
-    )
+    ends = np.array(indptr, dtype=np.int64)
+    return Expectation(of, Distributions(ends, np.array(values, dtype=np.int64), tuple(weights)))
 
 
 def counted(row: Ints, value: Ints, n: Ints, rows: int, of: Ints) -> Expectation:
@@ -131,8 +216,7 @@ def counted(row: Ints, value: Ints, n: Ints, rows: int, of: Ints) -> Expectation
     row, value = np.divmod(key, step)
     kept = people > 0
     row, value, people = row[kept], value[kept], people[kept]
-    indptr = tallied_offsets(row, rows)
-    return Expectation(of, indptr, value, people)
+    return Expectation(of, Distributions(tallied_offsets(row, rows), value, people))
 
 
 Shares = Mapping[str, int | float]

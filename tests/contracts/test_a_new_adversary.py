@@ -150,18 +150,6 @@ def test_the_program_reads_her_bound_from_a_policy_and_lists_her(tmp_path: Path)
     assert NAME in listed.stdout
 
 
-def test_who_runs_by_herself_has_a_stand_in_of_her_name() -> None:
-    table = sf.read(people(), SCHEMA)
-    release = sf.generalize(table, {})
-    for entry in ADVERSARIES.values():
-        for adversary in entry.stand_ins(release.groups):
-            assert entry.owns(adversary.name)
-            if entry.applies(release):
-                threats = adversary.attack(release, release.groups).threats()
-                assert all(entry.owns(threat.adversary) for threat in threats)
-        assert set(entry.criteria) <= set(CRITERIA)
-
-
 def test_the_readme_has_the_table_of_the_catalogue() -> None:
     (section,) = catalogue_document().sections
     (sheet,) = section.tables

@@ -1,4 +1,4 @@
-"""What every registered criterion promises. A newcomer adds one `Example` and is held to it all."""
+"""What every registered criterion promises. A newcomer brings a file with an example of it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ each_odd = pytest.mark.parametrize("groups", ODD.values(), ids=list(ODD))
 
 @each_name
 def test_a_registered_criterion_has_an_example_here(name: str) -> None:
-    assert name in EXAMPLES, f"add an Example for {name!r} to this file"
+    assert name in EXAMPLES, f"no file of tests/criteria/examples/ has an example of {name}"
     assert {type(setting) for setting in EXAMPLES[name].settings} == {CRITERIA[name]}
 
 

@@ -21,13 +21,15 @@ class Utility(ABC):
 
     `about` says in words what the number means. `seeded` measures draw chance from `seed` and give
     the same number for the same seed. `reads_tuples`: it compares with everybody's own values,
-    which must be in memory.
+    which must be in memory. `sizes_only`: it reads how large groups are and not what they publish,
+    so it applies to centroids too, and nothing costs nothing.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
     seeded: ClassVar[bool] = False
     reads_tuples: ClassVar[bool] = False
+    sizes_only: ClassVar[bool] = False
 
     @abstractmethod
     def cost(self, view: View) -> float:

@@ -17,6 +17,7 @@ class Discernibility(Utility):
 
     name: ClassVar[str] = "discernibility"
     about: ClassVar[str] = "sum of squared group sizes; a suppressed person costs the whole table"
+    sizes_only: ClassVar[bool] = True
 
     def cost(self, view: View) -> float:
         return view.squares + float(view.suppressed) * view.people
@@ -28,6 +29,7 @@ class AverageGroupSize(Utility):
 
     name: ClassVar[str] = "average-group-size"
     about: ClassVar[str] = "published people per group"
+    sizes_only: ClassVar[bool] = True
 
     def cost(self, view: View) -> float:
         if view.number == 0:

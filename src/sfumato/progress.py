@@ -128,7 +128,11 @@ class Ticker:
         return self
 
     def add(self, steps: int = 1) -> None:
-        self._done += steps
+        self.reach(self._done + steps)
+
+    def reach(self, done: int, label: str | None = None) -> None:
+        """So many steps are done; `label` says how far that is in other words."""
+        self._done, self._label = done, label or self._label
         if not self._watched or time.monotonic() - self._start < _PATIENCE:
             return
         if self._bar is None:
@@ -140,7 +144,7 @@ class Ticker:
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task(self._label, total=self._total)
             self._bar.start()
-        self._bar.update(self._task, completed=self._done)
+        self._bar.update(self._task, completed=self._done, description=self._label)
 
     def __exit__(
         self,

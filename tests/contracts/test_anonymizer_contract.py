@@ -18,6 +18,7 @@ import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.deal.deal import Deal
 from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
@@ -57,6 +58,11 @@ EXAMPLES: dict[str, Example] = {
         ),
         GENERAL,
         steady=True,
+    ),
+    "deal": Example(
+        (Deal(sweeps=3), Deal(sweeps=2, regions="hierarchy", weights={"age": 2})),
+        GENERAL,
+        steady=False,
     ),
     "anatomy": Example((Anatomy(3),), (sf.DistinctDiversity(3), sf.AlphaK(0.4, 1)), steady=False),
     "microaggregation": Example((Microaggregation(3),), GENERAL, steady=False),

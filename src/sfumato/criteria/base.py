@@ -9,6 +9,10 @@ criterion. `merge_closed`: two groups that hold, merged, hold. `upward_closed`: 
 merged with *anything*, holds.
 
 In doubt a criterion does not hold: only the status "holds" counts as holding.
+
+Two methods of scope "group" are for searches that try changes one by one, and may be left out:
+`count_rules` says the criterion as inequalities of counts, `tightened` is the same criterion with
+less room, for a search that wants to leave some.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
 from sfumato.counts.counts import TableCounts
+from sfumato.criteria.count_rules import CountRule
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
@@ -261,6 +266,21 @@ class GroupCriterion(Criterion):
     @abstractmethod
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         """Measure applicable groups and decide for each whether it holds."""
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
+        """What must be true of the counts of a group for it to hold, up to rounding at the bound.
+
+        `everybody` is the table as one group. None: it cannot be said so, ask `holds`. All rules
+        together must be what `holds` says, of every group of people of that table.
+        """
+        return None
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        """The same criterion with only this share of the room between the table and the bound.
+
+        Whatever holds by it holds by this one. Itself where there is nothing to tighten.
+        """
+        return self
 
     def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
         """The worst group in plain words, for the verdict's note; searches never ask."""

@@ -12,15 +12,16 @@ groups that are close stay close when merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.count_rules import CountRule, Kind, absent, each_value, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, Codes, Floats, fraction
@@ -94,6 +95,28 @@ class TCloseness(GroupCriterion):
 
         measured, holds = decide(groups, measured, self.t, "at_most", compare)
         return summarize(groups, measured, "at_most"), holds
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        if self.t >= 1:  # further apart no two distributions are
+            return []
+        expected, width = everybody.reference_share, everybody.width
+        if self.distance == "equal":
+            return [near(Kind.DISTANCE, each_value(width), expected, 2 * self.t)]
+        if self.distance == "ordered":
+            placed = np.flatnonzero(everybody.reference > 0)
+            # What flows past each place: the people up to it less those expected there.
+            most = self.t * max(len(placed) - 1, 1)
+            sums = placed[:-1, None].tolist()
+            flow = near(Kind.DISTANCE, sums, np.cumsum(expected[placed])[:-1], most, running=True)
+            return [flow, absent(np.flatnonzero(everybody.reference == 0).tolist())]
+        assert isinstance(self.distance, Hierarchy)
+        steps = _steps(everybody, self.distance)
+        sums = [np.flatnonzero(one == label).tolist() for one in steps for label in np.unique(one)]
+        shares = np.array([expected[codes].sum() for codes in sums])
+        return [near(Kind.DISTANCE, sums, shares, 2 * self.t * max(len(steps), 1))]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, t=self.t * share)
 
 
 def _equal(groups: Groups) -> Floats:

@@ -7,13 +7,16 @@ way that a group show at least l "well represented" values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp, inf, log
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.count_rules import CountRule, Kind, each_value
 from sfumato.criteria.exact import decide, entropy_sign, sign
 from sfumato.numbers import Bools, Ints, fraction
 from sfumato.release.groups import Groups
@@ -40,6 +43,9 @@ class DistinctDiversity(GroupCriterion):
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         return summarize(groups, groups.distinct, "at_least"), groups.distinct >= self.l
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        return [CountRule(Kind.DISTINCT, each_value(everybody.width), (float(self.l),))]
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,15 @@ class EntropyDiversity(GroupCriterion):
 
         measured, holds = decide(groups, measured, self.l, "at_least", compare)
         return summarize(groups, measured, "at_least"), holds
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        bounds = (log(self.l), inf)
+        return [CountRule(Kind.ENTROPY, each_value(everybody.width), bounds)]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        """Moved towards the entropy of the table."""
+        whole = log(max(self.measure(everybody).value, self.l))
+        return replace(self, l=max(exp(share * log(self.l) + (1 - share) * whole), self.l))
 
 
 @dataclass(frozen=True)
@@ -122,3 +137,11 @@ class RecursiveDiversity(GroupCriterion):
         """r_l + r_(l+1) + ... of each group."""
         rank = np.arange(len(groups.data)) - groups.indptr[groups.row]
         return groups.sum_of(np.where(rank >= self.l - 1, groups.descending, 0))
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        bounds = (float(self.c), float(self.l))
+        return [CountRule(Kind.TAIL, each_value(everybody.width), bounds, strict=True)]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        room = self.c - self.measure(everybody).value
+        return replace(self, c=self.c - (1 - share) * room) if room > 0 else self

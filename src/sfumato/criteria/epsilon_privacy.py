@@ -18,10 +18,10 @@ nothing is promised for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, 
 from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
+from sfumato.criteria.count_rules import CountRule, Kind, fewest, present
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
@@ -139,6 +140,75 @@ class EpsilonPrivacy(GroupCriterion):
         else:
             measured, holds = decide(groups, measured, float(self.epsilon), "at_most", compare)
         return summarize(groups, measured, "at_most"), holds
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
+        """Both ratios of every set in question, at every stubbornness, freed of denominators.
+
+        With A people of N in the set, R1 <= eps and R2 <= eps are y (d N + e) <= a N^2 + b N + c
+        at y = A: caps on how many may have it.
+        """
+        hers = self.adversary
+        if hers.by_region or per_person(self.predicates) or hers.adversary_class == "IV":
+            return None
+        prior = hers.prior(everybody)
+        assert isinstance(prior, SharedPrior)
+        sets = [values for values, _ in asked(self.predicates, everybody)]
+        certain = [values for values in sets if prior.weights(values, prior.totals[0])[1] == 0]
+        if not isinstance(self.predicates, str) and (certain or hers.known):
+            return None
+        # What she was certain of nothing moves, as long as nobody has what she rules out.
+        sets = [values for values in sets if values not in certain]
+        numbers = [
+            row
+            for total in prior.totals
+            for values in sets
+            for row in self._caps(*prior.weights(values, total), total, negated=values.negated)
+        ]
+        codes = [tuple(sorted(values.codes)) for values in sets for _ in range(2)]
+        upper = CountRule(
+            Kind.UPPER,
+            tuple(codes * len(prior.totals)),
+            tuple(float(number) for row in numbers for number in row),
+        )
+        rules = [fewest(hers.known + 1), upper]
+        if self.predicates == "all" and everybody.width > 1:
+            shares = prior.shares or (Fraction(1),) * everybody.width
+            rules.append(present([code for code, share in enumerate(shares) if share > 0]))
+        return rules
+
+    def _caps(
+        self, weight: Fraction, rest: Fraction, total: Fraction | None, *, negated: bool
+    ) -> list[tuple[float, ...]]:
+        """The numbers of R1 and of R2 for a set of this weight under her prior."""
+        epsilon, known = float(self.epsilon), self.adversary.known
+        inside, outside, other = float(weight), float(rest), float(negated)
+        if weight <= 0:  # she rules out what somebody has
+            return [(0.0, 0.0, 0.0, 0.0, 1.0, other)] * 2
+        if total is None:
+            raised, doubt = epsilon * inside, epsilon - outside
+            return [
+                (0.0, raised, -raised * known, 0.0, 1.0, other),
+                (0.0, doubt, -doubt * known, 0.0, epsilon, other),
+            ]
+        theorem = float(self.mode == "theorem")
+        whole = float(total) - 1 + theorem
+        raised = epsilon * ((max(inside, 1.0) if theorem else inside) - 1)
+        most = epsilon * (float(total) - 1)
+        left = most - outside - theorem
+        return [
+            (0.0, raised, -raised * known, 1 - epsilon, whole + epsilon * known, other),
+            (
+                epsilon - 1,
+                left - known * (epsilon - 1),
+                -known * left,
+                epsilon - 1,
+                most + known,
+                other,
+            ),
+        ]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, epsilon=1 + (self.epsilon - 1) * share)
 
     def _binding(
         self, groups: Groups, prior: SharedPrior | RegionalPrior, group: int

@@ -11,8 +11,11 @@ buckets; alpha is judged on the buckets, which is what they are for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
 
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW
 from sfumato.adversaries.locating.population import (
@@ -22,6 +25,7 @@ from sfumato.adversaries.locating.population import (
 )
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
@@ -157,6 +161,9 @@ class KAnonymity(GroupCriterion):
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         return summarize(groups, groups.sizes, "at_least"), groups.sizes >= self.k
 
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        return [fewest(self.k)]
+
 
 @dataclass(frozen=True)
 class AlphaK(GroupCriterion):
@@ -219,3 +226,10 @@ class AlphaK(GroupCriterion):
         holds = fine & (groups.sizes >= self.k)
         parts = {"smallest group": float(groups.sizes.min())}
         return summarize(groups, share, "at_most", parts), holds
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        return [fewest(self.k), largest_shares(np.full(everybody.width, self.alpha))]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        most = float((everybody.largest / everybody.sizes).max(initial=0.0))
+        return replace(self, alpha=self.alpha - (1 - share) * max(self.alpha - most, 0.0))

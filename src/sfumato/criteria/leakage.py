@@ -17,11 +17,11 @@ them group by group, so a search refuses them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
-from math import gcd
+from math import gcd, log
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +39,7 @@ from sfumato.criteria.base import (
     parameter,
     summarize,
 )
+from sfumato.criteria.count_rules import CountRule, Kind, each_value, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, fraction
@@ -257,6 +258,19 @@ class DistributionLeakage(_Leakage):
         measured = np.where(decided == edge, float(self.epsilon), np.sqrt(decided))
         return summarize(groups, measured, "at_most"), holds
 
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
+        if not self.observer.fixed:
+            return None
+        expected = self.observer.expectation(everybody).rows
+        shares = expected.of_row(0, everybody.width)
+        # Values that she expects and the table does not know are expected in vain, in every class.
+        vain = float((shares[everybody.width :] ** 2).sum())
+        values = each_value(everybody.width)
+        return [near(Kind.SQUARES, values, shares[: everybody.width], self.epsilon**2 - vain)]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, epsilon=self.epsilon * share)
+
 
 @dataclass(frozen=True)
 class EntropyLeakage(_Leakage):
@@ -290,6 +304,16 @@ class EntropyLeakage(_Leakage):
             expected.of,
         )
         return summarize(groups, measured, "at_most"), holds
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
+        if not self.observer.fixed:
+            return None
+        expected = float(self.observer.expectation(everybody).rows.entropy[0])
+        bounds = ((expected - self.alpha) * log(2), (expected + self.alpha) * log(2))
+        return [CountRule(Kind.ENTROPY, each_value(everybody.width), bounds)]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, alpha=self.alpha * share)
 
 
 def _counts(groups: Groups, group: int) -> dict[int, int]:

@@ -10,14 +10,16 @@ tools leave vanished values out, which is not the definition).
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.count_rules import CountRule, largest_shares, least_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
@@ -76,6 +78,18 @@ class BetaLikeness(GroupCriterion):
         measured, holds = decide(groups, measured, self.beta, "at_most", compare)
         return summarize(groups, measured, "at_most"), holds
 
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        expected = everybody.reference_share
+        gains = np.full(everybody.width, float(self.beta))
+        if self.enhanced:
+            with np.errstate(divide="ignore"):
+                gains = np.minimum(gains, np.maximum(-np.log(expected) - 2 * _UNSURE, 0.0))
+            gains[expected == 0] = 0.0
+        return [largest_shares(expected * (1 + gains))]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, beta=self.beta * share)
+
 
 @dataclass(frozen=True)
 class DeltaDisclosure(GroupCriterion):
@@ -103,3 +117,12 @@ class DeltaDisclosure(GroupCriterion):
         present = groups.sum_of((expected > 0).astype(np.int64))
         measured = np.where(present < int((groups.reference > 0).sum()), np.inf, measured)
         return summarize(groups, measured, "below"), measured < self.delta - _UNSURE
+
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
+        expected = everybody.reference_share
+        least = expected * np.exp(-self.delta)
+        most = expected * np.exp(min(self.delta, 700.0))
+        return [largest_shares(most, strict=True), least_shares(least, strict=True)]
+
+    def tightened(self, share: float, everybody: Groups) -> Self:
+        return replace(self, delta=self.delta * share)

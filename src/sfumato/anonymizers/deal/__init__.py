@@ -1,0 +1,1 @@
+"""Deal: groups that need not tile space, improved person by person."""

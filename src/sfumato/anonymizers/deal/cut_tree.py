@@ -1,0 +1,386 @@
+"""The repaired cut tree, compiled: where dealing starts from.
+
+Mondrian stops where both sides of every cut break a rule, since near people share sensitive values.
+Here a cut may be repaired: every value has its own share that goes left, between where the cut of
+space would put it (theta = 1) and its proportional share (theta = 0), where both sides hold
+whatever the whole cell holds. The least repair that is enough is taken, in three families: one
+side stays pure and leaves its misfits to the other, or both give way.
+
+Also here: locality orders, along which near people are found, and the cost of groups.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
+from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.numbers import Bools, Codes, Floats, Ints
+
+BOUNDARIES = 4  # cuts tried in each column, those nearest to the median
+THETAS = np.array([1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0])
+_SHORT = 24  # so few are sorted by inserting
+NOBODY = 1 << 30  # beyond every code
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def span_width(columns: DealtColumns, j: int, low: int, high: int) -> float:
+    """What a column that is no SET costs a group whose codes lie between these two."""
+    at = columns.at[j]
+    if columns.kind[j] == RANGE:
+        return float(min(columns.high[at + high] - columns.low[at + low], columns.cost[j]))
+    size = columns.size[j]
+    for level in range(columns.levels[j] - 1):
+        place = at + level * size
+        if columns.labels[place + low] == columns.labels[place + high]:
+            return float(columns.widths[place + low])
+    return float(columns.widths[at + (columns.levels[j] - 1) * size + low])
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def width_of(
+    who: Codes, start: int, stop: int, places: Codes, columns: DealtColumns, seen: Ints, mark: int
+) -> float:
+    """The summed width of these people as one group. `seen` holds marks below `mark`."""
+    width = 0.0
+    for j in range(places.shape[1]):
+        at = columns.at[j]
+        if columns.kind[j] == SET:
+            found = -1
+            for i in range(start, stop):
+                cell = at + places[who[i], j]
+                if seen[cell] != mark:
+                    seen[cell] = mark
+                    found += 1
+            width += columns.cost[j] * found
+        else:
+            low, high = NOBODY, -1
+            for i in range(start, stop):
+                code = places[who[i], j]
+                low, high = min(low, code), max(high, code)
+            width += span_width(columns, j, low, high)
+    return width
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def weigh(
+    who: Codes, begins: Ints, people: DealtPeople, columns: DealtColumns, found: Floats
+) -> None:
+    """People times width of each group: group g has `who[begins[g]:begins[g + 1]]`."""
+    seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
+    for g in range(len(found)):
+        start, stop = begins[g], begins[g + 1]
+        width = width_of(who, start, stop, people.places, columns, seen, g + 1)
+        found[g] = (stop - start) * width
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _sort_by(
+    who: Codes, start: int, stop: int, places: Codes, j: int, line: Codes, tally: Ints
+) -> None:
+    """Lay the people from start to stop on `line` by a column; ties stay in order."""
+    total = stop - start
+    if total <= _SHORT:
+        for i in range(total):
+            person = who[start + i]
+            code, at = places[person, j], i
+            while at > 0 and places[line[at - 1], j] > code:
+                line[at] = line[at - 1]
+                at -= 1
+            line[at] = person
+        return
+    low, high = NOBODY, -1
+    for i in range(start, stop):
+        code = places[who[i], j]
+        low, high = min(low, code), max(high, code)
+    for code in range(low, high + 2):
+        tally[code - low] = 0
+    for i in range(start, stop):
+        tally[places[who[i], j] - low + 1] += 1
+    for code in range(low, high + 1):
+        tally[code - low + 1] += tally[code - low]
+    for i in range(start, stop):
+        slot = places[who[i], j] - low
+        line[tally[slot]] = who[i]
+        tally[slot] += 1
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _boundaries(line: Codes, total: int, places: Codes, j: int, most: int, cuts: Ints) -> int:
+    """The `most` positions nearest to the middle where the column's code changes; how many."""
+    found, left, right = 0, total // 2, total // 2 + 1
+    while found < most and (left > 0 or right < total):
+        # The nearer of the next position on either side.
+        if left > 0 and (right >= total or total - 2 * left <= 2 * right - total):
+            if places[line[left - 1], j] != places[line[left], j]:
+                cuts[found] = left
+                found += 1
+            left -= 1
+        else:
+            if places[line[right - 1], j] != places[line[right], j]:
+                cuts[found] = right
+                found += 1
+            right += 1
+    return found
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats) -> None:
+    """Sort people so that near ones are near on the line: halved again and again, as a k-d tree is.
+
+    Ties stay in order; `lean` multiplies what columns cost.
+    """
+    total, places = len(who), people.places
+    line, tally = np.empty(total, np.int32), np.zeros(columns.most + 2, np.int64)
+    seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
+    cuts, mark = np.zeros(1, np.int64), 0
+    starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
+    starts[0], stops[0], depth = 0, total, 1
+    while depth > 0:
+        depth -= 1
+        start, stop = starts[depth], stops[depth]
+        if stop - start <= 2:
+            continue
+        widest, column = 0.0, -1
+        for j in range(places.shape[1]):
+            mark += 1
+            low, high, found = NOBODY, -1, -1
+            for i in range(start, stop):
+                code = places[who[i], j]
+                low, high = min(low, code), max(high, code)
+                if columns.kind[j] == SET and seen[columns.at[j] + code] != mark:
+                    seen[columns.at[j] + code] = mark
+                    found += 1
+            if columns.kind[j] == SET:
+                width = columns.cost[j] * found
+            else:
+                width = span_width(columns, j, low, high)
+            if width * lean[j] > widest and low < high:
+                widest, column = width * lean[j], j
+        if column < 0:
+            continue
+        _sort_by(who, start, stop, places, column, line, tally)
+        for i in range(start, stop):
+            who[i] = line[i - start]
+        _boundaries(line, stop - start, places, column, 1, cuts)
+        middle = start + cuts[0]
+        starts[depth], stops[depth] = start, middle
+        starts[depth + 1], stops[depth + 1] = middle, stop
+        depth += 2
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _repaired(
+    family: int,
+    theta: float,
+    share: float,
+    having: Ints,
+    natural: Ints,
+    held: Codes,
+    many: int,
+    left: Ints,
+) -> int:
+    """How many people of each value go left; returns how many together.
+
+    Rounding carries its error from value to value, so that the sum is as near as each.
+    """
+    total, error = 0, 0.0
+    for i in range(many):
+        v = held[i]
+        if family == 0:  # the left side stays pure
+            wanted = min(float(natural[v]), theta * having[v])
+        elif family == 1:  # the right side stays pure
+            wanted = having[v] - min(float(having[v] - natural[v]), theta * having[v])
+        else:
+            wanted = theta * natural[v] + (1.0 - theta) * share * having[v]
+        rounded = min(max(int(np.floor(wanted + error + 0.5)), 0), having[v])
+        error += wanted - rounded
+        left[v] = rounded
+        total += rounded
+    return total
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _both_hold(
+    left: Ints,
+    going: int,
+    total: int,
+    held: Codes,
+    many: int,
+    sides: Codes,
+    people: DealtPeople,
+    rules: Rules,
+) -> bool:
+    """Whether both sides keep the rules; `sides` has the counts of left, right and whole cell."""
+    if going < rules.least or total - going < rules.least:
+        return False
+    for column in range(people.width):
+        sides[0, column] = 0
+    for i in range(many):
+        v = held[i]
+        for place in range(people.starts[v], people.starts[v + 1]):
+            sides[0, people.adds[place]] += left[v]
+    if not holds(sides, 0, going, rules):
+        return False
+    for column in range(people.width):
+        sides[1, column] = sides[2, column] - sides[0, column]
+    return holds(sides, 1, total - going, rules)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def cut_tree(
+    who: Codes,
+    begins: Ints,
+    people: DealtPeople,
+    columns: DealtColumns,
+    rules: Rules,
+    thetas: Floats,
+    begun: Bools,
+) -> None:
+    """Split cells until no repaired cut is left; marks in `begun` where groups begin.
+
+    Cell c has the people `who[begins[c]:begins[c + 1]]`, in a locality order; `who` is rearranged
+    within cells, so that every group is a run, in the same order.
+    """
+    total, places, values = len(who), people.places, len(people.starts) - 1
+    line, side = np.empty(total, np.int32), np.zeros(len(people.value), np.bool_)
+    gone, stay = np.empty(total, np.int32), np.empty(total, np.int32)
+    tally, cuts = np.zeros(columns.most + 2, np.int64), np.zeros(BOUNDARIES, np.int64)
+    seen, mark = np.zeros(max(columns.cells, 1), np.int64), 0
+    having, natural = np.zeros(values, np.int64), np.zeros(values, np.int64)
+    left, best, taken = (
+        np.zeros(values, np.int64),
+        np.zeros(values, np.int64),
+        np.zeros(values, np.int64),
+    )
+    held = np.zeros(values, np.int32)
+    sides = np.zeros((3, people.width), np.int32)
+    starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
+    depth = 0
+    for c in range(len(begins) - 1):
+        starts[depth], stops[depth] = begins[c], begins[c + 1]
+        depth += 1
+        while depth > 0:
+            depth -= 1
+            start, stop = starts[depth], stops[depth]
+            begun[start] = True
+            size = stop - start
+            if size < 2 * rules.least:
+                continue
+            many = 0
+            for i in range(start, stop):
+                v = people.value[who[i]]
+                if having[v] == 0:
+                    held[many] = v
+                    many += 1
+                having[v] += 1
+            # Rare values first: what their rounding takes or gives, frequent ones make good.
+            for i in range(1, many):
+                v, at = held[i], i
+                while at > 0 and having[held[at - 1]] > having[v]:
+                    held[at] = held[at - 1]
+                    at -= 1
+                held[at] = v
+            for i in range(people.width):
+                sides[2, i] = 0
+            for i in range(many):
+                for place in range(people.starts[held[i]], people.starts[held[i] + 1]):
+                    sides[2, people.adds[place]] += having[held[i]]
+            cheapest, column = np.inf, -1
+            for j in range(places.shape[1]):
+                _sort_by(who, start, stop, places, j, line, tally)
+                for b in range(_boundaries(line, size, places, j, BOUNDARIES, cuts)):
+                    middle = cuts[b]
+                    for i in range(many):
+                        natural[held[i]] = 0
+                    for i in range(middle):
+                        natural[people.value[line[i]]] += 1
+                    for family in range(3):
+                        found = -1
+                        for t in range(len(thetas)):
+                            share = middle / size
+                            going = _repaired(
+                                family, thetas[t], share, having, natural, held, many, left
+                            )
+                            if _both_hold(left, going, size, held, many, sides, people, rules):
+                                found = t
+                                break
+                        if found < 0:
+                            continue
+                        mark += 1
+                        cost = _cost_of_cut(
+                            line,
+                            size,
+                            left,
+                            taken,
+                            held,
+                            many,
+                            people,
+                            columns,
+                            seen,
+                            mark,
+                            gone,
+                            stay,
+                        )
+                        mark += 1
+                        if cost < cheapest:
+                            cheapest, column = cost, j
+                            for i in range(many):
+                                best[held[i]] = left[held[i]]
+                        if found == 0:  # not repaired: the same cut in every family
+                            break
+            if column >= 0:
+                _sort_by(who, start, stop, places, column, line, tally)
+                for i in range(size):
+                    v = people.value[line[i]]
+                    side[line[i]] = best[v] <= 0
+                    best[v] -= 1
+                middle, rest = start, 0
+                for i in range(start, stop):
+                    person = who[i]
+                    if side[person]:
+                        line[rest] = person
+                        rest += 1
+                    else:
+                        who[middle] = person
+                        middle += 1
+                for i in range(rest):
+                    who[middle + i] = line[i]
+                starts[depth], stops[depth] = middle, stop
+                starts[depth + 1], stops[depth + 1] = start, middle
+                depth += 2
+            for i in range(many):
+                having[held[i]] = 0
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def _cost_of_cut(
+    line: Codes,
+    size: int,
+    left: Ints,
+    taken: Ints,
+    held: Codes,
+    many: int,
+    people: DealtPeople,
+    columns: DealtColumns,
+    seen: Ints,
+    mark: int,
+    gone: Codes,
+    stay: Codes,
+) -> float:
+    """People times width on both sides, if the first `left[v]` people of each value go left."""
+    for i in range(many):
+        taken[held[i]] = 0
+    one, other, places = 0, 0, people.places
+    for i in range(size):
+        v = people.value[line[i]]
+        if taken[v] < left[v]:
+            taken[v] += 1
+            gone[one] = line[i]
+            one += 1
+        else:
+            stay[other] = line[i]
+            other += 1
+    cost = one * width_of(gone, 0, one, places, columns, seen, mark)
+    return cost + other * width_of(stay, 0, other, places, columns, seen, mark + 1)

@@ -1,0 +1,274 @@
+"""Deal: the most useful groups that keep the criteria, without their having to tile space.
+
+Cutting space (Mondrian) must stop early under criteria on distributions of sensitive values:
+people who are near each other share these values, so small cells break the bounds. Here people are
+*dealt*: where a cut would break a bound, every sensitive value has its own cut, between where space
+puts it and its proportional share, just as far as both sides need; then people move and change
+places as long as published widths shrink (`cut_tree.py`, `exchange.py`, `search.py`). Regions may
+overlap, and somebody may fit several groups; every judgement takes that into account.
+
+The search tests criteria by their count rules and rounds at the bound; what it finds is published
+as Mondrian's tight regions are, and judged by the criteria themselves. A group that fails is merged
+with a near one. Mondrian's release is a start and a candidate, so what is returned is never worse
+by the policy's utility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from sfumato.anonymizers.base import Anonymizer, Finished, Task
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.criteria.base import GroupCriterion, groups_about, parameter
+from sfumato.errors import NoSafeRelease, PolicyError, did_you_mean, quoted
+from sfumato.numbers import Bools, Codes, Ints
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.groups import Groups
+from sfumato.release.made import Findings, Placement
+from sfumato.release.release import Release, as_it_stands
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import view_of
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.deal.people import Dealt
+    from sfumato.anonymizers.deal.rules import Rules
+    from sfumato.criteria.count_rules import CountRule
+
+_MENDED = 50  # rounds of merging groups that fail
+INTERRUPTED = "dealing was interrupted: this is the best release it had found"
+
+
+@dataclass(frozen=True)
+class DealFindings(Findings):
+    """How long it was dealt, and which criteria could not guide it: they judged at the end."""
+
+    anonymizer: ClassVar[str] = "deal"
+
+    sweeps: int
+    interrupted: bool
+    unsearched: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Deal(Anonymizer):
+    """Dealing people to groups.
+
+    seconds: how long to improve (half a minute; a good release is there after a few). The search
+    ends earlier where nothing is gained, and after the sweep in which time is over: what a time
+    limit cuts short depends on the machine. sweeps: improve by so many sweeps instead, whatever
+    the clock says; the same seed then gives the same release everywhere. regions: what is
+    published, "tight" or "hierarchy". weights: how much a column's width counts, 1 where not named.
+    """
+
+    name: ClassVar[str] = "deal"
+
+    seconds: float = 30.0
+    sweeps: int | None = None
+    regions: Literal["tight", "hierarchy"] = "tight"
+    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "seconds", self.seconds, above=0)
+        if self.sweeps is not None:
+            parameter(self.name, "sweeps", self.sweeps, whole=True, least=0)
+        if self.regions not in ("tight", "hierarchy"):
+            raise PolicyError(
+                f"{self.name}: regions = {quoted(self.regions)} is not known; use tight or "
+                "hierarchy"
+            )
+        if not isinstance(self.weights, Mapping):
+            raise PolicyError(f"{self.name}: weights must be a table of columns and numbers")
+        for column, weight in self.weights.items():
+            parameter(self.name, f"weights of {column!r}", weight, least=0)
+
+    def run(self, task: Task) -> Release:
+        names = [domain.name for domain in task.table.counts.quasi]
+        for column in self.weights:
+            if column not in names:
+                raise PolicyError(
+                    f"{self.name}: weights name {column!r}, which is no quasi-identifier; "
+                    f"{did_you_mean(str(column), names)}"
+                )
+        task.table.counts.in_memory(self.name)
+        refusal: NoSafeRelease | None = None
+        cut: Release | None = None
+        try:
+            cut = Mondrian(regions=self.regions).run(task)
+        except NoSafeRelease as error:
+            if all(criterion.merge_closed for criterion in task.require):
+                raise  # what fails for everybody together fails for any groups
+            refusal = error
+        made = [*self._deal(task, cut), *([cut] if cut is not None else [])]
+        made.sort(key=lambda release: self._cost(task, release))
+        try:
+            return Finished(task).first_safe(made)
+        except NoSafeRelease:
+            raise refusal or NoSafeRelease("no release") from None
+
+    def _cost(self, task: Task, release: Release) -> float:
+        """By the policy's utility; by weighted widths where columns have weights."""
+        view = view_of(release)
+        if self.weights and isinstance(task.utility, Loss):
+            names = [domain.name for domain in view.counts.quasi]
+            wide = [view.coverage(c).widening() for c in range(len(names))]
+            each = view.totals(wide)
+            return sum(self.weights.get(n, 1.0) * w for n, w in zip(names, each, strict=True))
+        cost = task.utility.cost(view)
+        return cost if np.isfinite(cost) else Loss().cost(view)
+
+    def _deal(self, task: Task, cut: Release | None) -> Iterator[Release]:
+        """The releases of the best groups found, mended where a criterion fails."""
+        from sfumato.anonymizers.deal.people import Dealt
+        from sfumato.anonymizers.deal.search import Clock, SearchGround, search
+
+        read = _Reading.of(task)
+        clock = Clock(self.seconds, self.sweeps)
+        dealt = Dealt.of(task.table, self.regions, self.weights, read.attributes, self.name)
+        ground = SearchGround.of(dealt, lambda share: read.rules(dealt, share), task.seed, clock)
+        others = [] if cut is None else [_groups_of(cut, dealt)]
+        people = len(dealt) * len(dealt.counts.quasi)
+        with Ticker("dealing", round(10 * self.seconds)) as ticker:
+
+            def tell(cost: float) -> None:
+                ticker.reach(
+                    round(10 * (self.seconds - max(clock.left, 0.0))) if clock.left < np.inf else 0,
+                    f"dealing, loss {cost / people:.4f}",
+                )
+
+            chains = search(ground, task.seed, others, tell)
+        for chain in chains[:1]:
+            sweeps = sum(one.sweeps for one in chains)
+            found = DealFindings(sweeps, clock.stopped, read.unsearched)
+            release = _published(dealt, chain.best, task, found)
+            release = _mended(task, dealt, release, ground.orders[0], found)
+            yield replace(
+                release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else []))
+            )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The criteria that a search can test by counts, and the attributes they read."""
+
+    task: Task
+    attributes: tuple[int, ...]
+    compiled: tuple[tuple[GroupCriterion, int | None], ...]
+    unsearched: tuple[str, ...]
+
+    @classmethod
+    def of(cls, task: Task) -> _Reading:
+        compiled: list[tuple[GroupCriterion, int | None]] = []
+        unsearched = [
+            criterion.name
+            for criterion in task.require
+            if not isinstance(criterion, GroupCriterion)
+        ]
+        whole = _everybody(task)
+        for criterion in task.by_group:
+            places = task.about(criterion) if criterion.reads_values else (None,)
+            rules = [criterion.count_rules(whole[place]) for place in places]
+            if criterion.needs or any(one is None for one in rules):
+                unsearched.append(criterion.name)
+                continue
+            compiled += [(criterion, place) for place in places]
+        attributes = sorted({place for _, place in compiled if place is not None})
+        return cls(task, tuple(attributes), tuple(compiled), tuple(unsearched))
+
+    def rules(self, dealt: Dealt, share: float) -> Rules:
+        """All rules, packed; tightened to a share of their room."""
+        from sfumato.anonymizers.deal.rules import pack
+
+        whole = _everybody(self.task)
+        rules: list[tuple[int, CountRule]] = []
+        for criterion, place in self.compiled:
+            one = criterion if share == 1 else criterion.tightened(share, whole[place])
+            first = 0 if place is None else dealt.first[place]
+            rules += [(first, rule) for rule in one.count_rules(whole[place]) or ()]
+        return pack(rules, len(dealt))
+
+
+def _everybody(task: Task) -> dict[int | None, Groups]:
+    """The table as one group, by the position of a sensitive attribute; None: sizes only."""
+    counts = task.table.counts
+    standing = as_it_stands(task.table)
+    found: dict[int | None, Groups] = {None: standing.groups.everybody()}
+    for place, attribute in enumerate(counts.sensitive):
+        found[place] = standing.groups_for(attribute.name).everybody()
+    return found
+
+
+def _groups_of(release: Release, dealt: Dealt) -> Codes:
+    """Everybody's group in a release of the same table in which tuples are whole."""
+    placed = _placement(release)
+    group = np.zeros(len(dealt.counts), dtype=np.int32)
+    group[placed.tuples] = placed.groups
+    return group[dealt.tuples]
+
+
+def _placement(release: Release) -> Placement:
+    assert release.placement is not None
+    return release.placement.in_memory("dealing")
+
+
+def _published(dealt: Dealt, group: Codes, task: Task, found: DealFindings) -> Release:
+    """The release of these groups, numbered by their first tuple."""
+    total = int(group.max()) + 1
+    first = np.full(total, len(dealt.counts), dtype=np.int64)
+    np.minimum.at(first, group, dealt.tuples)
+    number = np.empty(total, dtype=np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(total)
+    numbered = number[group]
+    order = np.argsort(numbered, kind="stable")
+    begins = np.searchsorted(numbered[order], np.arange(total + 1))
+    regions = dealt.describe(order, begins)
+    pieces, n = np.unique(dealt.tuples * total + numbered, return_counts=True)
+    tuples, groups = np.divmod(pieces, total)
+    placement = Placement(task.table, tuples, groups, n)
+    return build_release(placement, regions, found, seed=task.seed)
+
+
+def _mended(
+    task: Task, dealt: Dealt, release: Release, order: Codes, found: DealFindings
+) -> Release:
+    """Merge groups that a criterion fails with near ones, until none fails or nothing helps."""
+    for _ in range(_MENDED):
+        failing = _violators(task, release)
+        if not failing.any() or len(failing) < 2:
+            break
+        group = _people_in(release)
+        release = _published(dealt, _merged(group, failing, order), task, found)
+    return release
+
+
+def _violators(task: Task, release: Release) -> Bools:
+    """The groups that some criterion of scope "group" fails."""
+    bad = np.zeros(len(release.groups), dtype=bool)
+    for criterion in task.by_group:
+        for groups in groups_about(criterion, release):
+            bad |= ~criterion.holds(groups)
+    return bad
+
+
+def _people_in(release: Release) -> Ints:
+    """Everybody's group: of people with the same tuple it does not matter who is where."""
+    placed = _placement(release)
+    by_tuple = np.argsort(placed.tuples, kind="stable")
+    return np.repeat(placed.groups[by_tuple], placed.n[by_tuple])
+
+
+def _merged(group: Ints, failing: Bools, order: Codes) -> Codes:
+    """Every failing group joins the group of whoever follows one of its people on the order."""
+    line = group[order]
+    becomes = np.arange(len(failing))
+    free = np.ones(len(failing), dtype=bool)
+    for place in np.flatnonzero(failing[line[:-1]] & (line[:-1] != line[1:])).tolist():
+        one, other = line[place], line[place + 1]
+        if free[one] and free[other]:
+            becomes[one] = other
+            free[one] = free[other] = False
+    return np.unique(becomes[group], return_inverse=True)[1].reshape(-1).astype(np.int32)

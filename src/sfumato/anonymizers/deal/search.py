@@ -1,0 +1,280 @@
+"""The search: several starts, then rounds of re-cutting pairs of groups and annealed sweeps.
+
+Stands apart: it imports the compiled kernels, which `deal.py` loads only when it runs.
+
+Starts are cut trees under criteria with more or less room left (`tightened`): a tree that keeps to
+tighter bounds first stops at larger cells, which then have room to be cut again; and the groups of
+another anonymizer. Each is tried for a little while, and the two best are improved side by side.
+Chains know nothing of each other and draw their own chance, so that what is found does not depend
+on which of them is faster. Whatever is seen with the least true cost is kept: soft sweeps may
+raise it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
+from sfumato.anonymizers.deal.exchange import (
+    SOFT,
+    GroupState,
+    match_groups,
+    state_of,
+    sweep,
+    true_cost,
+)
+from sfumato.anonymizers.deal.people import Dealt
+from sfumato.anonymizers.deal.rules import Rules
+from sfumato.numbers import Codes, Floats, Ints
+
+SCHEDULES: tuple[tuple[float, ...], ...] = ((1.0,), (0.7, 0.85, 1.0), (0.9, 1.0), (0.5, 0.75, 1.0))
+ORDERS = 6
+_MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
+GAMMA, TEMPERATURE = 0.85, 0.1
+SWEEPS, RECUTS = 8, 4  # of one round
+_TRIED, _TRIED_RECUTS = 3, 2  # of a start that is tried
+FULL = 32  # sweeps after which a chain is done, unless it still gains
+_COOLED = 0.85  # from this part of the sweeps on, widths are the true ones
+_GAIN = 1e-3  # the last sweeps end when one gains less than this share
+_NEAR = 4  # groups with people so near on an order may be cut anew together
+_CHAINS = 2
+
+
+@dataclass
+class Clock:
+    """How much may be done: by the clock, or by the number of sweeps whatever the clock says."""
+
+    seconds: float
+    sweeps: int | None = None
+    started: float = field(default_factory=time.monotonic)
+    stopped: bool = False
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; none as soon as somebody stopped it."""
+        if self.stopped:
+            return 0.0
+        return np.inf if self.sweeps is not None else self.started + self.seconds - time.monotonic()
+
+
+@dataclass(frozen=True)
+class SearchGround:
+    """What all chains share: people, rules by how much room they leave, and locality orders.
+
+    `orders` are lines of people along which near ones are near, `positions` where each stands.
+    """
+
+    dealt: Dealt
+    rules: Callable[[float], Rules]
+    bounds: Rules
+    orders: Codes
+    positions: Codes
+    clock: Clock
+
+    @classmethod
+    def of(
+        cls, dealt: Dealt, rules: Callable[[float], Rules], seed: int, clock: Clock
+    ) -> SearchGround:
+        chance = np.random.default_rng([seed, 0])
+        total, columns = len(dealt), len(dealt.columns.kind)
+        lines = []
+        for number in range(ORDERS if total < _MANY else ORDERS // 2):
+            # Ties by chance: the table has those who look alike sorted by their sensitive values.
+            who = chance.permutation(total).astype(np.int32)
+            lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
+            sort_by_place(who, dealt.people, dealt.columns, lean)
+            lines.append(who)
+        orders = np.array(lines, dtype=np.int32)
+        positions = np.empty_like(orders)
+        for line, places in zip(orders, positions, strict=True):
+            places[line] = np.arange(total, dtype=np.int32)
+        return cls(dealt, rules, rules(1.0), orders, positions, clock)
+
+    def cut(self, schedule: Sequence[float]) -> Codes:
+        """The groups of a cut tree that keeps to tighter bounds first."""
+        who = self.orders[0].copy()
+        begins = np.array([0, len(who)], dtype=np.int64)
+        for share in schedule:
+            begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
+        return _numbered(who, begins)
+
+    def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
+        """Cut cells further; `who` is rearranged within them."""
+        begun = np.zeros(len(who) + 1, dtype=np.bool_)
+        begun[-1] = True
+        cut_tree(who, begins, self.dealt.people, self.dealt.columns, rules, THETAS, begun)
+        return np.flatnonzero(begun)
+
+    def costs(self, who: Codes, begins: Ints) -> Floats:
+        """People times width of groups that are runs of `who`."""
+        found = np.zeros(len(begins) - 1)
+        weigh(who, begins, self.dealt.people, self.dealt.columns, found)
+        return found
+
+
+class Chain:
+    """One line of improvement; `best` and `cost` are the best groups it has seen."""
+
+    def __init__(self, ground: SearchGround, group: Codes, seed: Sequence[int]) -> None:
+        self._ground, self._chance = ground, np.random.default_rng(list(seed))
+        self._state = self._state_of(group)
+        self.best, self.cost = group, self._true_cost()
+        self.sweeps = self.changes = 0
+
+    def try_out(self) -> Chain:
+        """A first look at how far it may come."""
+        if self._ground.clock.left > 0:
+            self._recut(_TRIED_RECUTS)
+            self._anneal(_TRIED, GAMMA)
+        return self
+
+    def improve(self) -> Chain:
+        """Rounds of re-cutting and sweeps that cool down, then sweeps by true widths only."""
+        clock, number, before = self._ground.clock, 0, self.cost
+        planned = FULL if clock.sweeps is None else clock.sweeps
+        while clock.left > 0 and planned > 0:
+            self._recut(RECUTS)
+            self._anneal(min(SWEEPS, planned), GAMMA * max(1 - 0.15 * number, 0.4))
+            planned -= SWEEPS
+            number += 1
+            if planned <= 0 and clock.sweeps is None and self.cost < before * (1 - 5 * _GAIN):
+                planned = SWEEPS  # it still gains: another round
+            before = self.cost
+        self._recut(RECUTS)
+        reached = np.inf
+        while clock.left > 0:
+            self._sweep(0.0, 0.0)
+            if self._true_cost() > reached * (1 - _GAIN):
+                break
+            reached = self._true_cost()
+        return self
+
+    def _anneal(self, sweeps: int, gamma: float) -> None:
+        for number in range(sweeps):
+            warm = max(0.0, 1.0 - number / (_COOLED * sweeps))
+            self._sweep(gamma * warm, TEMPERATURE * warm)
+            if self._ground.clock.left <= 0:
+                return
+
+    def _sweep(self, gamma: float, temperature: float) -> None:
+        ground, total = self._ground, len(self._state.group)
+        gone = gamma ** np.arange(SOFT + 1.0)
+        gone[-1] = 0.0
+        self.changes += sweep(
+            self._state,
+            ground.dealt.people,
+            ground.dealt.columns,
+            ground.bounds,
+            ground.orders,
+            ground.positions,
+            self.sweeps % len(ground.orders),
+            gone,
+            temperature * self._chance.exponential(1.0, total),
+        )
+        self.sweeps += 1
+        self._keep()
+
+    def _recut(self, times: int) -> None:
+        """Pool pairs of near groups, cut each pair anew, and keep what is cheaper."""
+        group = self._state.group
+        for _ in range(times):
+            if self._ground.clock.left <= 0:
+                break
+            group = self._cut_anew(group)
+        self._state = self._state_of(group)
+        self._keep()
+
+    def _cut_anew(self, group: Codes) -> Codes:
+        ground, total = self._ground, int(group.max()) + 1
+        line = ground.orders[self._chance.integers(len(ground.orders))]
+        partner, turns = np.arange(total, dtype=np.int32), self._chance.permutation(len(group))
+        match_groups(group, line, turns, self._chance.integers(1, _NEAR + 1, len(group)), partner)
+        # Everybody by pair (a group without a partner is one by itself), then along an order.
+        first, pair = ground.orders[0], np.minimum(partner, np.arange(total))[group]
+        who = first[np.argsort(pair[first], kind="stable")]
+        begins = _runs(pair[who])
+        apart = who[np.argsort(group[who], kind="stable")]
+        now = ground.costs(apart, _runs(group[apart]))
+        one = pair[who[begins[:-1]]]
+        before = now[one] + np.where(partner[one] != one, now[partner[one]], 0.0)
+        made = who.copy()
+        parts = ground.cut_cells(made, begins, ground.bounds)
+        of_pair = np.searchsorted(begins, parts[:-1], side="right") - 1
+        then = np.bincount(of_pair, ground.costs(made, parts), minlength=len(begins) - 1)
+        better = who[np.repeat(then < before - 1e-9, np.diff(begins))]
+        moved = group.copy()
+        moved[better] = _numbered(made, parts)[better] + total
+        return np.unique(moved, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+    def _state_of(self, group: Codes) -> GroupState:
+        return state_of(group, self._ground.dealt.people, self._ground.dealt.columns)
+
+    def _true_cost(self) -> float:
+        return float(true_cost(self._state, self._ground.dealt.columns))
+
+    def _keep(self) -> None:
+        cost = self._true_cost()
+        if cost < self.cost - 1e-9:
+            self.cost, self.best = cost, self._state.group.copy()
+
+
+def search(
+    ground: SearchGround, seed: int, others: Sequence[Codes], tell: Callable[[float], None]
+) -> list[Chain]:
+    """The chains that were run to the end, the best first. `tell` hears the least cost so far.
+
+    An interrupt ends the search after the sweeps that are under way; what was found stays.
+    """
+    chains: list[Chain] = []
+
+    def start(number: int) -> Chain:
+        known = number - len(SCHEDULES)
+        group = others[known] if known >= 0 else ground.cut(SCHEDULES[number])
+        chain = Chain(ground, group, (seed, 1, number))
+        chains.append(chain)
+        return chain.try_out()
+
+    with ThreadPoolExecutor(_CHAINS) as pool:
+        try:
+            first = pool.submit(start, 0)
+            _heard([first], chains, tell)
+            numbers = range(1, len(SCHEDULES) + len(others))
+            # Without time for more than the first start, that one is improved as far as it goes.
+            if ground.clock.left > ground.clock.seconds / 2:
+                _heard([pool.submit(start, number) for number in numbers], chains, tell)
+            chains.sort(key=lambda chain: chain.cost)
+            _heard([pool.submit(chain.improve) for chain in chains[:_CHAINS]], chains, tell)
+        except KeyboardInterrupt:
+            ground.clock.stopped = True
+    return sorted(chains, key=lambda chain: chain.cost)
+
+
+def _heard(
+    running: Sequence[Future[Chain]], chains: Sequence[Chain], tell: Callable[[float], None]
+) -> None:
+    """Wait for chains, and tell how far they are."""
+    left = set(running)
+    while left:
+        ended, left = wait(left, timeout=0.25)
+        for future in ended:
+            future.result()
+        if chains:
+            tell(min(chain.cost for chain in chains))
+
+
+def _runs(sorted_keys: Codes) -> Ints:
+    """Where each run of equal keys begins, and where the last ends."""
+    changed = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1]))
+    return np.append(changed, len(sorted_keys)).astype(np.int64)
+
+
+def _numbered(who: Codes, begins: Ints) -> Codes:
+    """Each person's group, of groups that are runs of `who`."""
+    group = np.empty(len(who), dtype=np.int32)
+    group[who] = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
+    return group

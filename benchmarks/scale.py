@@ -82,7 +82,7 @@ def anonymize(step: str, path: Path, memory: str, spill: Path) -> dict[str, Any]
     release = sf.anonymize(table, sf.Policy(REQUIRE[step]), seed=1)
     made = time.perf_counter() - start
     start = time.perf_counter()
-    release.save(spill / f"{step}-release", form="parquet", force=True)
+    release.save(spill / f"{step}-release", format="parquet", force=True)
     return {
         "seconds": made,
         "reading": reading,

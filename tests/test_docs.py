@@ -28,7 +28,7 @@ sensitive = "disease"
 hierarchies = { age = { kind = "intervals", widths = [5, 10] } }
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 
 [anonymizer]

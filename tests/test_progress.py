@@ -42,7 +42,7 @@ POLICY = """
 quasi = ["age", "zip"]
 sensitive = ["disease"]
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 4
 """
 

@@ -422,25 +422,25 @@ def test_her_row_of_the_threat_matrix() -> None:
 
 POLICY = """
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 2.5
 adversary = { shape = "table", stubbornness = 1e6, known = 0, at_most = true }
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 4
 adversary = { stubbornness = inf, shape = { flu = 0.25, "cold, bad" = 0.75 } }
 predicates = [["flu", "cold, bad"], { not = "flu" }]
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 3
 adversary = { stubbornness = 1000, known = 2 }
 mode = "theorem"
 predicates = "values"
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 3
 adversary = { shape = { flu = 120, cold = 80 }, at_most = false }
 """
@@ -476,7 +476,7 @@ BROKEN = {
 @pytest.mark.parametrize(("text", "told"), BROKEN.values(), ids=list(BROKEN))
 def test_a_mistake_in_a_policy_file_is_told(tmp_path, text: str, told: str) -> None:
     path = tmp_path / "policy.toml"
-    path.write_text(f'[[require]]\ncriterion = "epsilon-privacy"\nepsilon = 2\nadversary = {text}')
+    path.write_text(f'[[require]]\nkind = "epsilon-privacy"\nepsilon = 2\nadversary = {text}')
     with pytest.raises(sf.PolicyError) as caught:
         sf.Policy.load(path)
     assert told in str(caught.value)
@@ -521,12 +521,12 @@ quasi = ["age"]
 sensitive = "disease"
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 9
 adversary = { shape = { file = "census.csv" }, at_most = false }
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 9
 adversary = { shape = { file = "census.csv" }, by_region = true, stubbornness = 50 }
 """

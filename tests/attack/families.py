@@ -118,7 +118,7 @@ def hostile_files(folder: Path, share: int) -> Tally:
     policy = folder / "policy.toml"
     policy.write_text(
         '[schema]\nquasi = ["age", "zip"]\nsensitive = "disease"\n'
-        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n',
+        '[[require]]\nkind = "k-anonymity"\nk = 2\n',
         encoding="utf-8",
     )
     for label, content in all_files(2000 // share):

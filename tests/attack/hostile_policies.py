@@ -38,25 +38,25 @@ sex = ["F", "M"]
 kind = "lattice"
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 5
 
 [[require]]
-criterion = "distinct-diversity"
+kind = "distinct-diversity"
 l = 2
 
 [[require]]
-criterion = "t-closeness"
+kind = "t-closeness"
 t = 0.9
 distance = "equal"
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 1000
 adversary = { shape = "uniform", stubbornness = 1000, known = 0 }
 
 [[require]]
-criterion = "skyline-privacy"
+kind = "skyline-privacy"
 points = [[0, 0, 0, 0.999]]
 """
 

@@ -21,7 +21,7 @@ POLICY = """[schema]
 quasi = ["age", "zip"]
 sensitive = "disease"
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 CODES = {0, 1, 2, 3}

@@ -24,7 +24,7 @@ POLICY = """[schema]
 quasi = ["age", "zip", "sex"]
 sensitive = "disease"
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 # Neither in our messages nor in names of columns: a cell that is told is seen.

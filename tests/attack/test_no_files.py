@@ -21,7 +21,7 @@ if not hasattr(os, "mkfifo"):
 
 ROWS = "age,zip,disease\n" + "30,1,flu\n30,1,cold\n" * 4
 SCHEMA = '[schema]\nquasi = ["age", "zip"]\nsensitive = "disease"\n'
-POLICY = SCHEMA + '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+POLICY = SCHEMA + '[[require]]\nkind = "k-anonymity"\nk = 2\n'
 
 
 @pytest.fixture(autouse=True)
@@ -106,10 +106,10 @@ def test_as_file_that_a_policy_names(home: Path, make: Callable[[Path], str], en
     text = {
         "hierarchy": POLICY
         + '[schema.hierarchies]\nage = { kind = "taxonomy", file = "odd.csv" }\n',
-        "population": SCHEMA + '[[require]]\ncriterion = "k-map"\nk = 2\npopulation = "odd.csv"\n',
-        "shape": SCHEMA + '[[require]]\ncriterion = "epsilon-privacy"\nepsilon = 9\n'
+        "population": SCHEMA + '[[require]]\nkind = "k-map"\nk = 2\npopulation = "odd.csv"\n',
+        "shape": SCHEMA + '[[require]]\nkind = "epsilon-privacy"\nepsilon = 9\n'
         'adversary = { shape = { file = "odd.csv" } }\n',
-        "earlier": SCHEMA + '[[require]]\ncriterion = "composition"\nshare = 0.5\n'
+        "earlier": SCHEMA + '[[require]]\nkind = "composition"\nshare = 0.5\n'
         'confidence = 0.9\nearlier = "odd.csv"\n',
     }[entry]  # fmt: skip
     (home / "policy.toml").write_text(text)

@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.datasets.census import census, census_policy, census_schema
 from tests.program import sfumato
 
-BOUND = '\n[[require]]\ncriterion = "relative-threat"\nmax_ti = {}\n'
+BOUND = '\n[[require]]\nkind = "relative-threat"\nmax_ti = {}\n'
 LEVELS = {"age": 3, "zip": 4, "education": 2, "marital": 2, "work": 2}
 
 
@@ -135,7 +135,7 @@ def test_a_victim_that_fits_no_group(files, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(
         '[schema]\nquasi = ["q"]\nsensitive = ["s"]\n[schema.domains]\nq = ["a", "b"]\n'
-        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+        '[[require]]\nkind = "k-anonymity"\nk = 2\n'
     )
     run = sfumato("attack", "bayes", release, "--policy", policy, "--victim", "q=b")
     assert run.returncode == 2

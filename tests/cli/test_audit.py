@@ -23,7 +23,7 @@ def test_the_exit_code_is_the_verdict(tmp_path: Path, k: int, code: int, said: s
 
 def test_what_cannot_be_judged_exits_3(tmp_path: Path) -> None:
     policy = POLICY.replace('sensitive = ["disease"]', "") + (
-        '[[require]]\ncriterion = "distinct-diversity"\nl = 2\n'
+        '[[require]]\nkind = "distinct-diversity"\nl = 2\n'
     )
     run = audit(tmp_path, DATA, policy)
     assert run.returncode == 3
@@ -40,7 +40,7 @@ def test_json_on_stdout_and_in_the_report_agree(tmp_path: Path) -> None:
 
 
 def test_infinity_is_written_as_inf(tmp_path: Path) -> None:
-    policy = POLICY + '[[require]]\ncriterion = "recursive-diversity"\nc = 3\nl = 3\n'
+    policy = POLICY + '[[require]]\nkind = "recursive-diversity"\nc = 3\nl = 3\n'
     printed = json.loads(audit(tmp_path, DATA, policy, "rows.csv", "--json").stdout)
     assert printed["verdicts"][1]["measured"] == "inf"
 
@@ -138,7 +138,7 @@ def test_a_log_does_not_tell_who_is_worst_off(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age,town,ill\n37,Ulm,flu\n52,Bonn,gout\n52,Bonn,flu\n")
     (tmp_path / "policy.toml").write_text(
         '[schema]\nquasi = ["age", "town"]\nsensitive = "ill"\n'
-        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+        '[[require]]\nkind = "k-anonymity"\nk = 2\n'
     )
     run = sfumato("audit", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml")
     assert run.returncode == 1

@@ -68,12 +68,12 @@ def test_stubbornness_and_known_people_of_adversaries(files) -> None:
         files[1].read_text().split("# Everybody looks like")[0].replace("mondrian", "lattice")
         + """
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 2.5
 adversary = { shape = "table", stubbornness = 1e3 }
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 40
 adversary = { stubbornness = 100 }
 """

@@ -26,12 +26,12 @@ quasi = ["age", "zip"]
 sensitive = ["condition"]
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 BOUND = """
 [[require]]
-criterion = "composition"
+kind = "composition"
 share = {share}
 confidence = 1
 earlier = "ledger.sqlite"
@@ -191,7 +191,7 @@ def test_a_ledger_from_beginning_to_end(folder: Path) -> None:
     assert again.returncode == 2
     assert "already has a release named 'first hospital'" in again.stderr
     listed = json.loads(ledger(folder, "list", "--json").stdout)["facts"]["releases"]
-    assert [(one["name"], one["people"], one["population"]) for one in listed] == [
+    assert [(one["name"], one["people"], one["about"]) for one in listed] == [
         ("first hospital", 12, "everybody")
     ]
     shown = ledger(folder, "list").stdout
@@ -340,7 +340,7 @@ kind = "noise"
 epsilon = 0.5
 
 [[require]]
-criterion = "differential-privacy"
+kind = "differential-privacy"
 epsilon = 0.5
 """
 
@@ -517,7 +517,7 @@ def composed(tmp_path: Path) -> Path:
     pa_csv.write_csv(rows.slice(0, 180), tmp_path / "first.csv")
     pa_csv.write_csv(rows.slice(60), tmp_path / "second.csv")
     (tmp_path / "policy.toml").write_text(PEOPLE_POLICY.format(anonymizer="mondrian"))
-    first = PEOPLE_POLICY.split('[[require]]\ncriterion = "composition"')[0]
+    first = PEOPLE_POLICY.split('[[require]]\nkind = "composition"')[0]
     first = first.format(anonymizer="mondrian").replace("5, 10, 20", "7, 14")
     (tmp_path / "first.toml").write_text(first)
     made = sfumato(
@@ -554,10 +554,10 @@ age = {{ kind = "intervals", widths = [5, 10, 20] }}
 [anonymizer]
 kind = "{anonymizer}"
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 3
 [[require]]
-criterion = "composition"
+kind = "composition"
 share = 0.1
 confidence = 0.5
 earlier = "ledger.sqlite"

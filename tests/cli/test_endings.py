@@ -24,7 +24,7 @@ quasi = ["age"]
 sensitive = ["disease"]
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 

@@ -16,7 +16,7 @@ sensitive = ["disease"]
 person = "id"
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 PEOPLE = "id,age\np1,30\np2,30\np3,31\np4,31\n"

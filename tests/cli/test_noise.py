@@ -35,7 +35,7 @@ epsilon = 1.0
 levels = { age = 1 }
 
 [[require]]
-criterion = "differential-privacy"
+kind = "differential-privacy"
 epsilon = 1.0
 """
 
@@ -96,7 +96,7 @@ def test_from_a_policy_to_a_folder_to_an_audit(folder: Path) -> None:
     assert {threat["adversary"] for threat in told["threats"]} >= {"any prior"}
     code, told = audited(folder, required("0.5"))
     assert (code, told["status"]) == (1, "violated")
-    code, told = audited(folder, POLICY + '\n[[require]]\ncriterion = "k-anonymity"\nk = 2\n')
+    code, told = audited(folder, POLICY + '\n[[require]]\nkind = "k-anonymity"\nk = 2\n')
     assert (code, told["status"]) == (3, "could_not_judge")
     assert told["verdicts"][1]["status"] == "not_applicable"
     assert "counts are noisy" in told["verdicts"][1]["note"]
@@ -107,7 +107,7 @@ def test_its_file_alone_is_refused_by_every_command(folder: Path) -> None:
     assert anonymize(folder).returncode == 0
     file, policy = folder / "out/public/data.csv", folder / "exact.toml"
     exact = POLICY[: POLICY.index("[anonymizer]")]
-    policy.write_text(exact + '[[require]]\ncriterion = "k-anonymity"\nk = 2\n')
+    policy.write_text(exact + '[[require]]\nkind = "k-anonymity"\nk = 2\n')
     rows = folder / "rows.csv"
     with_policy = ("--policy", policy)
     for command in (
@@ -170,7 +170,7 @@ CASES = {
     "level of no column": (changed("{ age = 1 }", "{ age = 1, town = 1 }"), "levels: 'town' is not a quasi-identifier"),
     "too many cells": (changed("widths = [10], bottom = 20, top = 60", "widths = [1], bottom = 0, top = 1000").replace('"kiel"', MANY), "1,058,112 cells (age 1,002, city 352, disease 3), at most 1,000,000 are allowed; choose higher levels"),
     "value outside the domain": (changed('"cold", ', ""), "'disease': 1 value(s) are not covered by its declared domain"),
-    "exact counts required": (POLICY + '[[require]]\ncriterion = "k-anonymity"\nk = 2\n', "k-anonymity is not applicable: it counts people exactly, and counts will be noisy; require differential-privacy instead"),
+    "exact counts required": (POLICY + '[[require]]\nkind = "k-anonymity"\nk = 2\n', "k-anonymity is not applicable: it counts people exactly, and counts will be noisy; require differential-privacy instead"),
     "public total by add-remove": (option('total = "public"\nneighbours = "add-remove"'), "use 'replace-one' or total = 'noisy'"),
     "more rows than memory": (option('publish = "rows"').replace("epsilon = 1.0", "epsilon = 1e-7"), "rows, at most 50,000,000 can be written; use publish = 'counts'"),
     "kept column": (changed('nulls = "error"', 'keep = ["ward"]'), "'ward' (keep) is not in rows.csv"),

@@ -24,7 +24,7 @@ from sfumato.engines.reading import (
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.toml import parse_policy
 
-RULES = '\n[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+RULES = '\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
 # A value that every option may have besides its default.
 OTHER: dict[str, Any] = {
     "delimiter": ";",

@@ -21,7 +21,7 @@ quasi = ["age", "zip"]
 sensitive = ["disease"]
 
 [[require]]
-criterion = "epsilon-privacy"
+kind = "epsilon-privacy"
 epsilon = 2.5
 adversary = {adversary}
 {more}

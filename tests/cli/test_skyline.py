@@ -20,7 +20,7 @@ quasi = ["zip"]
 sensitive = ["disease", "job"]
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 ROWS = "zip,disease,job\n" + "".join(
@@ -159,7 +159,7 @@ several = "{several}"
 disease = ";"
 
 [[require]]
-criterion = "skyline-privacy"
+kind = "skyline-privacy"
 points = [{points}]
 """
 

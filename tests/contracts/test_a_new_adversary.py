@@ -139,7 +139,7 @@ def test_the_program_reads_her_bound_from_a_policy_and_lists_her(tmp_path: Path)
     policy = tmp_path / "policy.toml"
     policy.write_text(
         '[schema]\nquasi = ["age"]\nsensitive = ["disease"]\n\n'
-        '[[require]]\ncriterion = "fair-bets"\nmost = 0.75\n'
+        '[[require]]\nkind = "fair-bets"\nmost = 0.75\n'
     )
     ended = sfumato("audit", tmp_path / "people.csv", "--policy", policy)
     assert ended.returncode == 1, ended.stderr

@@ -27,7 +27,7 @@ quasi = ["age", "zip"]
 sensitive = "disease"
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 

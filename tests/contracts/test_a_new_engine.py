@@ -31,7 +31,7 @@ quasi = ["age"]
 sensitive = "disease"
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 2
 """
 

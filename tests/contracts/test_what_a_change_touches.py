@@ -25,7 +25,7 @@ quasi = ["age"]
 sensitive = "disease"
 
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 1
 """
 

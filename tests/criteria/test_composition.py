@@ -366,7 +366,7 @@ quasi = ["x"]
 sensitive = "s"
 
 [[require]]
-criterion = "composition"
+kind = "composition"
 share = 0.25
 confidence = 1
 earlier = {earlier}

@@ -140,7 +140,7 @@ def test_it_is_equal_by_k_and_the_very_population() -> None:
 
 def test_in_a_policy_file(tmp_path) -> None:
     path = tmp_path / "policy.toml"
-    path.write_text('[[require]]\ncriterion = "k-map"\nk = 5\npopulation = "weights"\n')
+    path.write_text('[[require]]\nkind = "k-map"\nk = 5\npopulation = "weights"\n')
     policy = sf.Policy.load(path)
     assert policy.require == (KMap(5, "weights"),)
     policy.save(path)

@@ -350,7 +350,7 @@ def test_a_policy_file_names_an_outside_table(tmp_path: Path) -> None:
     (tmp_path / "census.csv").write_text("age,sex,ill\nyoung,F,flu\nold,M,cold\n")
     (tmp_path / "policy.toml").write_text(
         '[schema]\nquasi = ["age", "sex"]\nsensitive = "ill"\n[[require]]\n'
-        'criterion = "distribution-leakage"\nepsilon = 0.3\nprior = { file = "census.csv" }\n'
+        'kind = "distribution-leakage"\nepsilon = 0.3\nprior = { file = "census.csv" }\n'
     )
     (criterion,) = sf.Policy.load(tmp_path / "policy.toml").require
     assert isinstance(criterion.prior, sf.Table)

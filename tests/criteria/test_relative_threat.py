@@ -169,7 +169,7 @@ def test_it_is_saved_in_a_policy_and_loaded(tmp_path) -> None:
     )
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml").require == policy.require
-    (tmp_path / "bad.toml").write_text('[[require]]\ncriterion = "relative-threat"\nmax_ti = 0\n')
+    (tmp_path / "bad.toml").write_text('[[require]]\nkind = "relative-threat"\nmax_ti = 0\n')
     with pytest.raises(sf.PolicyError, match="relative-threat: max_ti = 0 is not allowed"):
         sf.Policy.load(tmp_path / "bad.toml")
 

@@ -197,7 +197,7 @@ def test_a_policy_file_holds_it(tmp_path) -> None:
 def test_a_policy_file_may_use_tables(tmp_path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(
-        '[[require]]\ncriterion = "skyline-privacy"\n'
+        '[[require]]\nkind = "skyline-privacy"\n'
         "points = [{ l = 3, k = 10, m = 2, c = 0.5 }]\n"
         "[require.value]\nHIV = [[5, 20, 5, 0.1]]\n"
     )
@@ -207,7 +207,7 @@ def test_a_policy_file_may_use_tables(tmp_path) -> None:
 
 def test_a_mistake_in_a_policy_file_is_one_line(tmp_path) -> None:
     file = tmp_path / "policy.toml"
-    file.write_text('[[require]]\ncriterion = "skyline-privacy"\npoints = [[0, 1, 0, 1.5]]\n')
+    file.write_text('[[require]]\nkind = "skyline-privacy"\npoints = [[0, 1, 0, 1.5]]\n')
     with pytest.raises(PolicyError) as caught:
         sf.Policy.load(file)
     assert str(caught.value) == (

@@ -217,7 +217,7 @@ def test_the_policy_agrees_with_the_schema() -> None:
 
 def test_the_policy_requires_three_criteria() -> None:
     assert tomllib.loads(census_policy())["require"] == [
-        {"criterion": "k-anonymity", "k": 5},
-        {"criterion": "distinct-diversity", "l": 3},
-        {"criterion": "t-closeness", "t": 0.4},
+        {"kind": "k-anonymity", "k": 5},
+        {"kind": "distinct-diversity", "l": 3},
+        {"kind": "t-closeness", "t": 0.4},
     ]

@@ -34,7 +34,7 @@ def _run(master: str, table: str, out: Path | None = None) -> dict[str, Any]:
     read = sf.read(table, SCHEMA, engine="spark", master=master, memory="600MB")
     release = sf.anonymize(read, POLICY, seed=1)
     if out is not None:
-        release.save(out, form="parquet")
+        release.save(out, format="parquet")
     context: Any = read.engine._session.sparkContext  # type: ignore[attr-defined]
     executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1
     return {"people": read.people, "groups": digest(release), "executors": executors}

@@ -171,7 +171,7 @@ def rows_in(out: Path) -> list[Any]:
 def test_spark_on_a_cluster(run: Run, tmp_path: Path) -> None:
     release = by_duckdb(run.tables[0])
     assert run.told["whole"] == {"people": SOME, "groups": digest(release), "executors": 2}
-    release.save(tmp_path / "out", form="parquet")
+    release.save(tmp_path / "out", format="parquet")
     assert rows_in(run.out) == rows_in(tmp_path / "out")
 
 

@@ -69,8 +69,7 @@ def test_a_column_without_a_role_is_never_published(kind: str, tmp_path: Path) -
     table = pa.table({"note": notes, "age": [30] * 12, "Note": ["flu", "cold"] * 6})
     policy = tmp_path / "policy.toml"
     policy.write_text(
-        '[schema]\nquasi = ["age"]\nsensitive = "Note"\n[[require]]\ncriterion = "k-anonymity"\n'
-        "k = 5\n"
+        '[schema]\nquasi = ["age"]\nsensitive = "Note"\n[[require]]\nkind = "k-anonymity"\nk = 5\n'
     )
     file, out = SOURCES[kind](table, tmp_path), tmp_path / "out"
     made = CliRunner().invoke(

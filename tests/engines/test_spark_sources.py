@@ -212,7 +212,7 @@ def test_parquet_columns_whose_names_differ_only_in_case(spark: Any, tmp_path: P
     release = sf.generalize(
         sf.read(file, sf.Schema(quasi=["age"], sensitive="AGE"), engine="spark"), [0]
     )
-    release.save(tmp_path / "out", form="parquet")
+    release.save(tmp_path / "out", format="parquet")
     again = sf.read_release(tmp_path / "out", engine="spark")
     assert (again.people, len(again.groups)) == (4, 1)
     assert again.groups.dense().tolist() == [[1, 1, 1, 1]]

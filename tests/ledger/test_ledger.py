@@ -149,7 +149,7 @@ def test_listing(tmp_path: Path) -> None:
     first = ledger.add(OLD, " old ", about="clinic")
     ledger.add(NEW, "new")
     assert ledger.list()[0] == first
-    assert (first.name, first.population, first.scheme) == ("old", "clinic", "generalized")
+    assert (first.name, first.about, first.scheme) == ("old", "clinic", "generalized")
     assert (first.people, first.groups, first.quasi, first.sensitive) == (6, 2, ("x",), ("s",))
     assert [entry.name for entry in ledger.list()] == ["old", "new"]
     assert [entry.name for entry in ledger.list("clinic")] == ["old"]
@@ -357,7 +357,7 @@ def test_promises_add_up_by_population(tmp_path: Path) -> None:
     ledger.add(OLD, "exact", about="clinic")
     ledger.add(noisy(1), "ward", about="ward")
     ledger.add(OLD, "other", about="others")
-    spent = {(one.population, one.neighbours): one for one in ledger.spent()}
+    spent = {(one.about, one.neighbours): one for one in ledger.spent()}
     clinic = spent["clinic", "replace-one"]
     assert (clinic.epsilon, clinic.delta) == (0.3, 3e-6)  # by the decimals that were written
     assert (clinic.releases, clinic.unprotected) == (3, 1)
@@ -403,7 +403,7 @@ def test_a_check_adds_the_new_promise_to_the_old(tmp_path: Path) -> None:
     ledger.add(noisy(0.5), "one", about="clinic")
     ledger.add(noisy(2), "other", about="ward")
     check = ledger.check(noisy(0.25), about="clinic")
-    told = {(one.population, one.neighbours): one for one in check.spent}
+    told = {(one.about, one.neighbours): one for one in check.spent}
     assert told.keys() == {("clinic", "replace-one"), ("clinic", "add-remove")}
     assert told["clinic", "replace-one"].epsilon == 0.75
     assert check.to_dict()["spent"][0]["releases"] == 2

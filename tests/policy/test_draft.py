@@ -513,7 +513,7 @@ def test_a_policy_keeps_how_its_file_is_read(tmp_path: Path) -> None:
     policy = sf.Policy([sf.KAnonymity(2)], read=sf.Reading(delimiter=";", decimal=","))
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml") == policy
-    (tmp_path / "policy.toml").write_text('[read]\ndezimal = ","\n[[require]]\ncriterion = "k"\n')
+    (tmp_path / "policy.toml").write_text('[read]\ndezimal = ","\n[[require]]\nkind = "k"\n')
     with pytest.raises(sf.PolicyError, match=r"unknown key 'dezimal' in \[read\]; did you mean"):
         sf.Policy.load(tmp_path / "policy.toml")
 

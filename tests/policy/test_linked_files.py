@@ -25,13 +25,13 @@ age = { kind = "intervals", widths = [10, 20, 40] }
 [anonymizer]
 kind = "lattice"
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 3
 [[require]]
 """
-EPSILON = 'criterion = "epsilon-privacy"\nepsilon = 50\nadversary = '
-LEAKAGE = 'criterion = "distribution-leakage"\nepsilon = 1.4\nprior = '
-BESIDE = 'criterion = "composition"\nshare = 1\nconfidence = 1\nearlier = '
+EPSILON = 'kind = "epsilon-privacy"\nepsilon = 50\nadversary = '
+LEAKAGE = 'kind = "distribution-leakage"\nepsilon = 1.4\nprior = '
+BESIDE = 'kind = "composition"\nshare = 1\nconfidence = 1\nearlier = '
 KEPT = {
     "shape": (EPSILON + '{ shape = { file = "data/census.csv" } }', "data/census.csv"),
     "shape by region": (
@@ -53,15 +53,15 @@ KEPT = {
         "data/counted.csv",
     ),
     "prior, a release": (
-        'criterion = "distribution-leakage"\nepsilon = 1.4\nprior = { file = "top" }',
+        'kind = "distribution-leakage"\nepsilon = 1.4\nprior = { file = "top" }',
         "top/public/data.csv",
     ),
     "population": (
-        'criterion = "k-map"\nk = 5\npopulation = "data/census.csv"',
+        'kind = "k-map"\nk = 5\npopulation = "data/census.csv"',
         "data/census.csv",
     ),
     "population, a release": (
-        'criterion = "k-map"\nk = 5\npopulation = { file = "2023" }',
+        'kind = "k-map"\nk = 5\npopulation = { file = "2023" }',
         "2023/public/data.csv",
     ),
     "earlier, a ledger": (BESIDE + '"data/ledger.sqlite"', None),
@@ -315,9 +315,7 @@ def test_a_sum_of_a_ledger_is_never_passed_over(project: Path) -> None:
 def test_a_sum_is_the_same_in_capitals(project: Path) -> None:
     census = project / "data" / "census.csv"
     given = f'{{ file = "data/census.csv", sha256 = "{digest(census).upper()}" }}'
-    (project / "policy.toml").write_text(
-        SCHEMA + f'criterion = "k-map"\nk = 5\npopulation = {given}'
-    )
+    (project / "policy.toml").write_text(SCHEMA + f'kind = "k-map"\nk = 5\npopulation = {given}')
     assert sf.Policy.load(project / "policy.toml").require[1].population.people == 400
 
 
@@ -337,7 +335,7 @@ def test_a_function_does_not_cost_the_release_its_policy(tmp_path: Path) -> None
 def test_a_policy_reached_by_a_link_means_the_files_beside_itself(tmp_path: Path) -> None:
     """Beside the link stands another file of that name, which nobody meant."""
     real, link = tmp_path / "real", tmp_path / "link"
-    text = SCHEMA + 'criterion = "k-map"\nk = 2\npopulation = "people.csv"\n'
+    text = SCHEMA + 'kind = "k-map"\nk = 2\npopulation = "people.csv"\n'
     text += '[schema.hierarchies.sex]\nkind = "taxonomy"\nfile = "sexes.csv"\n'
     for folder, people in ((real, 4), (link, 1)):
         folder.mkdir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import sfumato as sf
@@ -55,7 +57,7 @@ def test_save_and_load_give_an_equal_policy(tmp_path) -> None:
 def test_a_wrong_unit_is_told_in_one_line(tmp_path, unit: str, words: str) -> None:
     path = tmp_path / "policy.toml"
     text = f'[schema]\nquasi = ["born"]\n[schema.units]\nborn = {unit}\n'
-    path.write_text(f'{text}[[require]]\ncriterion = "k-anonymity"\nk = 2\n')
+    path.write_text(f'{text}[[require]]\nkind = "k-anonymity"\nk = 2\n')
     with pytest.raises(sf.SfumatoError, match=words) as told:
         sf.Policy.load(path)
     assert "\n" not in str(told.value)
@@ -66,7 +68,7 @@ def test_a_hierarchy_file_is_found_beside_the_policy(tmp_path) -> None:
     (tmp_path / "policy.toml").write_text(
         '[schema]\nquasi = ["sex"]\n[schema.hierarchies]\n'
         'sex = { kind = "taxonomy", file = "sex.csv" }\n'
-        '[[require]]\ncriterion = "k-anonymity"\nk = 2\n'
+        '[[require]]\nkind = "k-anonymity"\nk = 2\n'
     )
     loaded = sf.Policy.load(tmp_path / "policy.toml")
     assert loaded.schema is not None
@@ -80,3 +82,18 @@ def test_a_policy_needs_criteria_about_its_own_columns() -> None:
         sf.Policy([sf.TCloseness(0.2, sensitive="x")], schema=SCHEMA)
     with pytest.raises(sf.PolicyError, match="'k=5' is not a criterion"):
         sf.Policy(["k=5"])  # type: ignore[list-item]
+
+
+def test_a_table_says_its_kind_and_the_old_word_is_answered(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[[require]]\ncriterion = "k-anonymity"\nk = 5\n')
+    with pytest.raises(sf.PolicyError) as told:
+        sf.Policy.load(file)
+    assert str(told.value).endswith(
+        "[[require]] number 1: 'criterion' is called kind; write kind = \"k-anonymity\""
+    )
+    sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian()).save(file)
+    assert [line for line in file.read_text().splitlines() if line.startswith("kind")] == [
+        'kind = "mondrian"',
+        'kind = "k-anonymity"',
+    ]

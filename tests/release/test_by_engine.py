@@ -156,9 +156,9 @@ def test_the_engine_writes_the_rows_that_memory_writes(
     release = made(sf.read(data, schema, threads=1), maker)
     folder = tmp_path_factory.mktemp("release")
     form = "csv" if csv else "parquet"
-    release.save(folder / "memory", form=form)
+    release.save(folder / "memory", format=form)
     larger = held(release)
-    larger.save(folder / "engine", form=form)
+    larger.save(folder / "engine", format=form)
     assert rows_in(folder / "engine") == rows_in(folder / "memory")
     assert told(folder / "engine") == told(folder / "memory")
     if not csv:
@@ -203,7 +203,7 @@ def test_the_order_of_rows_tells_neither_the_numbers_of_groups_nor_the_original_
         release = made(sf.read(hospital(order=order), schema), "mondrian", k=3)
         assert len(release.groups) > 3
         number = np.random.default_rng(order).permutation(len(release.groups))
-        held(release, number).save(tmp_path / str(order), form="parquet")
+        held(release, number).save(tmp_path / str(order), format="parquet")
         written.append((tmp_path / str(order) / "public" / "data.parquet").read_bytes())
     assert written[0] == written[1] == written[2]
 
@@ -212,7 +212,7 @@ def test_the_order_of_rows_tells_neither_the_numbers_of_groups_nor_the_original_
 def test_codes_of_any_number_of_labels(tmp_path: Path, values: int) -> None:
     ages = np.repeat(np.arange(values), 2)
     table = sf.read(pa.table({"age": ages, "s": ages}), sf.Schema(quasi=["age"], sensitive="s"))
-    held(sf.generalize(table, {"age": 0})).save(tmp_path / "out", form="parquet")
+    held(sf.generalize(table, {"age": 0})).save(tmp_path / "out", format="parquet")
     found = pq.read_table(tmp_path / "out" / "public" / "data.parquet")
     assert sorted(found["age"].to_pylist()) == ages.tolist()
     assert found["s"] == found["age"]
@@ -222,9 +222,9 @@ def test_codes_of_any_number_of_labels(tmp_path: Path, values: int) -> None:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_labels_too_many_for_a_list_are_joined(tmp_path: Path, monkeypatch, form, keep) -> None:
     release = held(made(sf.read(hospital(), replace(KEPT, keep=keep)), k=3))
-    release.save(tmp_path / "listed", form=form)
+    release.save(tmp_path / "listed", format=form)
     monkeypatch.setattr(duckdb_module, "_LISTED", 2)
-    release.save(tmp_path / "joined", form=form)
+    release.save(tmp_path / "joined", format=form)
     name = f"public/data.{form}"
     one, other = tmp_path / "listed" / name, tmp_path / "joined" / name
     if form == "csv":
@@ -241,12 +241,12 @@ def test_counts_in_memory_are_written_by_an_engine_elsewhere_and_if_their_rows_d
     table = sf.read(hospital(), replace(KEPT, keep=keep))
     release = made(table, k=3)
     assert release.suppressed > 0
-    release.save(tmp_path / "memory", form="parquet")
+    release.save(tmp_path / "memory", format="parquet")
     monkeypatch.setattr(
         table.engine, *(("embedded", False) if why != "memory" else ("memory", 999))
     )
     monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
-    release.save(tmp_path / "engine", form="parquet")
+    release.save(tmp_path / "engine", format="parquet")
     assert rows_in(tmp_path / "engine") == rows_in(tmp_path / "memory")
     assert told(tmp_path / "engine") == told(tmp_path / "memory")
 
@@ -281,8 +281,8 @@ def in_parts(monkeypatch) -> None:
 
 def test_parts_are_listed_and_read_back(tmp_path: Path, in_parts) -> None:
     release = made(sf.read(hospital(), KEPT), k=3)
-    release.save(tmp_path / "memory", form="parquet")
-    out = held(release).save(tmp_path / "engine", form="parquet")
+    release.save(tmp_path / "memory", format="parquet")
+    out = held(release).save(tmp_path / "engine", format="parquet")
     names = [f"data/part-0000{number}.parquet" for number in range(3)]
     assert sorted(json.loads((out / "public" / "manifest.json").read_text())["files"]) == names
     assert sorted(path.name for path in (out / "public").iterdir()) == ["data", "manifest.json"]
@@ -302,7 +302,7 @@ def test_one_text_file_is_made_of_all_parts(tmp_path: Path, in_parts) -> None:
 
 
 def test_a_part_that_was_changed_or_added_is_refused(tmp_path: Path, in_parts) -> None:
-    out = held(made(sf.read(hospital(), KEPT), k=3)).save(tmp_path / "out", form="parquet")
+    out = held(made(sf.read(hospital(), KEPT), k=3)).save(tmp_path / "out", format="parquet")
     part = out / "public" / "data" / "part-00001.parquet"
     more = part.with_name("part-00003.parquet")
     more.write_bytes(part.read_bytes())
@@ -322,7 +322,7 @@ def test_a_folder_of_parts_is_a_table_and_a_release_folder_is_none(tmp_path: Pat
     pq.write_table(rows.slice(20), parts / "part-1.parquet")
     (parts / "_SUCCESS").touch()
     assert sf.read(parts, KEPT, partitioned=True).people == len(rows)
-    made(sf.read(parts, KEPT, partitioned=True), k=3).save(tmp_path / "out", form="parquet")
+    made(sf.read(parts, KEPT, partitioned=True), k=3).save(tmp_path / "out", format="parquet")
     for folder in (parts, tmp_path / "out" / "public", tmp_path / "out", tmp_path):
         with pytest.raises(sf.InputError, match="is a folder"):
             sf.read(folder, KEPT)
@@ -347,7 +347,7 @@ def test_a_release_larger_than_memory_is_read_back(tmp_path: Path, monkeypatch, 
     release = made(sf.read(rows, schema), "mondrian", k=5)
     shown = release.regions.parts[release.regions.columns.index("age")]
     assert any(isinstance(region, Span) and region.missing for region in shown)
-    out = held(release).save(tmp_path / "out", form=form)
+    out = held(release).save(tmp_path / "out", format=form)
     whole = sf.read_release(out, schema)
     monkeypatch.setattr(duckdb_module, "_OURS", 0.03)
     large = sf.read_release(out, schema, memory="64MB")
@@ -378,8 +378,8 @@ def test_ranges_beside_missing_values_come_back(tmp_path: Path, form: str) -> No
     for name in schema.quasi:
         assert "*" not in {cell[name] for cell in cells}
         assert any(cell[name].endswith(" or (missing)") for cell in cells)
-    release.save(tmp_path / "memory", form=form)
-    held(release).save(tmp_path / "engine", form=form)
+    release.save(tmp_path / "memory", format=form)
+    held(release).save(tmp_path / "engine", format=form)
     for made_by in ("memory", "engine"):
         for source in (tmp_path / made_by, tmp_path / made_by / "public" / f"data.{form}"):
             back = sf.read_release(source, schema)
@@ -464,7 +464,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000 if form == "csv" else 300_000, usual[1]))
     try:
         with pytest.raises(sf.ResourceError) as told:
-            release.save(out, form=form, force=True)
+            release.save(out, format=form, force=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert "the disk is full, or a file may not grow any more" in str(told.value)
@@ -480,8 +480,8 @@ def test_columns_whose_names_differ_only_in_case(tmp_path: Path, form: str) -> N
                      "aGe": ["k", "l", "m", "n"], "ß": [1.5] * 4, "SS": [2] * 4})  # fmt: skip
     schema = sf.Schema(quasi=["age", "AGE", "ß", "SS"], sensitive="Age", keep=["aGe"])
     release = made(sf.read(data, schema, threads=1))
-    release.save(tmp_path / "memory", form=form)
-    held(release).save(tmp_path / "engine", form=form)
+    release.save(tmp_path / "memory", format=form)
+    held(release).save(tmp_path / "engine", format=form)
     assert rows_in(tmp_path / "engine") == rows_in(tmp_path / "memory")
     if form == "parquet":
         assert types_in(tmp_path / "engine") == types_in(tmp_path / "memory")

@@ -70,9 +70,9 @@ def test_spark_writes_the_rows_that_duckdb_writes(
 ) -> None:
     here, there = (made(engine, keep) for engine in ("duckdb", "spark"))
     assert here.suppressed > 0
-    here.save(tmp_path / "duckdb", form=form)
+    here.save(tmp_path / "duckdb", format=form)
     monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
-    there.save(tmp_path / "spark", form=form)
+    there.save(tmp_path / "spark", format=form)
     assert written(tmp_path / "spark") == written(tmp_path / "duckdb")
     one, other = (
         json.loads((tmp_path / name / "public" / "manifest.json").read_text())
@@ -92,7 +92,7 @@ def test_nothing_is_left_of_a_writing_that_failed(tmp_path: Path, monkeypatch, s
     monkeypatch.setattr(Release, "people", property(lambda self: 7))
     before = release.placement.table.engine._tables.copy()
     with pytest.raises(sf.SfumatoError, match="rows for 7 people"):
-        release.save(tmp_path / "out", form="parquet")
+        release.save(tmp_path / "out", format="parquet")
     assert list(tmp_path.iterdir()) == []
     assert release.placement.table.engine._tables == before
 
@@ -104,7 +104,7 @@ def test_columns_whose_names_differ_only_in_case(tmp_path: Path, spark: Any, for
     schema = sf.Schema(quasi=["age", "AGE"], sensitive="Age", keep=["aGe"])
     for engine in ("duckdb", "spark"):
         release = sf.generalize(sf.read(data, schema, engine=engine), [0, 0], [sf.KAnonymity(2)])
-        release.save(tmp_path / engine, form=form)
+        release.save(tmp_path / engine, format=form)
         again = sf.read_release(tmp_path / engine)
         assert (again.people, len(again.groups)) == (4, 2)
     assert written(tmp_path / "spark") == written(tmp_path / "duckdb")

@@ -57,7 +57,7 @@ def made(table: sf.Table, maker: str, seed: int = 7) -> tuple[Release, Policy]:
 def test_what_is_read_back_is_what_was_published(table, tmp_path: Path, maker, form) -> None:
     release, policy = made(table, maker)
     report = sf.audit(release, policy)
-    release.save(tmp_path / "out", report=report, policy=policy, form=form)
+    release.save(tmp_path / "out", report=report, policy=policy, format=form)
     again = sf.read_release(tmp_path / "out", table.schema)
     assert content(again) == content(release)
     assert again.scheme == release.scheme
@@ -143,7 +143,7 @@ def test_sets_are_lists_in_parquet_and_texts_in_csv(tmp_path: Path) -> None:
     lines = (tmp_path / "csv" / "public" / "data.csv").read_text().splitlines()
     assert sorted(lines[1:]) == ['"*","[""x"", ""y""]"', '"*","[""x""]"', '"*","[]"']
     assert content(sf.read_release(tmp_path / "csv", table.schema)) == content(release)
-    release.save(tmp_path / "parquet", form="parquet")
+    release.save(tmp_path / "parquet", format="parquet")
     published = pq.read_table(tmp_path / "parquet" / "public" / "data.parquet")
     assert sorted(map(str, published["s"].to_pylist())) == ["['x', 'y']", "['x']", "[]"]
     assert content(sf.read_release(tmp_path / "parquet", table.schema)) == content(release)
@@ -343,6 +343,6 @@ def test_any_small_release_reads_back_as_published(tmp_path_factory, rows, maker
     except sf.NoSafeRelease:
         return
     out = tmp_path_factory.mktemp("release") / "out"
-    release.save(out, report=sf.audit(release, policy), form="csv" if csv else "parquet")
+    release.save(out, report=sf.audit(release, policy), format="csv" if csv else "parquet")
     again = sf.read_release(out, schema)
     assert content(again) == content(release)

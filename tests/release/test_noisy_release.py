@@ -39,7 +39,7 @@ def told(made: Release) -> dict[tuple[str, ...], dict[str, int]]:
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_folder_gives_back_what_was_published(table, tmp_path, kind, publish, form) -> None:
     made = release(table, replace(KINDS[kind], publish=publish))
-    made.save(tmp_path / "out", form=form)
+    made.save(tmp_path / "out", format=form)
     for known in (schema(), None):
         back = sf.read_release(tmp_path / "out", known)
         assert back.scheme == "randomised"
@@ -61,7 +61,7 @@ def test_noise_may_leave_nobody(table, tmp_path, monkeypatch, publish, form) -> 
     """No group, no people, and the promise stands."""
     monkeypatch.setattr(Drawing, "draw", lambda self, raw: raw * 0 - 1)
     made = release(table, noise(publish=publish))
-    made.save(tmp_path / "out", form=form)
+    made.save(tmp_path / "out", format=form)
     for known in (schema(), None):
         back = sf.read_release(tmp_path / "out", known)
         assert (back.people, len(back.groups), back.scheme) == (0, 0, "randomised")

@@ -199,7 +199,7 @@ def test_the_type_of_a_column_does_not_tell_of_suppressed_people(tmp_path: Path,
         sf.read(pa.table(rows), schema), {"zip": 0}, require=[sf.KAnonymity(2)], suppression=0.2
     )
     assert release.suppressed == 1
-    release.save(tmp_path / "out", form="parquet")
+    release.save(tmp_path / "out", format="parquet")
     manifest = json.loads((tmp_path / "out" / "public" / "manifest.json").read_text())
     types = {column["name"]: column["type"] for column in manifest["columns"]}
     assert types == {"zip": "string", "size": "int64", "seen": "date32[day]", "pay": "int64"}

@@ -48,11 +48,11 @@ def test_a_release_is_read_as_it_was_published(
     out = tmp_path_factory.mktemp("release") / "out"
     if form == "csv" and any(text == "" or "\0" in (text or "") for text in (known, told)):
         with pytest.raises(sf.InputError, match=r"column '[qsk]' holds texts") as refused:
-            release.save(out, form=form)
+            release.save(out, format=form)
         assert "\0" not in str(refused.value)
         assert not out.exists()
         return
-    release.save(out, form=form)
+    release.save(out, format=form)
     again = sf.read_release(out)
     assert again.groups.values == release.groups.values
     assert content(again) == content(release)
@@ -126,7 +126,7 @@ def test_values_that_say_the_same_are_refused_or_read_again(
     told = None
     try:
         release = sf.anonymize(table, sf.Policy([promised], anonymizer), seed=1)
-        release.save(out, form=form)
+        release.save(out, format=form)
     except sf.InputError as refused:
         told = str(refused)
     if told is not None:
@@ -144,7 +144,7 @@ def test_bands_that_are_words_are_microaggregated_and_read_again(tmp_path: Path,
     rows = {"band": [bands[i % 4] for i in range(24)], "s": ["ab"[i % 5 == 0] for i in range(24)]}
     table = sf.read(pa.table(rows), sf.Schema(quasi=["band"], sensitive="s"))
     release = sf.Microaggregation(3).run(Task(table, (sf.KAnonymity(3),)))
-    release.save(tmp_path / "out", form=form)
+    release.save(tmp_path / "out", format=form)
     again = sf.read_release(tmp_path / "out")
     assert {again.regions.describe(group)["band"] for group in range(len(again.groups))} <= {*bands}
     assert content(again) == content(release)

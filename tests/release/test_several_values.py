@@ -63,7 +63,7 @@ def same(one: Release, other: Release) -> bool:
 )
 def test_a_folder_reads_back(tmp_path_factory, rows, maker, several, form, declared) -> None:
     release = made(rows, maker, several, lists=declared)
-    out = release.save(tmp_path_factory.mktemp("r") / "out", form=form)
+    out = release.save(tmp_path_factory.mktemp("r") / "out", format=form)
     assert same(sf.read_release(out), release)
     assert same(sf.read_release(out, release.schema), release)
     # The file alone, read by the schema of the table, where that says how texts list values.
@@ -162,7 +162,7 @@ def test_levels_of_lists_are_read_back(tmp_path: Path) -> None:
         )
         release = sf.anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(3)]))
         for form in ("csv", "parquet"):
-            out = release.save(tmp_path / f"{form}{len(lists)}", form=form)
+            out = release.save(tmp_path / f"{form}{len(lists)}", format=form)
             assert same(sf.read_release(out, schema), release)
             if lists or form == "parquet":
                 assert same(sf.read_release(out / "public" / f"data.{form}", schema), release)
@@ -177,7 +177,7 @@ def test_texts_that_could_not_be_told_apart_are_not_written(tmp_path: Path) -> N
     with pytest.raises(sf.InputError, match=r"'s': some values cannot be told apart.*use Parquet"):
         release.save(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
-    assert same(sf.read_release(release.save(tmp_path / "out", form="parquet"), schema), release)
+    assert same(sf.read_release(release.save(tmp_path / "out", format="parquet"), schema), release)
 
 
 def test_lists_that_nobody_declared_are_not_taken_for_categories(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_the_person_is_not_published(tmp_path: Path, form: str) -> None:
     schema = sf.Schema(["q"], "s", person="who", keep=["ward"])
     table = sf.read(first, schema, facts=second)
     assert not any("one row is taken" in note for note in sf.audit(table, [sf.KAnonymity(1)]).notes)
-    out = sf.anonymize(table, Policy([sf.KAnonymity(3)])).save(tmp_path / "out", form=form)
+    out = sf.anonymize(table, Policy([sf.KAnonymity(3)])).save(tmp_path / "out", format=form)
     public = b"".join(path.read_bytes() for path in (out / "public").iterdir())
     assert b"who" not in public
     assert not any(name in public for name in (b"p1", b"p2", b"p3"))
@@ -213,7 +213,7 @@ def test_the_person_is_not_published(tmp_path: Path, form: str) -> None:
 def test_nobody_has_any_value(tmp_path: Path) -> None:
     for form in ("csv", "parquet"):
         release = made([("x", []), ("x", [])], "mondrian", "set")
-        back = sf.read_release(release.save(tmp_path / form, form=form))
+        back = sf.read_release(release.save(tmp_path / form, format=form))
         assert (back.groups.sizes.tolist(), back.groups.width) == ([2], 0)
         assert back.groups.case == "set"
 
@@ -222,7 +222,7 @@ def test_the_manifest_says_how_to_read_it(tmp_path: Path) -> None:
     release = made([("x", ["a", "a"]), ("x", [])], "mondrian", "multiset", lists={"s": ";"})
     told = {}
     for form in ("csv", "parquet"):
-        out = release.save(tmp_path / form, form=form)
+        out = release.save(tmp_path / form, format=form)
         manifest = json.loads((out / "public" / "manifest.json").read_text())
         told[form] = {column["name"]: column for column in manifest["columns"]}
     assert told["csv"]["s"] | {"type": ""} == {

@@ -27,7 +27,7 @@ age = {{ kind = "intervals", widths = [5, 10] }}
 kind = "lattice"
 
 [[require]]
-criterion = "k-map"
+kind = "k-map"
 k = {k}
 population = "{population}"
 """

@@ -35,7 +35,7 @@ def anonymize(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
     policy: PolicyFile,
     out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
-    form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
     seed: Annotated[
         int | None,
         typer.Option(help="Seed of all chance but noise; drawn at random when left out."),
@@ -55,14 +55,14 @@ def anonymize(
     from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
-    from sfumato.release.write.folder import check_form
+    from sfumato.release.write.folder import check_format
     from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
     from sfumato.workflow.price import tell_dearest
 
     check_new_folder(out, force=force)
-    check_form(form)
+    check_format(format)
     rules, schema = load_rules(policy)
     table = read_table(data, rules, schema, reading)
     start = monotonic()
@@ -75,7 +75,7 @@ def anonymize(
         lambda rows, fewer: run_anonymize(rows, fewer, seed=seed),
         took,
     )
-    release.save(out, report=report, policy=rules, form=form, force=force)
+    release.save(out, report=report, policy=rules, format=format, force=force)
     show_report(report, json=json)
     if not json:
         for words in (cost_words(report), *closing_words(report)):

@@ -399,16 +399,16 @@ kind = "mondrian"
 
 # Everybody looks like at least four others.
 [[require]]
-criterion = "k-anonymity"
+kind = "k-anonymity"
 k = 5
 
 # Every group has at least three different diseases: to find the group is not to find the disease.
 [[require]]
-criterion = "distinct-diversity"
+kind = "distinct-diversity"
 l = 3
 
 # No group's diseases differ much from everybody's. 0 would be no difference at all.
 [[require]]
-criterion = "t-closeness"
+kind = "t-closeness"
 t = 0.4
 """

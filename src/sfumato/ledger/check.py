@@ -58,7 +58,7 @@ class Spent:
     `releases` are randomised, `unprotected` have no such promise at all.
     """
 
-    population: str
+    about: str
     neighbours: Relation
     epsilon: float | None
     delta: float | None

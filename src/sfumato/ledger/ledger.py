@@ -218,7 +218,7 @@ def _damaged(path: Path) -> InputError:
 
 
 EVERYBODY = "everybody"
-_PLAIN = ("name", "population", "added", "scheme", "people", "groups", "suppressed")
+_PLAIN = ("name", "about", "added", "scheme", "people", "groups", "suppressed")
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class LedgerEntry:
     """One release of the ledger, without its content."""
 
     name: str
-    population: str
+    about: str
     added: str
     scheme: str
     people: int
@@ -326,9 +326,9 @@ class Ledger:
     def list(self, about: str | None = None) -> tuple[LedgerEntry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
         entries = tuple(entry for entry, _ in self._rows())
-        chosen = tuple(one for one in entries if about in (None, one.population))
+        chosen = tuple(one for one in entries if about in (None, one.about))
         if about is not None and not chosen:
-            names = ", ".join(sorted({repr(one.population) for one in entries})) or "none"
+            names = ", ".join(sorted({repr(one.about) for one in entries})) or "none"
             raise InputError(f"{self.path} has no release about {about!r}; populations: {names}")
         return chosen
 
@@ -350,7 +350,7 @@ class Ledger:
 
         `new` counts as if it were added, about that population.
         """
-        promised = [(entry.population, entry.guarantee) for entry in self.list(about)]
+        promised = [(entry.about, entry.guarantee) for entry in self.list(about)]
         if new is not None:
             promised.append((about or EVERYBODY, new.guarantee))
         return add_up(promised)

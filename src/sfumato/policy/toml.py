@@ -66,21 +66,24 @@ def toml_value(value: Any) -> str:
 # From a TOML table to the object it describes, through the object's own constructor.
 
 Kind = TypeVar("Kind")
+KIND = "kind"  # what a table of a policy describes: a criterion, an anonymizer, a hierarchy
+OLD_KIND = "criterion"  # what [[require]] called it
 
 
-def construct(
-    where: str, key: str, entry: Mapping[str, Any], registry: Mapping[str, type[Kind]]
-) -> Kind:
-    """The object that `entry[key]` names in the registry, made from the other keys."""
-    name = entry.get(key)
+def construct(where: str, entry: Mapping[str, Any], registry: Mapping[str, type[Kind]]) -> Kind:
+    """The object that `entry["kind"]` names in the registry, made from the other keys."""
+    name = entry.get(KIND)
     if name is None:
-        raise PolicyError(f"{where}: {key} is missing; allowed: {', '.join(registry)}")
+        if OLD_KIND in entry:
+            told = toml_value(str(entry[OLD_KIND]))
+            raise PolicyError(f"{where}: {OLD_KIND!r} is called kind; write kind = {told}")
+        raise PolicyError(f"{where}: kind is missing; allowed: {', '.join(registry)}")
     if not isinstance(name, str) or name not in registry:
         raise PolicyError(
-            f"{where}: {key} = {name!r} is not known; {did_you_mean(str(name), registry)}"
+            f"{where}: kind = {name!r} is not known; {did_you_mean(str(name), registry)}"
         )
     kind = registry[name]
-    given = {option: value for option, value in entry.items() if option != key}
+    given = {option: value for option, value in entry.items() if option != KIND}
     allowed = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
     for option in given:
         if option not in allowed:
@@ -317,11 +320,11 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
     entry = linked(where, entry, folder, schema)
     if entry.get("distance") == "hierarchy":
         entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
-    return construct(where, "criterion", entry, CRITERIA)
+    return construct(where, entry, CRITERIA)
 
 
 def _anonymizer(entry: dict[str, Any] | None) -> Anonymizer | None:
-    return None if entry is None else construct("[anonymizer]", "kind", entry, ANONYMIZERS)
+    return None if entry is None else construct("[anonymizer]", entry, ANONYMIZERS)
 
 
 def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hierarchy:
@@ -370,7 +373,7 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
                     f"{toml_value(key)} = {toml_value(entry)}" for key, entry in entries.items()
                 ]
     for criterion in policy.require:
-        lines += ["", "[[require]]", f"criterion = {toml_value(criterion.name)}"]
+        lines += ["", "[[require]]", f"kind = {toml_value(criterion.name)}"]
         lines += _options(criterion, files)
     write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, what="policy")
 

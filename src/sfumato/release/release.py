@@ -172,20 +172,20 @@ class Release:
         *,
         report: EvidenceReport | None = None,
         policy: EvidencePolicy | None = None,
-        form: str = "csv",
+        format: str = "csv",
         force: bool = False,
         seed: int | None = None,
     ) -> Path:
         """Write public/ and private/ to a new folder.
 
-        `report` and `policy` go to private/, what they promise into the public manifest. `form`:
+        `report` and `policy` go to private/, what they promise into the public manifest. `format`:
         "csv" or "parquet"; `force` replaces a folder; `seed` is for the order of rows. What an
         engine writes (tables larger than memory, Spark) is sorted by what is published instead.
         """
         from sfumato.release.write.folder import write_folder
 
         return write_folder(
-            self, out, report=report, policy=policy, form=form, force=force, seed=seed
+            self, out, report=report, policy=policy, format=format, force=force, seed=seed
         )
 
     def to_pandas(self) -> pandas.DataFrame:

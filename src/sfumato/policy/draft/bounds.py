@@ -200,7 +200,7 @@ def adversary_block(
     if not single:
         return None
     adversary = f'{{ shape = "table", stubbornness = {max(rows, 1)} }}'
-    lines = ["[[require]]", 'criterion = "epsilon-privacy"', f"epsilon = {EPSILON}"]
+    lines = ["[[require]]", 'kind = "epsilon-privacy"', f"epsilon = {EPSILON}"]
     lines += [f"adversary = {adversary}", f"sensitive = {toml_value(single[0])}"]
     told = ABOUT.replace("{name}", toml_value(single[0]))
     return told, ADVICE, lines
@@ -223,7 +223,7 @@ class DraftedBound:
     def about(self) -> tuple[str, str | None]:
         """What tells it apart from the others: the criterion and its column."""
         name = self.keys.get("sensitive")
-        return str(self.keys["criterion"]), None if name is None else str(name)
+        return str(self.keys["kind"]), None if name is None else str(name)
 
 
 def bounds(
@@ -240,7 +240,7 @@ def bounds(
     for name, (found, fit) in sensitive.items():
         if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
-        told = {bound.keys["criterion"] for bound in listed}
+        told = {bound.keys["kind"] for bound in listed}
         listed += _of(name, found, fit, told)
     return listed
 
@@ -257,7 +257,7 @@ def _indistinguishable(rows_each: int) -> DraftedBound:
             f" Rows are counted here and one person has up to {rows_each}: {K * rows_each} rows "
             f"are {K} people at least."
         )
-    return DraftedBound({"criterion": "k-anonymity", "k": K * rows_each}, why)
+    return DraftedBound({"kind": "k-anonymity", "k": K * rows_each}, why)
 
 
 def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> list[DraftedBound]:
@@ -271,7 +271,7 @@ def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> 
                 ": to find her group is not to find her value. Raise l if the release allows it; "
                 "it cannot exceed the number of values"
             )
-        keys: dict[str, str | int | float] = {"criterion": "distinct-diversity", "l": l}
+        keys: dict[str, str | int | float] = {"kind": "distinct-diversity", "l": l}
         listed.append(DraftedBound({**keys, "sensitive": name}, f"{why}."))
     why = "No group's values are distributed very differently from everybody's"
     if "t-closeness" not in told:
@@ -281,7 +281,7 @@ def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> 
         )
     if l < 2:
         why += f". Diversity is not asked for: {_undiverse(shares)}"
-    keys = {"criterion": "t-closeness", "t": T, "sensitive": name}
+    keys = {"kind": "t-closeness", "t": T, "sensitive": name}
     if found.profile.domain.is_ordered and fit.declared is None:
         keys["distance"] = "ordered"
     return [*listed, DraftedBound(keys, f"{why}.")]

@@ -33,7 +33,7 @@ class Data(Protocol):
     @property
     def columns(self) -> list[pa.Field]: ...
 
-    def write(self, public: Path, form: str) -> None:
+    def write(self, public: Path, format: str) -> None:
         """Write the files into a folder that is there."""
         ...
 
@@ -59,11 +59,11 @@ class _InMemory:
     def columns(self) -> list[pa.Field]:
         return [field for table in self._tables.values() for field in table.schema]
 
-    def write(self, public: Path, form: str) -> None:
+    def write(self, public: Path, format: str) -> None:
         for name, table in self._tables.items():
-            if form == "csv":
+            if format == "csv":
                 _check_text(table, self._may_be_empty)
-            write_table(table, public / f"{name}.{form}")
+            write_table(table, public / f"{name}.{format}")
 
 
 class _ByEngine:
@@ -74,14 +74,14 @@ class _ByEngine:
     def columns(self) -> list[pa.Field]:
         return list(self._rows.schema)
 
-    def write(self, public: Path, form: str) -> None:
+    def write(self, public: Path, format: str) -> None:
         # Beside public/, which nothing of the engine's own shall ever reach.
         scratch = public.with_name("rows").absolute()
         scratch.mkdir(mode=0o700)
         with self._rows.beside():
             self._rows.engine.write(self._rows.select, scratch)
         parts = self._parts(scratch)
-        if form == "csv":
+        if format == "csv":
             self._write_text(parts, public / "data.csv")
         elif len(parts) == 1:
             self._publish(parts[0], public / "data.parquet")

@@ -42,7 +42,7 @@ class EvidenceReport(Protocol):
         ...
 
     def save(self, path: str | Path) -> None:
-        """Write it in the form that the ending of the name says."""
+        """Write it in the format that the ending of the name says."""
         ...
 
 
@@ -70,20 +70,20 @@ def write_folder(
     *,
     report: EvidenceReport | None = None,
     policy: EvidencePolicy | None = None,
-    form: str = "csv",
+    format: str = "csv",
     force: bool = False,
     seed: int | None = None,
 ) -> Path:
     """Write public/ and private/."""
-    check_form(form)
+    check_format(format)
     target = Path(out)
     check_new_folder(target, force=force)
-    lists = _lists(release) if form == "csv" else {}
+    lists = _lists(release) if format == "csv" else {}
     with data_of(release, seed, lists) as data, new_folder(target, force=force) as folder:
         public, private = folder / "public", folder / PRIVATE
         public.mkdir()
         private.mkdir(mode=0o700)
-        data.write(public, form)
+        data.write(public, format)
         promises = [] if report is None else report.promises()
         manifest = _manifest(release, data.columns, _files(public), promises, lists)
         if policy is not None:
@@ -110,9 +110,9 @@ def _files(public: Path) -> dict[str, str]:
     return {path.relative_to(public).as_posix(): digest(path) for path in found}
 
 
-def check_form(form: str) -> None:
-    if form not in FORMATS:
-        raise InputError(f"format {form!r} is not known; {did_you_mean(form, FORMATS)}")
+def check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise InputError(f"format {format!r} is not known; {did_you_mean(format, FORMATS)}")
 
 
 def _lists(release: Release) -> dict[str, str]:

@@ -166,10 +166,10 @@ def _finding(finding: Finding) -> Section:
 
 def _promises(spent: Sequence[Spent]) -> Section:
     """What the promises of randomised releases add up to."""
-    columns = ("population", "neighbours", "releases", "sum", "OpenDP", "others")
+    columns = ("about", "neighbours", "releases", "sum", "OpenDP", "others")
     rows = tuple(
         (
-            one.population,
+            one.about,
             one.neighbours,
             one.releases,
             None if one.basic is None else str(one.basic),
@@ -191,7 +191,7 @@ def list_document(
     path: str, entries: Sequence[LedgerEntry], spent: Sequence[Spent] = ()
 ) -> Document:
     """The releases of a ledger."""
-    columns = ("name", "population", "added", "scheme", "people", "groups")
+    columns = ("name", "about", "added", "scheme", "people", "groups")
     rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)
     sections = [Section("Releases", "", (Sheet(columns, rows),))]
     if spent:

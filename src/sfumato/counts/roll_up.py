@@ -111,10 +111,10 @@ class Rolled:
 
     def up(self, column: int, level: int) -> Rolled:
         """Roll one column up to a coarser level."""
-        from sfumato.counts.kernel import merge
-
         if level == self.levels[column]:
             return self
+        from sfumato.counts.kernel import merge
+
         mapping = self.steps.between(column, self.levels[column], level)
         stride, size = self.steps.strides[column], self.steps.sizes[column]
         keys, sizes, number = merge(self.keys, self.sizes, stride, size, mapping)

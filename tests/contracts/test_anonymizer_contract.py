@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,63 +15,14 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.anonymizers.deal.deal import Deal
 from sfumato.anonymizers.lattice.lattice import Lattice
-from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.noise import Noise
-from sfumato.criteria.base import Criterion
 from sfumato.release.made import MadeHere, Placement, Randomised, ReadFrom
 from sfumato.release.release import Release
 from sfumato.workflow.anonymize import anonymize
 from tests.anonymizers import noisy
-
-
-@dataclass(frozen=True)
-class Example:
-    """Ways to run an anonymizer, and what it must keep. `steady`: chance only shuffles rows.
-
-    `noisy`: people are not published at all, only noisy counts; what is promised of those is
-    tested where such an anonymizer is.
-    """
-
-    runs: tuple[Anonymizer, ...]
-    require: tuple[Criterion, ...]
-    steady: bool
-    noisy: bool = False
-
-
-# What more there is to try of some; any other is tried as it is made without arguments.
-GENERAL = (sf.KAnonymity(3), sf.DistinctDiversity(2), sf.EntropyDiversity(1.5), sf.TCloseness(0.6))
-EXAMPLES: dict[str, Example] = {
-    "lattice": Example((Lattice(), Lattice(budget=5)), GENERAL, steady=True),
-    "mondrian": Example(
-        (
-            Mondrian(),
-            Mondrian(strict=False),
-            Mondrian(regions="tight"),
-            Mondrian(regions="hierarchy"),
-            Mondrian(order="gain", target="disease"),
-        ),
-        GENERAL,
-        steady=True,
-    ),
-    "deal": Example(
-        (Deal(sweeps=3), Deal(sweeps=2, regions="hierarchy", weights={"age": 2})),
-        GENERAL,
-        steady=False,
-    ),
-    "anatomy": Example((Anatomy(3),), (sf.DistinctDiversity(3), sf.AlphaK(0.4, 1)), steady=False),
-    "microaggregation": Example((Microaggregation(3),), GENERAL, steady=False),
-    "noise": Example((Noise(1.0),), (sf.DifferentialPrivacy(1.0),), steady=False, noisy=True),
-}
-
-
-def example_of(name: str) -> Example:
-    return EXAMPLES.get(name) or Example((ANONYMIZERS[name](),), GENERAL, steady=False)
-
+from tests.anonymizers.examples import EXAMPLES, Example, example_of
 
 EACH = [
     pytest.param(run, example, id=f"{name}-{number}")
@@ -147,7 +97,7 @@ def test_it_is_registered_by_its_name(name: str) -> None:
 
 
 def test_no_example_is_left_of_an_anonymizer_that_is_gone() -> None:
-    assert EXAMPLES.keys() <= ANONYMIZERS.keys()
+    assert EXAMPLES.keys() <= {name.replace("-", "_") for name in ANONYMIZERS}
 
 
 @each

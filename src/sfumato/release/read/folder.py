@@ -135,7 +135,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
                 "lists; restore it"
             )
     by_attribute = dict(release.by_attribute)
-    notes = [note for note in release.notes if "not counted as suppressed" not in note]
+    notes = list(release.notes)
     told, reason, unchecked = _private_side(manifest, public.parent / "private")
     notes += unchecked
     if told is not None:

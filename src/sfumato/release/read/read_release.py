@@ -255,7 +255,11 @@ def _generalized(
     return replace(
         release,
         label=registered.label,
-        notes=(*release.notes, *notes, *_reading_notes(schema.quasi, columns, everybody)),
+        notes=(
+            *release.notes,
+            *notes,
+            *_reading_notes(schema.quasi, columns, everybody, ours=ours),
+        ),
         made=replace(made, stray=stray),
     )
 
@@ -310,9 +314,18 @@ def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
             )
 
 
-def _reading_notes(names: Sequence[str], columns: list[ReadColumn], everybody: int) -> list[str]:
-    """`everybody`: how many people are published with nothing told of them."""
-    notes = ["people who were not published are not in the file and are not counted as suppressed"]
+def _reading_notes(
+    names: Sequence[str], columns: list[ReadColumn], everybody: int, *, ours: bool
+) -> list[str]:
+    """`everybody`: how many people are published with nothing told of them.
+
+    `ours`: a manifest beside the file says how many were suppressed.
+    """
+    notes = []
+    if not ours:
+        notes.append(
+            "people who were not published are not in the file and are not counted as suppressed"
+        )
     labels = sorted({text for cells in columns for text in cells.ambiguous})
     if labels:
         notes.append(

@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
-from tests.contracts.pages import blocks
+from tests.contracts.pages import blocks, module
 from tests.program import sfumato
 
 (MODULE,) = blocks("adding-an-anonymizer.md")
@@ -34,10 +34,9 @@ k = 2
 
 @pytest.fixture
 def kind(monkeypatch: pytest.MonkeyPatch) -> Any:
-    page: dict[str, Any] = {"__name__": "page"}
-    exec(compile(MODULE, "adding-an-anonymizer.md", "exec", dont_inherit=True), page)
-    monkeypatch.setitem(ANONYMIZERS, NAME, page["OneColumn"])
-    return page["OneColumn"]
+    found = module("sfumato.anonymizers.one_column", MODULE, monkeypatch).OneColumn
+    monkeypatch.setitem(ANONYMIZERS, NAME, found)
+    return found
 
 
 @pytest.fixture

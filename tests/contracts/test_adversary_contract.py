@@ -16,7 +16,9 @@ from sfumato.adversaries.catalogue import ADVERSARIES, entry_of
 from sfumato.criteria import CRITERIA
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.report.sections.threats import catalogue_document
 from tests.adversaries.releases import buckets, release
+from tests.conftest import ROOT
 from tests.criteria.examples import EXAMPLES, VALUES
 
 each_entry = pytest.mark.parametrize("entry", ADVERSARIES.values(), ids=list(ADVERSARIES))
@@ -80,6 +82,14 @@ def test_whom_a_criterion_is_against_is_in_the_catalogue() -> None:
             for made in RELEASES.values():
                 for adversary, _ in criterion.adversaries(made):
                     assert entry_of(adversary.name) is entry
+
+
+def test_the_readme_has_the_table_of_the_catalogue() -> None:
+    (section,) = catalogue_document().sections
+    (sheet,) = section.tables
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    for name, asks, _, runs, bounded, _ in sheet.rows:
+        assert f"| {name} | {asks} | {runs} | {bounded} |" in lines
 
 
 # -- herself --------------------------------------------------------------------------------------

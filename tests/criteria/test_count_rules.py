@@ -13,7 +13,7 @@ from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import GroupCriterion
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
-from tests.contracts.test_criteria_contract import EXAMPLES, VALUES
+from tests.criteria.examples import EXAMPLES, VALUES
 
 TREE = sf.taxonomy({"a": "x", "b": "x", "c": "y", "d": "y", "e": "y"})
 SETS = (("a", "b"), {"not": ("c",)})

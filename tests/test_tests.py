@@ -1,0 +1,29 @@
+"""The tests' own house: what two test modules share stands in a module beside them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports, and every name that it imports from one."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_no_test_module_imports_another() -> None:
+    modules = {
+        ".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts))
+        for path in TESTS.rglob("test_*.py")
+    }
+    assert len(modules) > 100
+    for path in TESTS.rglob("*.py"):
+        assert not imported(path) & modules, path.relative_to(TESTS)

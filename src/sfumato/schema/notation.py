@@ -102,8 +102,6 @@ class Notation:
             return _NO_VALUE
         if body == "*":
             return Anything()
-        if self.exact_numbers and (digits := exact(body)) is not None:
-            return ValueSet(frozenset({exact_text(digits)}))
         if (spared := self._or_missing(body)) is not None:
             return spared
         found = self._number_or_day(body) or self._notation(body)
@@ -122,11 +120,10 @@ class Notation:
     def _notation(self, body: str) -> Region | None:
         """Everything but a plain value, `*` and the missing value."""
         if body.startswith("{") and body.endswith("}"):
-            return self._set(_members(body[1:-1]), body)
+            return self._set(members(body), body)
         found = self._interval(body) or self._bound(body)
         if found is None and self.separator is not None and self.separator in body:
-            pieces = [(piece.strip(), False) for piece in body.split(self.separator)]
-            return self._set(pieces, body)
+            return self._set(members(body, self.separator), body)
         found = found or self._range(body) or self._period(body)
         if found is not None:
             return _as_published(found, body)
@@ -144,6 +141,8 @@ class Notation:
     def _number_or_day(self, body: str) -> ValueSet | None:
         """A plain number or date, where the column holds such."""
         value: Value = None
+        if self.exact_numbers and (digits := exact(body)) is not None:
+            return ValueSet(frozenset({exact_text(digits)}))
         if self.axis in ("numeric", "mixed") and (self.zeros or not _LEADING_ZERO.match(body)):
             value = number(body)
         if value is None and self.axis in ("date", "mixed"):
@@ -250,13 +249,20 @@ def _span(low: End | None, high: End | None, with_low: bool, with_high: bool) ->
     return Span(low, high, with_low or free_low, with_high and not free_high)
 
 
-def _members(inside: str) -> list[tuple[str, bool]]:
-    """The members of `{a, "b, c"}` and whether each was quoted; none where it is malformed."""
-    found, place = [], 0
+def members(body: str, separator: str | None = None) -> list[tuple[str, bool]]:
+    """The members of a set and whether each was quoted; any other text is a set of one.
+
+    >>> members('{a, "b, c"}'), members("a~b", "~")
+    ([('a', False), ('b, c', True)], [('a', False), ('b', False)])
+    """
+    if not (body.startswith("{") and body.endswith("}")):
+        pieces = [body] if separator is None else body.split(separator)
+        return [(piece.strip(), False) for piece in pieces]
+    inside, found, place = body[1:-1], [], 0
     while place < len(inside):
         match = _MEMBER.match(inside, place)
         if match is None:
-            return []
+            return []  # malformed
         quoted = match[1] is not None
         found.append((match[1].replace('""', '"') if quoted else match[2], quoted))
         place = match.end()

@@ -23,7 +23,7 @@ from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.notation import KNOWN, Axis, Notation
+from sfumato.schema.notation import KNOWN, Axis, Notation, members
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of
 from sfumato.schema.roles import Schema
 
@@ -261,7 +261,7 @@ def _notation(
     stated = said.get(declared) if isinstance(declared, str) else None
     if stated is None and recipe is not None:
         stated = _AXIS_OF.get(recipe.kind)
-    if stated == "numeric" and not _told_apart(texts):
+    if stated == "numeric" and not _told_apart(texts, separator):
         raise InputError(
             f"column {name!r} holds numbers with more digits than can be told apart as quantities; "
             "round them, or declare the column in domains as 'categorical'"
@@ -272,9 +272,10 @@ def _notation(
     return _inferred(name, texts, separator, guess=guess, ours=ours), frozenset()
 
 
-def _told_apart(texts: Texts) -> bool:
-    """Whether different numbers among the texts stay different as quantities."""
-    numbers = [exact(text.strip()) for text in texts if text is not None]
+def _told_apart(texts: Texts, separator: str | None) -> bool:
+    """Whether different numbers among the texts, and in sets, stay different as quantities."""
+    shown = (text.strip() for text in texts if text is not None)
+    numbers = (exact(member) for text in shown for member, _ in members(text, separator))
     return told_apart(number for number in numbers if number is not None)
 
 
@@ -334,7 +335,9 @@ def _inferred(
     masks = sum(isinstance(region, Mask) for region in told)
     words = [text for text, read in zip(texts, numbers, strict=True) if read is None and text]
     if told and not words and not masks:
-        return numeric if _told_apart(texts) else Notation("categorical", exact_numbers=True)
+        if _told_apart(texts, separator):
+            return numeric
+        return Notation("categorical", separator=separator, exact_numbers=True)
     # A bare 1999 beside masks or words is no evidence of dates; 1999-05 and 1990s are.
     date = Notation("date", separator=separator)
     if words and all(date.read(text) is not None for text in texts):

@@ -52,7 +52,10 @@ def quoted(value: object, most: int = 60) -> str:
         return (
             f"{'the class ' if kind is value else 'a '}{home}{'.' if home else ''}{kind.__name__}"
         )
-    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    try:
+        text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    except ValueError:  # Python writes no number of more than some thousand digits
+        return "a number of thousands of digits"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
@@ -99,7 +102,7 @@ def forms_of(values: Iterable[object], most: int = 3) -> str:
 def did_you_mean(word: object, allowed: Iterable[str]) -> str:
     """A trailing hint for a misspelt word: the nearest allowed one, or all of them."""
     names = sorted(allowed)
-    near = nearest(str(word), names)
+    near = nearest(word if isinstance(word, str) else quoted(word), names)
     return f"did you mean {near!r}?" if near is not None else f"allowed: {', '.join(names)}"
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
+from sfumato.errors import quoted
 from sfumato.release.guarantee import PrivacyLoss
 
 # What is put in an argument's place. Some are right for some arguments: then nothing is raised.
@@ -31,6 +32,8 @@ WRONG: tuple[Any, ...] = (
     3,
     10**30,
     -(10**30),
+    10**400,  # no float
+    -(10**5000),  # no text, either
     0.5,
     -2.5,
     math.nan,
@@ -90,14 +93,14 @@ class Call:
             for thing in WRONG:
                 given = (*self.positional[:index], thing, *self.positional[index + 1 :])
                 yield (
-                    f"{self.name}(argument {index + 1} = {thing!r:.60})",
+                    f"{self.name}(argument {index + 1} = {quoted(thing)})",
                     lambda given=given: self.function(*given, **self.named),
                 )
         for word in self.named:
             for thing in WRONG:
                 named = self.named | {word: thing}
                 yield (
-                    f"{self.name}({word}={thing!r:.60})",
+                    f"{self.name}({word}={quoted(thing)})",
                     lambda named=named: self.function(*self.positional, **named),
                 )
         yield (
@@ -237,7 +240,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("knowledge_skyline", groups, "flu", 0.9, case="single"),
         call("linkage", release),
         call("mask"),
-        call("read", people, schema),
+        call("read", people, schema, threads=1),
         call("read_release", file, schema),
         call("relative_threat", release, table),
         call("semantic_privacy", PrivacyLoss(1.0, 0.0), 100),

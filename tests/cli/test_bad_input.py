@@ -53,6 +53,7 @@ CASES = {
     "bad parameter": (DATA, POLICY.replace("k = 2", "k = 0"), "k = 0 is not allowed; it must be a whole number at least 1"),
     "not toml": (DATA, POLICY + "[[[", "policy.toml is not valid TOML"),
     "no schema": (DATA, '[[require]]\nkind = "k-anonymity"\nk = 2\n', "policy.toml has no [schema]"),
+    "endless number": (DATA, f"suppression = {'9' * 5000}\n{POLICY}", "a number of thousands of"),
     "no criteria": (DATA, POLICY.split("[[require]]")[0], "require is missing"),
     "unknown hierarchy": (DATA, POLICY + '[schema.hierarchies]\nage = { kind = "interval" }\n', "kind 'interval' is not known; allowed: intervals, mask"),
     "hierarchy key": (DATA, POLICY + '[schema.hierarchies]\nage = { kind = "intervals", width = 5 }\n', "unknown key 'width'"),

@@ -74,6 +74,10 @@ def test_taxonomy_from_a_file(tmp_path, delimiter: str) -> None:
     assert labels(levels, 1) == ["Undergraduate", "High"]
     assert labels(levels, 2) == ["Higher", "Secondary"]
     assert levels.height == 4
+    path.write_text(f"Bachelors{delimiter}{'x' * 140_000}\n")
+    with pytest.raises(sf.SchemaError, match=r"education\.csv' has a label of more") as caught:
+        sf.taxonomy(path)
+    assert "xx" not in str(caught.value)
 
 
 def test_taxonomy_from_parents_and_from_paths_agree() -> None:

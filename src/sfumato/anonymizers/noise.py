@@ -335,7 +335,7 @@ class Noise(Anonymizer):
                 given = getattr(self, option)
                 raise PolicyError(
                     f"{self.name}: {option} = {given!r} is not known; "
-                    f"{did_you_mean(str(given), allowed)}"
+                    f"{did_you_mean(given, allowed)}"
                 )
         self._check_delta()
         if self.total == "public" and self.neighbours != "replace-one":

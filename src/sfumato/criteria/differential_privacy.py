@@ -46,7 +46,7 @@ class DifferentialPrivacy(ReleaseCriterion):
         if self.neighbours not in RELATIONS:
             raise PolicyError(
                 f"{self.name}: neighbours = {self.neighbours!r} is not known; "
-                f"{did_you_mean(str(self.neighbours), RELATIONS)}"
+                f"{did_you_mean(self.neighbours, RELATIONS)}"
             )
 
     @property

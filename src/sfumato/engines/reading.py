@@ -29,6 +29,7 @@ _LIMITS = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 _MOST, _DIGITS = 1 << 60, 20  # beyond, nobody means a size
+_MOST_THREADS = 1024  # beyond, a machine has none to give
 _SHARE = 0.8  # of the machine's memory, where no limit is given
 
 
@@ -40,7 +41,7 @@ def in_bytes(memory: str) -> int:
         unit = (1024 if found[3] else 1000) ** _UNITS[found[2].upper()]
         size = int(Fraction(found[1]) * unit) if len(found[1]) < _DIGITS else 0
     if not 0 < size < _MOST:
-        raise InputError(f"memory {memory!r} is not a size; write it like '512MB' or '2GB'")
+        raise InputError(f"memory {quoted(memory)} is not a size; write it like '512MB' or '2GB'")
     return size
 
 
@@ -187,8 +188,12 @@ class Reading:
         expect("partitioned", self.partitioned, (bool,), "true or false")
         expect("spill", self.spill, (str, Path, NoneType), "the path of a folder")
         expect("separator", self.separator, (str, Mapping, NoneType), "a text, or one a column")
-        if isinstance(self.threads, bool) or not isinstance(self.threads, int | None):
-            raise InputError(f"threads {quoted(self.threads)} is not allowed; use a whole number")
+        whole = isinstance(self.threads, int) and not isinstance(self.threads, bool)
+        if self.threads is not None and not (whole and 1 <= self.threads <= _MOST_THREADS):
+            raise InputError(
+                f"threads {quoted(self.threads)} is not allowed; use a whole number from 1 to "
+                f"{_MOST_THREADS:,}"
+            )
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(
                 f"delimiter {self.delimiter!r} must be one character, such as ',' or ';'"

@@ -79,9 +79,7 @@ def construct(where: str, entry: Mapping[str, Any], registry: Mapping[str, type[
             raise PolicyError(f"{where}: {OLD_KIND!r} is called kind; write kind = {told}")
         raise PolicyError(f"{where}: kind is missing; allowed: {', '.join(registry)}")
     if not isinstance(name, str) or name not in registry:
-        raise PolicyError(
-            f"{where}: kind = {name!r} is not known; {did_you_mean(str(name), registry)}"
-        )
+        raise PolicyError(f"{where}: kind = {name!r} is not known; {did_you_mean(name, registry)}")
     kind = registry[name]
     given = {option: value for option, value in entry.items() if option != KIND}
     allowed = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
@@ -201,6 +199,8 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         raise PolicyError(f"{path.name} is not valid TOML: {error}") from None
     except RecursionError:
         raise PolicyError(f"{path.name} is nested too deeply to be a policy") from None
+    except ValueError:  # Python reads no number of more than some thousand digits
+        raise PolicyError(f"{path.name} has a number of thousands of digits") from None
     try:
         model = PolicyModel.model_validate(content)
     except ValidationError as error:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from sfumato.release.description import Regions
     from sfumato.release.guarantee import Guarantee
 
+_MOST_PEOPLE = 1 << 63  # of all groups together, as their sums are taken
+
 
 class Groups(SparseCounts):
     """Sparse counts n(g, s) of B groups over m sensitive values."""
@@ -448,7 +450,7 @@ def _check(groups: Groups) -> None:
         raise InputError(f"{groups.width} columns of counts but {len(groups.values)} value labels")
     if groups.case not in get_args(Case):
         raise InputError(
-            f"case {groups.case!r} is not known; {did_you_mean(str(groups.case), get_args(Case))}"
+            f"case {groups.case!r} is not known; {did_you_mean(groups.case, get_args(Case))}"
         )
     fewer = groups.case != "multiset" and bool((groups.largest > groups.sizes).any())
     if len(groups) and (groups.sizes.min() <= 0 or fewer):
@@ -482,7 +484,8 @@ def whole_numbers(given: npt.ArrayLike, what: str) -> Ints:
         if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
             raise InputError(f"{what} must be whole numbers of people")
         array = floats
-    whole = array.astype(np.int64)
-    if whole.size and whole.min() < 0:
+    if array.size and floats.min() < 0:
         raise InputError(f"{what} must not be negative")
-    return whole
+    if floats.sum() >= _MOST_PEOPLE:
+        raise InputError(f"{what} must be of fewer people than 64 bits can count")
+    return array.astype(np.int64)

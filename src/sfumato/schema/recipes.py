@@ -125,7 +125,14 @@ def _read_taxonomy(path: Path) -> Taxonomy:
     lines = [line for line in text.splitlines() if line.strip()]
     delimiter = ";" if any(";" in line for line in lines) else ","
     paths: dict[str, tuple[str, ...]] = {}
-    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), start=1):
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        raise SchemaError(
+            f"{where} has a label of more than {csv.field_size_limit():,} characters, or a "
+            "quotation mark that is never closed"
+        ) from None
+    for number, row in enumerate(rows, start=1):
         leaf, *labels = (cell.strip() for cell in row)
         if leaf in paths and paths[leaf] != tuple(labels):
             raise SchemaError(f"{where}, line {number}: value {leaf!r} stands there twice")
@@ -278,7 +285,7 @@ class Dates(Hierarchy):
         for unit in self.units:
             if not isinstance(unit, str) or unit not in UNITS:
                 raise SchemaError(
-                    f"dates: unknown unit {quoted(unit)}; {did_you_mean(str(unit), UNITS)}"
+                    f"dates: unknown unit {quoted(unit)}; {did_you_mean(unit, UNITS)}"
                 )
         for name, year in (("top", self.top), ("bottom", self.bottom)):
             if year is not None and (not isinstance(year, int) or not 1 <= year <= 9999):

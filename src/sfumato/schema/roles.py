@@ -86,13 +86,13 @@ class Schema:
                 if name not in known:
                     raise SchemaError(
                         f"{option}: column {name!r} is neither quasi nor sensitive; "
-                        f"{did_you_mean(str(name), known)}"
+                        f"{did_you_mean(name, known)}"
                     )
         for name, unit in self.units.items():
             if name not in self.quasi:
                 raise SchemaError(
                     f"units: column {name!r} is not a quasi-identifier; "
-                    f"{did_you_mean(str(name), self.quasi)}"
+                    f"{did_you_mean(name, self.quasi)}"
                 )
             check_unit(name, unit)
         for name, recipe in self.hierarchies.items():

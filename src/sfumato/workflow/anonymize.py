@@ -57,8 +57,7 @@ def generalize(
         for name in levels:
             if name not in names:
                 raise InputError(
-                    f"levels: {quoted(name)} is not a quasi-identifier; "
-                    f"{did_you_mean(str(name), names)}"
+                    f"levels: {quoted(name)} is not a quasi-identifier; {did_you_mean(name, names)}"
                 )
         chosen = tuple(levels.get(name, 0) for name in names)
     else:

@@ -202,7 +202,7 @@ def _kind(choice: object) -> type[Anonymizer]:
         return type(choice)
     if not isinstance(choice, str) or choice not in ANONYMIZERS:
         raise PolicyError(
-            f"anonymizer = {quoted(choice)} is not known; {did_you_mean(str(choice), ANONYMIZERS)}"
+            f"anonymizer = {quoted(choice)} is not known; {did_you_mean(choice, ANONYMIZERS)}"
         )
     return ANONYMIZERS[choice]
 

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from sfumato.adversaries.leakage.expectation import Listed
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, quoted
 from sfumato.release.release import Release, same_people
 from sfumato.schema.region import text_of
 from sfumato.table.load import Table
@@ -64,7 +64,7 @@ def normal(who: str, prior: object) -> Prior:
         _check_alike(who, entries)
         return entries
     raise PolicyError(
-        f"{who}: prior = {_shown(prior)} is not allowed; use 'table', 'uniform', shares or counts "
+        f"{who}: prior = {quoted(prior)} is not allowed; use 'table', 'uniform', shares or counts "
         "by value, { given = [columns] }, a list of { class = cells, shares = {...} }, an outside "
         "table or an earlier release"
     )
@@ -93,7 +93,7 @@ def _columns(who: str, prior: Mapping[Any, Any]) -> list[str]:
     named = isinstance(columns, list | tuple) and all(isinstance(c, str) and c for c in columns)
     if len(prior) > 1 or not named or not columns or len(set(columns)) < len(columns):
         raise PolicyError(
-            f"{who}: prior = {_shown(prior)} is not allowed; given lists the columns she knows, "
+            f"{who}: prior = {quoted(prior)} is not allowed; given lists the columns she knows, "
             "each once: { given = ['age'] }"
         )
     return list(columns)
@@ -146,7 +146,7 @@ def _shares(who: str, shares: Mapping[Any, Any]) -> dict[str, int | float]:
     for value, number in shares.items():
         if not _numbers(number) or not isfinite(number) or number < 0:
             raise PolicyError(
-                f"{who}: prior of {value!r} = {_shown(number)} is not allowed; it must be a share "
+                f"{who}: prior of {value!r} = {quoted(number)} is not allowed; it must be a share "
                 "or a count, 0 or more"
             )
     total = sum(shares.values())
@@ -154,11 +154,3 @@ def _shares(who: str, shares: Mapping[Any, Any]) -> dict[str, int | float]:
     if total <= 0 or (not counts and abs(total - 1) > _ROUNDING):
         raise PolicyError(f"{who}: prior: the shares sum to {total:.10g}, not to 1")
     return {text_of(value): number for value, number in shares.items()}
-
-
-def _shown(value: object) -> str:
-    return (
-        repr(value)
-        if isinstance(value, str | int | float | bool | Mapping)
-        else ("None" if value is None else f"a {type(value).__name__}")
-    )

@@ -35,7 +35,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import lru_cache
-from math import inf, isinf, isnan
+from math import inf, isinf
+from sys import float_info
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -126,7 +127,7 @@ class RealisticAdversary:
                 )
             return
         fine = isinstance(given, int | float | Fraction) and not isinstance(given, bool)
-        if not fine or isnan(given) or given < 1:
+        if not fine or not (1 <= given <= float_info.max or given == inf):
             raise PolicyError(
                 f"{NAME}: stubbornness = {quoted(given)} is not allowed; it must be a number "
                 f"of at least 1, or inf{' (no text)' if isinstance(given, str) else ''}"

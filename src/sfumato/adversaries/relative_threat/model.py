@@ -205,7 +205,7 @@ class Prior:
             if code is None:
                 raise InputError(
                     f"prior of column {domain.name!r}: {value!r} is not in its domain; "
-                    f"{did_you_mean(str(value), domain.labels)}"
+                    f"{did_you_mean(value, domain.labels)}"
                 )
             weights[code] = weight
         return weights

@@ -167,7 +167,7 @@ def _check(release: object, table: object, learner: object, method: object) -> N
         raise InputError(f"learner = {quoted(learner)} is not known; use 'joint' or 'conditional'")
     if method not in get_args(Method):
         raise InputError(
-            f"method = {quoted(method)} is not known; {did_you_mean(str(method), get_args(Method))}"
+            f"method = {quoted(method)} is not known; {did_you_mean(method, get_args(Method))}"
         )
     release.refuse_wildcards()
     if method in ("swap", "permutation") and not release.regions.exact:

@@ -84,7 +84,7 @@ class VictimReader:
             if name not in names:
                 raise InputError(
                     f"victim: {name!r} is not a quasi-identifier of the release; "
-                    f"{did_you_mean(str(name), names)}"
+                    f"{did_you_mean(name, names)}"
                 )
         return [
             self._weights(domain, victim[domain.name]) if domain.name in victim else None

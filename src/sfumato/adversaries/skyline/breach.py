@@ -261,7 +261,7 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
     if case is None:
         return "lists" if groups.linked else groups.case
     if not isinstance(case, str) or case not in CASES:
-        raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(str(case), CASES)}")
+        raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(case, CASES)}")
     if case == "single" and not groups.single_valued:
         raise InputError(
             "people have several values each: case must be 'set', 'multiset' or 'lists'"
@@ -285,7 +285,7 @@ def code_of(groups: Groups, value: str) -> int:
 
 def unknown_value(groups: Groups, value: str) -> str:
     """What to say of a value that is none; the others are not listed, for rare ones may tell."""
-    hint = did_you_mean(str(value), groups.values)
+    hint = did_you_mean(value, groups.values)
     if not hint.startswith("did you mean"):
         hint = f"it has {groups.width:,} others"
     return (

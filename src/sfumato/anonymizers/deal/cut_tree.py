@@ -23,6 +23,9 @@ THETAS = np.array([1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0
 _SHORT = 24  # so few are sorted by inserting
 NOBODY = 1 << 30  # beyond every code
 
+# Compiled functions are made once for every type of argument, and a number written down is a type
+# of its own: so whatever is passed on is an np.int64 from the beginning.
+
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def span_width(columns: DealtColumns, j: int, low: int, high: int) -> float:
@@ -55,9 +58,9 @@ def width_of(
                     found += 1
             width += columns.cost[j] * found
         else:
-            low, high = NOBODY, -1
+            low, high = np.int64(NOBODY), np.int64(-1)
             for i in range(start, stop):
-                code = places[who[i], j]
+                code = np.int64(places[who[i], j])
                 low, high = min(low, code), max(high, code)
             width += span_width(columns, j, low, high)
     return width
@@ -84,15 +87,15 @@ def _sort_by(
     if total <= _SHORT:
         for i in range(total):
             person = who[start + i]
-            code, at = places[person, j], i
+            code, at = np.int64(places[person, j]), i
             while at > 0 and places[line[at - 1], j] > code:
                 line[at] = line[at - 1]
                 at -= 1
             line[at] = person
         return
-    low, high = NOBODY, -1
+    low, high = np.int64(NOBODY), np.int64(-1)
     for i in range(start, stop):
-        code = places[who[i], j]
+        code = np.int64(places[who[i], j])
         low, high = min(low, code), max(high, code)
     for code in range(low, high + 2):
         tally[code - low] = 0
@@ -134,7 +137,7 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
     total, places = len(who), people.places
     line, tally = np.empty(total, np.int32), np.zeros(columns.most + 2, np.int64)
     seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
-    cuts, mark = np.zeros(1, np.int64), 0
+    cuts, mark = np.zeros(1, np.int64), np.int64(0)
     starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
     starts[0], stops[0], depth = 0, total, 1
     while depth > 0:
@@ -142,12 +145,12 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
         start, stop = starts[depth], stops[depth]
         if stop - start <= 2:
             continue
-        widest, column = 0.0, -1
+        widest, column = 0.0, np.int64(-1)
         for j in range(places.shape[1]):
             mark += 1
-            low, high, found = NOBODY, -1, -1
+            low, high, found = np.int64(NOBODY), np.int64(-1), -1
             for i in range(start, stop):
-                code = places[who[i], j]
+                code = np.int64(places[who[i], j])
                 low, high = min(low, code), max(high, code)
                 if columns.kind[j] == SET and seen[columns.at[j] + code] != mark:
                     seen[columns.at[j] + code] = mark
@@ -163,7 +166,7 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
         _sort_by(who, start, stop, places, column, line, tally)
         for i in range(start, stop):
             who[i] = line[i - start]
-        _boundaries(line, stop - start, places, column, 1, cuts)
+        _boundaries(line, stop - start, places, column, np.int64(1), cuts)
         middle = start + cuts[0]
         starts[depth], stops[depth] = start, middle
         starts[depth + 1], stops[depth + 1] = middle, stop
@@ -187,7 +190,7 @@ def _repaired(
     """
     total, error = 0, 0.0
     for i in range(many):
-        v = held[i]
+        v = np.int64(held[i])
         if family == 0:  # the left side stays pure
             wanted = min(float(natural[v]), theta * having[v])
         elif family == 1:  # the right side stays pure
@@ -218,14 +221,14 @@ def _both_hold(
     for column in range(people.width):
         sides[0, column] = 0
     for i in range(many):
-        v = held[i]
+        v = np.int64(held[i])
         for place in range(people.starts[v], people.starts[v + 1]):
             sides[0, people.adds[place]] += left[v]
-    if not holds(sides, 0, going, rules):
+    if not holds(sides, np.int64(0), going, rules):
         return False
     for column in range(people.width):
         sides[1, column] = sides[2, column] - sides[0, column]
-    return holds(sides, 1, total - going, rules)
+    return holds(sides, np.int64(1), total - going, rules)
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -247,7 +250,7 @@ def cut_tree(
     line, side = np.empty(total, np.int32), np.zeros(len(people.value), np.bool_)
     gone, stay = np.empty(total, np.int32), np.empty(total, np.int32)
     tally, cuts = np.zeros(columns.most + 2, np.int64), np.zeros(BOUNDARIES, np.int64)
-    seen, mark = np.zeros(max(columns.cells, 1), np.int64), 0
+    seen, mark = np.zeros(max(columns.cells, 1), np.int64), np.int64(0)
     having, natural = np.zeros(values, np.int64), np.zeros(values, np.int64)
     left, best, taken = (
         np.zeros(values, np.int64),
@@ -268,7 +271,7 @@ def cut_tree(
             size = stop - start
             if size < 2 * rules.least:
                 continue
-            many = 0
+            many = np.int64(0)
             for i in range(start, stop):
                 v = people.value[who[i]]
                 if having[v] == 0:
@@ -277,7 +280,7 @@ def cut_tree(
                 having[v] += 1
             # Rare values first: what their rounding takes or gives, frequent ones make good.
             for i in range(1, many):
-                v, at = held[i], i
+                v, at = np.int64(held[i]), i
                 while at > 0 and having[held[at - 1]] > having[v]:
                     held[at] = held[at - 1]
                     at -= 1
@@ -287,10 +290,10 @@ def cut_tree(
             for i in range(many):
                 for place in range(people.starts[held[i]], people.starts[held[i] + 1]):
                     sides[2, people.adds[place]] += having[held[i]]
-            cheapest, column = np.inf, -1
+            cheapest, column = np.inf, np.int64(-1)
             for j in range(places.shape[1]):
                 _sort_by(who, start, stop, places, j, line, tally)
-                for b in range(_boundaries(line, size, places, j, BOUNDARIES, cuts)):
+                for b in range(_boundaries(line, size, places, j, np.int64(len(cuts)), cuts)):
                     middle = cuts[b]
                     for i in range(many):
                         natural[held[i]] = 0
@@ -372,7 +375,7 @@ def _cost_of_cut(
     """People times width on both sides, if the first `left[v]` people of each value go left."""
     for i in range(many):
         taken[held[i]] = 0
-    one, other, places = 0, 0, people.places
+    one, other, places = np.int64(0), np.int64(0), people.places
     for i in range(size):
         v = people.value[line[i]]
         if taken[v] < left[v]:
@@ -382,5 +385,5 @@ def _cost_of_cut(
         else:
             stay[other] = line[i]
             other += 1
-    cost = one * width_of(gone, 0, one, places, columns, seen, mark)
-    return cost + other * width_of(stay, 0, other, places, columns, seen, mark + 1)
+    cost = one * width_of(gone, np.int64(0), one, places, columns, seen, mark)
+    return cost + other * width_of(stay, np.int64(0), other, places, columns, seen, mark + 1)

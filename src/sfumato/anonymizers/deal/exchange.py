@@ -80,7 +80,7 @@ def _count(state: GroupState, people: DealtPeople, g: int, x: int, times: int) -
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _fill(state: GroupState, people: DealtPeople, columns: DealtColumns) -> None:
     for x in range(len(state.group)):
-        _join(state, people, columns, x, state.group[x])
+        _join(state, people, columns, x, np.int64(state.group[x]))
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -97,13 +97,13 @@ def _join(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int,
         last = state.before[first]
         state.after[last], state.before[x] = x, last
         state.after[x], state.before[first] = first, x
-    _count(state, people, g, x, 1)
+    _count(state, people, g, x, np.int64(1))
     for j in range(people.places.shape[1]):
-        code = people.places[x, j]
+        code = np.int64(people.places[x, j])
         if columns.kind[j] == SET:
             state.cells[g, columns.at[j] + code] += 1
         else:
-            _widen(state.ends, g, columns.span[j], code)
+            _widen(state.ends, g, np.int64(columns.span[j]), code)
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -130,19 +130,19 @@ def _widen(ends: Codes, g: int, s: int, code: int) -> None:
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int) -> None:
     """Take a person out of her group, which has others."""
-    g = state.group[x]
+    g = np.int64(state.group[x])
     state.size[g] -= 1
     last, following = state.before[x], state.after[x]
     state.after[last], state.before[following] = following, last
     if state.head[g] == x:
         state.head[g] = following
-    _count(state, people, g, x, -1)
+    _count(state, people, g, x, np.int64(-1))
     for j in range(people.places.shape[1]):
-        code = people.places[x, j]
+        code = np.int64(people.places[x, j])
         if columns.kind[j] == SET:
             state.cells[g, columns.at[j] + code] -= 1
             continue
-        ends, span = state.ends, columns.span[j]
+        ends, span = state.ends, np.int64(columns.span[j])
         lowest, highest = code == ends[g, span, 0], code == ends[g, span, 3]
         if lowest:
             ends[g, span, 1] -= 1
@@ -154,10 +154,10 @@ def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int
             for end in range(3):
                 ends[g, span, end] = NOBODY
                 ends[g, span, 3 + end] = -1
-            y = following
+            y = np.int64(following)
             for _ in range(state.size[g]):
-                _widen(ends, g, span, people.places[y, j])
-                y = state.after[y]
+                _widen(ends, g, span, np.int64(people.places[y, j]))
+                y = np.int64(state.after[y])
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
@@ -172,7 +172,8 @@ def _soft_width(state: GroupState, columns: DealtColumns, g: int, gone: Floats) 
             width += columns.cost[j] * found
         else:
             span = columns.span[j]
-            width += span_width(columns, j, state.ends[g, span, 0], state.ends[g, span, 3])
+            low, high = np.int64(state.ends[g, span, 0]), np.int64(state.ends[g, span, 3])
+            width += span_width(columns, j, low, high)
     return width
 
 
@@ -195,15 +196,15 @@ def _may(
     size = state.size[g]
     if gets >= 0:
         size += 1
-        _count(state, people, g, gets, 1)
+        _count(state, people, g, gets, np.int64(1))
     if gives >= 0:
         size -= 1
-        _count(state, people, g, gives, -1)
+        _count(state, people, g, gives, np.int64(-1))
     fine = holds(state.counts, g, size, rules)
     if gets >= 0:
-        _count(state, people, g, gets, -1)
+        _count(state, people, g, gets, np.int64(-1))
     if gives >= 0:
-        _count(state, people, g, gives, 1)
+        _count(state, people, g, gives, np.int64(1))
     return fine
 
 
@@ -231,6 +232,7 @@ def sweep(
         state.width[g] = _soft_width(state, columns, g, gone)
     looked = np.zeros(len(state.size), np.int32)  # the last step at which a group was looked at
     total, many, changes = len(state.group), people.places.shape[1], 0
+    nobody = np.int64(-1)
     places, cells, ends = people.places, state.cells, state.ends
     # What x's leaving does to her group, column by column, and her coming to another one: the same
     # for all whom she may change places with.
@@ -238,16 +240,16 @@ def sweep(
     low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
     mine_now, theirs_now = np.zeros(many), np.zeros(many)
     for step in range(total):
-        x = orders[visited, step]
-        g = state.group[x]
+        x = np.int64(orders[visited, step])
+        g = np.int64(state.group[x])
         size = state.size[g]
         if size < 2:
             continue
-        best, chosen, partner = bars[step] - 1e-12, -1, -1
+        best, chosen, partner = bars[step] - 1e-12, np.int64(-1), np.int64(-1)
         g_changes, h_changes = 0.0, 0.0
         spared = 0.0
         for j in range(many):
-            code = places[x, j]
+            code = np.int64(places[x, j])
             if columns.kind[j] == SET:
                 goes[j] = -columns.cost[j] * gain[min(cells[g, columns.at[j] + code], SOFT) - 1]
                 spared += goes[j]
@@ -266,35 +268,35 @@ def sweep(
         for o in range(orders.shape[0]):
             here = positions[o, x]
             for near in range(max(0, here - REACH), min(total, here + REACH + 1)):
-                h = state.group[orders[o, near]]
+                h = np.int64(state.group[orders[o, near]])
                 if looked[h] == step + 1:
                     continue
                 looked[h] = step + 1
                 others = state.size[h]
                 more = 0.0
                 for j in range(many):
-                    code = places[x, j]
+                    code = np.int64(places[x, j])
                     if columns.kind[j] == SET:
                         comes[j] = columns.cost[j] * gain[min(cells[h, columns.at[j] + code], SOFT)]
                         more += comes[j]
                     else:
                         s = columns.span[j]
-                        first, last = ends[h, s, 0], ends[h, s, 3]
+                        first, last = np.int64(ends[h, s, 0]), np.int64(ends[h, s, 3])
                         theirs_now[j] = span_width(columns, j, first, last)
                         more += span_width(columns, j, min(first, code), max(last, code))
                         more -= theirs_now[j]
                 delta = leaves + (others + 1) * more + state.width[h]
                 if delta < best and may_leave != 0:
                     if may_leave < 0:
-                        may_leave = int(_may(state, people, rules, g, -1, x))
-                    if may_leave == 1 and _may(state, people, rules, h, x, -1):
-                        best, chosen, partner = delta, h, -1
+                        may_leave = int(_may(state, people, rules, g, nobody, x))
+                    if may_leave == 1 and _may(state, people, rules, h, x, nobody):
+                        best, chosen, partner = delta, h, nobody
                         g_changes, h_changes = spared, more
-                y = state.head[h]
+                y = np.int64(state.head[h])
                 for _ in range(min(RING, others)):
                     mine, theirs = 0.0, 0.0
                     for j in range(many):
-                        code, own = places[y, j], places[x, j]
+                        code, own = np.int64(places[y, j]), np.int64(places[x, j])
                         if code == own:
                             continue
                         if columns.kind[j] == SET:
@@ -305,11 +307,11 @@ def sweep(
                             first, last = min(low[j], code), max(high[j], code)
                             mine += span_width(columns, j, first, last) - mine_now[j]
                             s = columns.span[j]
-                            first, last = ends[h, s, 0], ends[h, s, 3]
+                            first, last = np.int64(ends[h, s, 0]), np.int64(ends[h, s, 3])
                             if code == first and ends[h, s, 1] == 1:
-                                first = ends[h, s, 2]
+                                first = np.int64(ends[h, s, 2])
                             if code == last and ends[h, s, 4] == 1:
-                                last = ends[h, s, 5]
+                                last = np.int64(ends[h, s, 5])
                             first, last = min(first, own), max(last, own)
                             theirs += span_width(columns, j, first, last) - theirs_now[j]
                     delta = size * mine + others * theirs
@@ -322,7 +324,7 @@ def sweep(
                     ):
                         best, chosen, partner = delta, h, y
                         g_changes, h_changes = mine, theirs
-                    y = state.after[y]
+                    y = np.int64(state.after[y])
                 state.head[h] = y
         if chosen < 0:
             continue

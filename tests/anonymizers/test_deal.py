@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise, product
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +18,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
-from sfumato.anonymizers.deal.deal import _Reading
+from sfumato.anonymizers.deal.deal import DealFindings, _Reading
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.search import Clock, SearchGround
-from sfumato.criteria.base import Criterion, GroupCriterion
+from sfumato.criteria.base import Criterion, GroupCriterion, Measure, summarize
 from sfumato.release.groups import Groups
+from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
@@ -182,6 +185,47 @@ def test_people_with_several_values_each() -> None:
     assert len(release.groups) > 3
 
 
+# -- criteria that cannot guide the search ---------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NoMajority(GroupCriterion):
+    """One that somebody wrote: nothing is known of it but whether it holds."""
+
+    name: ClassVar[str] = "no-majority"
+    adversary: ClassVar[str] = "anybody"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+
+    @property
+    def required(self) -> str:
+        return "no value of more than half"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Any]:
+        share = groups.largest / groups.sizes
+        return summarize(groups, share, "at_most"), 2 * groups.largest <= groups.sizes
+
+
+def test_a_criterion_of_somebody_s_own_is_kept_without_rules() -> None:
+    rows = [(age, town, "smith", ILLS[age // 20]) for town in TOWNS for age in range(80)]
+    task = Task(table_of(rows), (sf.KAnonymity(2), NoMajority()))
+    release = sf.Deal(sweeps=3).run(task)
+    assert NoMajority().holds(release.groups).all()
+    assert loss_of(release) <= loss_of(sf.Mondrian(regions="tight").run(task)) + 1e-12
+    assert isinstance(release.made, MadeHere)
+    assert isinstance(release.made.findings, DealFindings)
+    assert release.made.findings.unsearched == ("no-majority",)
+
+
+def test_a_criterion_of_whole_releases_judges_what_was_dealt() -> None:
+    rows = [(age, town, "smith", ILLS[age // 20]) for town in TOWNS for age in range(80)]
+    require = (sf.KAnonymity(2), sf.SkylinePrivacy([(1, 1, 1, 0.9)]))
+    task = Task(table_of(rows), require)
+    release = sf.Deal(sweeps=2).run(task)
+    assert sf.audit(release, task.require).holds
+    assert loss_of(release) <= loss_of(sf.Mondrian(regions="tight").run(task)) + 1e-12
+
+
 # -- near the best there is -----------------------------------------------------------------------
 
 
@@ -248,7 +292,7 @@ def ground_of(
     task = Task(table, require)
     read = _Reading.of(task)
     dealt = Dealt.of(table, style, {}, read.attributes, "a test")
-    return SearchGround.of(dealt, lambda share: read.rules(dealt, share), 1, Clock(1, 1))
+    return SearchGround.of(dealt, partial(read.rules, dealt), 1, Clock(1, 1))
 
 
 @settings(max_examples=max(EXAMPLES // 2, 10))

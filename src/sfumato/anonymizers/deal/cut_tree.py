@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 
 from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.anonymizers.deal.rules import Int, Rules, holds
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 BOUNDARIES = 4  # cuts tried in each column, those nearest to the median
@@ -28,7 +28,7 @@ NOBODY = 1 << 30  # beyond every code
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def span_width(columns: DealtColumns, j: int, low: int, high: int) -> float:
+def span_width(columns: DealtColumns, j: Int, low: Int, high: Int) -> float:
     """What a column that is no SET costs a group whose codes lie between these two."""
     at = columns.at[j]
     if columns.kind[j] == RANGE:
@@ -43,7 +43,7 @@ def span_width(columns: DealtColumns, j: int, low: int, high: int) -> float:
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def width_of(
-    who: Codes, start: int, stop: int, places: Codes, columns: DealtColumns, seen: Ints, mark: int
+    who: Codes, start: Int, stop: Int, places: Codes, columns: DealtColumns, seen: Ints, mark: Int
 ) -> float:
     """The summed width of these people as one group. `seen` holds marks below `mark`."""
     width = 0.0
@@ -80,7 +80,7 @@ def weigh(
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _sort_by(
-    who: Codes, start: int, stop: int, places: Codes, j: int, line: Codes, tally: Ints
+    who: Codes, start: Int, stop: Int, places: Codes, j: Int, line: Codes, tally: Ints
 ) -> None:
     """Lay the people from start to stop on `line` by a column; ties stay in order."""
     total = stop - start
@@ -97,12 +97,12 @@ def _sort_by(
     for i in range(start, stop):
         code = np.int64(places[who[i], j])
         low, high = min(low, code), max(high, code)
-    for code in range(low, high + 2):
-        tally[code - low] = 0
+    for slot in range(high - low + 2):
+        tally[slot] = 0
     for i in range(start, stop):
         tally[places[who[i], j] - low + 1] += 1
-    for code in range(low, high + 1):
-        tally[code - low + 1] += tally[code - low]
+    for slot in range(high - low + 1):
+        tally[slot + 1] += tally[slot]
     for i in range(start, stop):
         slot = places[who[i], j] - low
         line[tally[slot]] = who[i]
@@ -110,7 +110,7 @@ def _sort_by(
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _boundaries(line: Codes, total: int, places: Codes, j: int, most: int, cuts: Ints) -> int:
+def _boundaries(line: Codes, total: Int, places: Codes, j: Int, most: Int, cuts: Ints) -> int:
     """The `most` positions nearest to the middle where the column's code changes; how many."""
     found, left, right = 0, total // 2, total // 2 + 1
     while found < most and (left > 0 or right < total):
@@ -160,7 +160,7 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
             else:
                 width = span_width(columns, j, low, high)
             if width * lean[j] > widest and low < high:
-                widest, column = width * lean[j], j
+                widest, column = width * lean[j], np.int64(j)
         if column < 0:
             continue
         _sort_by(who, start, stop, places, column, line, tally)
@@ -175,13 +175,13 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _repaired(
-    family: int,
+    family: Int,
     theta: float,
     share: float,
     having: Ints,
     natural: Ints,
     held: Codes,
-    many: int,
+    many: Int,
     left: Ints,
 ) -> int:
     """How many people of each value go left; returns how many together.
@@ -207,10 +207,10 @@ def _repaired(
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _both_hold(
     left: Ints,
-    going: int,
-    total: int,
+    going: Int,
+    total: Int,
     held: Codes,
-    many: int,
+    many: Int,
     sides: Codes,
     people: DealtPeople,
     rules: Rules,
@@ -328,7 +328,7 @@ def cut_tree(
                         )
                         mark += 1
                         if cost < cheapest:
-                            cheapest, column = cost, j
+                            cheapest, column = cost, np.int64(j)
                             for i in range(many):
                                 best[held[i]] = left[held[i]]
                         if found == 0:  # not repaired: the same cut in every family
@@ -360,15 +360,15 @@ def cut_tree(
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _cost_of_cut(
     line: Codes,
-    size: int,
+    size: Int,
     left: Ints,
     taken: Ints,
     held: Codes,
-    many: int,
+    many: Int,
     people: DealtPeople,
     columns: DealtColumns,
     seen: Ints,
-    mark: int,
+    mark: Int,
     gone: Codes,
     stay: Codes,
 ) -> float:

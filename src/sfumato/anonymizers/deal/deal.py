@@ -17,13 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import GroupCriterion, groups_about, parameter
+from sfumato.criteria.closeness import TCloseness
+from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.errors import NoSafeRelease, PolicyError, did_you_mean, quoted
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.progress import Ticker
@@ -37,9 +40,29 @@ from sfumato.utility.view import view_of
 if TYPE_CHECKING:
     from sfumato.anonymizers.deal.people import Dealt
     from sfumato.anonymizers.deal.rules import Rules
-    from sfumato.criteria.count_rules import CountRule
 
 _MENDED = 50  # rounds of merging groups that fail
+_FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
+
+
+class Guard(NamedTuple):
+    """What groups must keep to so that criteria hold which cannot guide the search: closeness to
+    the whole table, and so many times the fewest people that any criterion asks for."""
+
+    t: float
+    times: int
+
+
+GUARDS = (
+    Guard(1.0, 1),
+    Guard(0.5, 1),
+    Guard(0.4, 2),
+    Guard(0.3, 2),
+    Guard(0.2, 3),
+    Guard(0.15, 4),
+    Guard(0.1, 8),
+    Guard(0.05, 16),
+)
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 
 
@@ -129,26 +152,40 @@ class Deal(Anonymizer):
         read = _Reading.of(task)
         clock = Clock(self.seconds, self.sweeps)
         dealt = Dealt.of(task.table, self.regions, self.weights, read.attributes, self.name)
-        ground = SearchGround.of(dealt, lambda share: read.rules(dealt, share), task.seed, clock)
-        others = [] if cut is None else [_groups_of(cut, dealt)]
+        ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock)
+
+        def published(group: Codes, sweeps: int, many: float = 1.0) -> Release | None:
+            """Mended, if no more than this share of the groups fail."""
+            found = DealFindings(sweeps, clock.stopped, read.unsearched)
+            release = _published(dealt, group, task, found)
+            if _violators(task, release).mean() > many:
+                return None
+            return _mended(task, dealt, release, ground.orders[0], found)
+
+        if read.unsearched:
+            # Whatever the criteria ask that rules cannot say: groups that are larger and nearer to
+            # the whole table tell less. The first guard under which a cut tree holds is kept to.
+            for guard in GUARDS:
+                guarded = ground.under(partial(read.rules, dealt, guard=guard))
+                release = published(guarded.cut([1.0]), 0, _FEW)
+                if release is not None and Finished(task).holds(release):
+                    ground = guarded
+                    yield release
+                    break
+            else:
+                return
+        others = [] if cut is None or read.unsearched else [_groups_of(cut, dealt)]
         people = len(dealt) * len(dealt.counts.quasi)
         with Ticker("dealing", round(10 * self.seconds)) as ticker:
 
             def tell(cost: float) -> None:
-                ticker.reach(
-                    round(10 * (self.seconds - max(clock.left, 0.0))) if clock.left < np.inf else 0,
-                    f"dealing, loss {cost / people:.4f}",
-                )
+                spent = self.seconds - max(clock.left, 0.0) if clock.left < np.inf else 0.0
+                ticker.reach(round(10 * spent), f"dealing, loss {cost / people:.4f}")
 
             chains = search(ground, task.seed, others, tell)
-        for chain in chains[:1]:
-            sweeps = sum(one.sweeps for one in chains)
-            found = DealFindings(sweeps, clock.stopped, read.unsearched)
-            release = _published(dealt, chain.best, task, found)
-            release = _mended(task, dealt, release, ground.orders[0], found)
-            yield replace(
-                release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else []))
-            )
+        release = published(chains[0].best, sum(chain.sweeps for chain in chains))
+        assert release is not None
+        yield replace(release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else [])))
 
 
 @dataclass(frozen=True)
@@ -176,11 +213,14 @@ class _Reading:
                 unsearched.append(criterion.name)
                 continue
             compiled += [(criterion, place) for place in places]
-        attributes = sorted({place for _, place in compiled if place is not None})
-        return cls(task, tuple(attributes), tuple(compiled), tuple(unsearched))
+        read = {place for _, place in compiled if place is not None}
+        if unsearched:  # guards look at all values
+            every = enumerate(task.table.counts.sensitive)
+            read |= {place for place, attribute in every if attribute.sets is None}
+        return cls(task, tuple(sorted(read)), tuple(compiled), tuple(unsearched))
 
-    def rules(self, dealt: Dealt, share: float) -> Rules:
-        """All rules, packed; tightened to a share of their room."""
+    def rules(self, dealt: Dealt, share: float, guard: Guard | None = None) -> Rules:
+        """All rules, packed; tightened to a share of their room, and with a guard besides."""
         from sfumato.anonymizers.deal.rules import pack
 
         whole = _everybody(self.task)
@@ -189,6 +229,13 @@ class _Reading:
             one = criterion if share == 1 else criterion.tightened(share, whole[place])
             first = 0 if place is None else dealt.first[place]
             rules += [(first, rule) for rule in one.count_rules(whole[place]) or ()]
+        if guard is not None:
+            least = max(criterion.fewest_people for criterion in self.task.require)
+            rules.append((0, fewest(max(least, 2) * guard.times)))
+            for place in self.attributes:
+                if self.task.table.counts.sensitive[place].sets is None:
+                    near = TCloseness(guard.t).count_rules(whole[place])
+                    rules += [(dealt.first[place], rule) for rule in near]
         return pack(rules, len(dealt))
 
 

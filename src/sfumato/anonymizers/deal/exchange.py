@@ -22,7 +22,7 @@ import numpy as np
 
 from sfumato.anonymizers.deal.cut_tree import NOBODY, span_width
 from sfumato.anonymizers.deal.people import SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.anonymizers.deal.rules import Int, Rules, holds
 from sfumato.numbers import Codes, Floats, Ints
 
 REACH = 6  # places before and after a person, in every order, whose groups she looks at
@@ -70,7 +70,7 @@ def state_of(group: Codes, people: DealtPeople, columns: DealtColumns) -> GroupS
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _count(state: GroupState, people: DealtPeople, g: int, x: int, times: int) -> None:
+def _count(state: GroupState, people: DealtPeople, g: Int, x: Int, times: Int) -> None:
     """Add a person's values to a group's counts, so many times."""
     v = people.value[x]
     for place in range(people.starts[v], people.starts[v + 1]):
@@ -84,7 +84,7 @@ def _fill(state: GroupState, people: DealtPeople, columns: DealtColumns) -> None
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _join(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int, g: int) -> None:
+def _join(state: GroupState, people: DealtPeople, columns: DealtColumns, x: Int, g: Int) -> None:
     """Put a person into a group."""
     state.group[x] = g
     state.size[g] += 1
@@ -107,7 +107,7 @@ def _join(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int,
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _widen(ends: Codes, g: int, s: int, code: int) -> None:
+def _widen(ends: Codes, g: Int, s: Int, code: Int) -> None:
     """Take a code into the ends of a span."""
     if code < ends[g, s, 0]:
         ends[g, s, 2] = ends[g, s, 0]
@@ -128,7 +128,7 @@ def _widen(ends: Codes, g: int, s: int, code: int) -> None:
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int) -> None:
+def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: Int) -> None:
     """Take a person out of her group, which has others."""
     g = np.int64(state.group[x])
     state.size[g] -= 1
@@ -161,7 +161,7 @@ def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: int
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _soft_width(state: GroupState, columns: DealtColumns, g: int, gone: Floats) -> float:
+def _soft_width(state: GroupState, columns: DealtColumns, g: Int, gone: Floats) -> float:
     """The width of a group, where `gone[h]` = gamma^h."""
     width = 0.0
     for j in range(len(columns.kind)):
@@ -190,7 +190,7 @@ def true_cost(state: GroupState, columns: DealtColumns) -> float:
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _may(
-    state: GroupState, people: DealtPeople, rules: Rules, g: int, gets: int, gives: int
+    state: GroupState, people: DealtPeople, rules: Rules, g: Int, gets: Int, gives: Int
 ) -> bool:
     """Whether a group keeps the rules with one more person and one less (-1: none)."""
     size = state.size[g]
@@ -216,7 +216,7 @@ def sweep(
     rules: Rules,
     orders: Codes,
     positions: Codes,
-    visited: int,
+    visited: Int,
     gone: Floats,
     bars: Floats,
 ) -> int:
@@ -226,10 +226,10 @@ def sweep(
     may cost at each step.
     """
     gain = np.zeros(SOFT + 1)
-    for h in range(SOFT):
-        gain[h] = gone[h] - gone[h + 1]
-    for g in range(len(state.size)):
-        state.width[g] = _soft_width(state, columns, g, gone)
+    for times in range(SOFT):
+        gain[times] = gone[times] - gone[times + 1]
+    for group in range(len(state.size)):
+        state.width[group] = _soft_width(state, columns, group, gone)
     looked = np.zeros(len(state.size), np.int32)  # the last step at which a group was looked at
     total, many, changes = len(state.group), people.places.shape[1], 0
     nobody = np.int64(-1)

@@ -28,6 +28,7 @@ _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
     int(Kind.DISTINCT),
     int(Kind.TAIL),
 )
+Int = int | np.int64  # what compiled code counts with
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
 
 
@@ -75,7 +76,7 @@ def pack(rules: Sequence[tuple[int, CountRule]], people: int) -> Rules:
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def holds(counts: Codes, g: int, size: int, rules: Rules) -> bool:
+def holds(counts: Codes, g: Int, size: Int, rules: Rules) -> bool:
     """Whether a group of `size` people with the counts of row g keeps every rule."""
     if size < rules.least:
         return False
@@ -127,7 +128,7 @@ def holds(counts: Codes, g: int, size: int, rules: Rules) -> bool:
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _capped(y: float, people: float, numbers: Floats, at: int, kind: int, strict: bool) -> bool:
+def _capped(y: float, people: float, numbers: Floats, at: Int, kind: Int, strict: bool) -> bool:
     """One UPPER or LOWER sum."""
     if numbers[at + 5] == 1.0:
         y = people - y
@@ -143,7 +144,7 @@ def _capped(y: float, people: float, numbers: Floats, at: int, kind: int, strict
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _spread(counts: Codes, g: int, people: float, rules: Rules, r: int) -> bool:
+def _spread(counts: Codes, g: Int, people: float, rules: Rules, r: Int) -> bool:
     """TAIL: the largest count against all but the l - 1 largest."""
     first, end, at = rules.table[r, 1], rules.table[r, 2], rules.table[r, 3]
     many = int(rules.numbers[at + 1]) - 1

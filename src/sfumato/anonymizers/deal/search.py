@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -94,6 +94,10 @@ class SearchGround:
         for line, places in zip(orders, positions, strict=True):
             places[line] = np.arange(total, dtype=np.int32)
         return cls(dealt, rules, rules(1.0), orders, positions, clock)
+
+    def under(self, rules: Callable[[float], Rules]) -> SearchGround:
+        """The same people under other rules."""
+        return replace(self, rules=rules, bounds=rules(1.0))
 
     def cut(self, schedule: Sequence[float]) -> Codes:
         """The groups of a cut tree that keeps to tighter bounds first."""

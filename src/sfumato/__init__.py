@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     )
     from sfumato.adversaries.realistic.adversary import RealisticAdversary as RealisticAdversary
     from sfumato.adversaries.realistic.beliefs import Beliefs as Beliefs
-    from sfumato.adversaries.relative_threat.model import Prior as Prior
+    from sfumato.adversaries.relative_threat.model import DirichletWeights as DirichletWeights
     from sfumato.adversaries.relative_threat.relative import relative_threat as relative_threat
     from sfumato.adversaries.relative_threat.result import RelativeThreat as RelativeThreat
     from sfumato.adversaries.skyline.breach import breach_probability as breach_probability
@@ -190,7 +190,7 @@ _HOMES = {
     ),
     "sfumato.adversaries.realistic.adversary": ("RealisticAdversary",),
     "sfumato.adversaries.realistic.beliefs": ("Beliefs",),
-    "sfumato.adversaries.relative_threat.model": ("Prior",),
+    "sfumato.adversaries.relative_threat.model": ("DirichletWeights",),
     "sfumato.adversaries.relative_threat.relative": ("relative_threat",),
     "sfumato.adversaries.relative_threat.result": ("RelativeThreat",),
     "sfumato.adversaries.skyline.breach": ("breach_probability",),

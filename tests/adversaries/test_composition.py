@@ -285,7 +285,7 @@ BAD = {
     "overlap": (lambda: intersection_attack([A, B], [{"x": 1}], overlap="size"), "overlap = 'size' is not known"),
     "locate": (lambda: intersection_attack([A, B], [{"x": 1}], locate="best"), "locate = 'best' is not known; allowed: nearest, oracle"),
     "prior": (lambda: intersection_attack([A, B], [{"x": 27}], prior={"a": 1, "b": 1}), "prior gives no weight to 'c', 'd'"),
-    "negative prior": (lambda: intersection_attack([A, B], [{"x": 27}], prior={"a": -1}), "prior: 'a' has -1"),
+    "negative prior": (lambda: intersection_attack([A, B], [{"x": 27}], prior={"a": -1}), "prior of 'a' = -1 is not allowed"),
     "prior of no kind": (lambda: intersection_attack([A, B], [{"x": 27}], prior="flat"), "prior = 'flat' is not allowed"),
     "truth": (lambda: intersection_attack([A, B], [{"x": 27, "t": "a"}], truth="s"), "1 of 1 targets have no 's'"),
     "truth of a frame": (lambda: intersection_attack([A, B], pa.table({"x": [27]}), truth="s"), "truth: column 's' is not in the targets"),

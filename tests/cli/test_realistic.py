@@ -36,7 +36,7 @@ MISTAKES = {
     ),
     "negative share": (
         "{ shape = { flu = -0.1, cold = 0.6, ulcer = 0.5 }, stubbornness = 100 }",
-        "shape of 'flu' = -0.1 is negative; give shares from 0 to 1 or whole counts",
+        "shape of 'flu' = -0.1 is not allowed; it must be a share or a count, 0 or more",
     ),
     "strange value": (
         "{ shape = { flue = 0.1, cold = 0.4, ulcer = 0.5 }, stubbornness = 100 }",
@@ -44,7 +44,7 @@ MISTAKES = {
     ),
     "sum": (
         "{ shape = { flu = 0.1, cold = 0.4, ulcer = 0.4 }, stubbornness = 100 }",
-        "the shares of shape sum to 0.9, not to 1; correct them, or give counts",
+        "shape: the shares sum to 0.9, not to 1; correct them, or give counts",
     ),
     "text": ('{ shape = "table", stubbornness = "inf" }', "or inf (no text)"),
     "word": ('"strong"', "or a table such as { shape = 'table', stubbornness = 1e6 }"),

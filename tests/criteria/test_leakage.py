@@ -353,12 +353,12 @@ def test_a_policy_file_names_an_outside_table(tmp_path: Path) -> None:
         'kind = "distribution-leakage"\nepsilon = 0.3\nprior = { file = "census.csv" }\n'
     )
     (criterion,) = sf.Policy.load(tmp_path / "policy.toml").require
-    assert isinstance(criterion.prior, sf.Table)
+    assert isinstance(criterion.prior.people, sf.Table)
     with pytest.raises(sf.PolicyError, match="needs the"):
         sf.Policy([criterion]).save(tmp_path / "again.toml")
     sf.Policy([sf.EntropyLeakage(1, prior=as_it_stands(table()))]).save(tmp_path / "x.toml")
     (again,) = sf.Policy.load(tmp_path / "x.toml").require
-    assert again.prior.groups.sizes.tolist() == as_it_stands(table()).groups.sizes.tolist()
+    assert again.prior.people.groups.sizes.tolist() == as_it_stands(table()).groups.sizes.tolist()
 
 
 def numbers() -> sf.Table:

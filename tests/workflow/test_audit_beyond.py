@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.realistic.priors import counts_in
+from sfumato.adversaries.priors import counts_in
+from sfumato.adversaries.realistic.priors import SHAPE
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
@@ -186,8 +187,8 @@ def test_an_outside_release_counts_everybody() -> None:
     rows = {"age": list(range(60)), "ill": ["x"] * 50 + ["y"] * 7 + ["z"] * 3}
     table = sf.read(pa.table(rows), sf.Schema(quasi=["age"], sensitive="ill"))
     large = as_it_stands(beyond(table, 10_000))
-    assert counts_in(large, "ill") == {"x": 50, "y": 7, "z": 3}
-    assert counts_in(beyond(table, 10_000), "ill") == {"x": 50, "y": 7, "z": 3}
+    assert counts_in(large, "ill", SHAPE) == {"x": 50, "y": 7, "z": 3}
+    assert counts_in(beyond(table, 10_000), "ill", SHAPE) == {"x": 50, "y": 7, "z": 3}
 
 
 def test_advice_is_not_worked_out_from_examples(tmp_path: Any) -> None:

@@ -510,7 +510,10 @@ WRONG = {
         "fit one target of one column",
     ),
     "shares of nothing": ({"prior": {"flux": 1}}, "did you mean 'flu'?"),
-    "prior by class": ({"prior": [{"class": ["x"], "shares": {"flu": 1}}]}, "one combination only"),
+    "prior by class": (
+        {"prior": [{"class": ["x"], "shares": {"flu": 1}}]},
+        "is not allowed; use 'table', 'uniform', shares",
+    ),
 }
 
 

@@ -44,8 +44,12 @@ def bayes(
         typer.Option(help="auto, exact, sample; or the paper's row-gibbs, swap, permutation."),
     ] = "auto",
     prior: Annotated[
-        float, typer.Option(help="Prior weight of every value; 1 is no opinion.")
-    ] = 1.0,
+        str,
+        typer.Option(
+            help="What is believed before: uniform, the weight of every value (1 is no opinion), "
+            "or a file of other people."
+        ),
+    ] = "uniform",
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     sweeps: Annotated[int, typer.Option(help="Sweeps a chain may make at most.")] = 32_000,
     check: Annotated[
@@ -75,6 +79,7 @@ def bayes(
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
+    from sfumato.policy.linked_files import linked_prior
     from sfumato.report.sections.relative_threat import relative_document
 
     # Every mistake is told before a large file is read.
@@ -89,6 +94,7 @@ def bayes(
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
+    believed = linked_prior("--prior", prior, Path(), schema)
     judged = read_judged(release, rules, schema, reading)
     original = None
     if table is not None:
@@ -100,7 +106,7 @@ def bayes(
         judged,
         original,
         sensitive=sensitive,
-        prior=prior,
+        prior=believed,
         learner=learner,  # type: ignore[arg-type]  # both checked there
         method=method,  # type: ignore[arg-type]
         seed=seed,
@@ -172,8 +178,12 @@ def intersect(
         str, typer.Option(help="How groups that overlap count: count, or volume (people/volume).")
     ] = "count",
     prior: Annotated[
-        str | None, typer.Option(help="pooled: the releases' own distribution; default uniform.")
-    ] = None,
+        str,
+        typer.Option(
+            help="How the population is distributed: uniform, pooled (as the releases together), "
+            "shares or counts (flu=70,HIV=30), or a file or release of other people."
+        ),
+    ] = "uniform",
     json: AsJson = False,
     html: Annotated[
         Path | None, typer.Option(help="Also write a page to this .html file, to open offline.")
@@ -202,6 +212,7 @@ def intersect(
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
+    from sfumato.policy.linked_files import linked_prior
     from sfumato.report.sections.composition import attack_document
 
     if len(releases) < 2:
@@ -216,13 +227,14 @@ def intersect(
         read_one(path, rules, schema, replace(reading, scheme=how))
         for path, how in zip(releases, schemes_of(releases, scheme or ()), strict=True)
     ]
+    population = linked_prior("--prior", prior, Path(), schema)
     people = read_people(targets, rules, schema, read, reading, truth)
     attack = intersection_attack(
         read,
         people,
         truth,
-        prior,  # type: ignore[arg-type]  # both checked by the attack
-        overlap,  # type: ignore[arg-type]
+        population,
+        overlap,  # type: ignore[arg-type]  # checked by the attack
         sensitive=sensitive,
     )
     document = attack_document(attack)

@@ -41,6 +41,13 @@ def characterize(
         list[str] | None,
         typer.Option(help="A column whose distribution she knows already. Repeatable."),
     ] = None,
+    prior: Annotated[
+        str,
+        typer.Option(
+            help="What is expected: table, uniform, shares or counts (flu=70,HIV=30), or a file "
+            "of other people; not beside --given."
+        ),
+    ] = "table",
     release: Annotated[
         bool, typer.Option("--release", help="The file is a release: read its cells, not values.")
     ] = False,
@@ -65,9 +72,13 @@ def characterize(
     """
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import show_document
+    from sfumato.errors import InputError
+    from sfumato.policy.linked_files import linked_prior
     from sfumato.report.characterization import check_files, save_private
     from sfumato.workflow.characterize import characterize as run
 
+    if given and prior != "table":
+        raise InputError("--prior and --given both say what is expected; give one of them")
     check_files(html, private, force=force)
     rules, schema = load_rules(policy)
     subject: Table | Release
@@ -80,7 +91,7 @@ def characterize(
         max_size,
         _targets(target),
         columns=column or None,
-        prior={"given": given} if given else "table",
+        prior={"given": given} if given else linked_prior("--prior", prior, Path(), schema),
         individuals=private is not None,
     )
     if html is not None:

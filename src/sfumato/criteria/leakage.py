@@ -17,7 +17,7 @@ them group by group, so a search refuses them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
@@ -27,9 +27,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.leakage.expectation import Expectation, leakage
+from sfumato.adversaries.leakage.expectation import OBSERVER, Expectation, leakage
 from sfumato.adversaries.leakage.observer import WORDS, Observer
-from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, normal, same
+from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     GroupCriterion,
@@ -132,11 +132,11 @@ class _Leakage(GroupCriterion):
 
     upward_closed: ClassVar[bool] = False
 
-    prior: Prior = field(default="table", hash=False)
+    prior: PriorGiven = "table"
     joint: Sequence[str] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", normal(self.name, self.prior))
+        object.__setattr__(self, "prior", parse_prior(self.prior, replace(OBSERVER, who=self.name)))
         joint = (self.joint,) if isinstance(self.joint, str) else tuple(self.joint)
         object.__setattr__(self, "joint", joint)
         if joint and (len(set(joint)) < 2 or self.sensitive is not None):
@@ -144,19 +144,6 @@ class _Leakage(GroupCriterion):
                 f"{self.name}: joint = {list(joint)!r} is not allowed; it must list two or more "
                 "different sensitive columns, and sensitive must be left out"
             )
-
-    def _same(self, other: object) -> bool:
-        """Equal by parameters; priors that are tables only if they are the very same."""
-        return (
-            isinstance(other, _Leakage)
-            and type(other) is type(self)
-            and same(self.prior, other.prior)
-            and all(
-                getattr(self, one.name) == getattr(other, one.name)
-                for one in fields(self)
-                if one.name != "prior"
-            )
-        )
 
     @cached_property
     def observer(self) -> Observer:
@@ -176,7 +163,7 @@ class _Leakage(GroupCriterion):
 
     def bind(self, counts: TableCounts) -> Self:
         what = "joint targets" if self.joint else "a prior given fewer columns"
-        if self.joint or kind_of(self.prior) == "given":
+        if self.joint or isinstance(self.prior, FewerColumns):
             raise PolicyError(
                 f"{self.name}: {what} can be judged on a finished release only: take it out of the "
                 "policy of the search, and audit the release by it"
@@ -199,11 +186,10 @@ class _Leakage(GroupCriterion):
             self.observer.check_covered(groups)
 
     def _expected(self) -> str:
-        kind = kind_of(self.prior)
         about = f", {' and '.join(self.joint)} together" if self.joint else ""
-        if kind == "given":
-            return f"prior given {', '.join(self.prior['given'])}{about}"  # type: ignore[index, call-overload]
-        return f"prior {WORDS.get(kind, kind)}{about}"
+        if isinstance(self.prior, FewerColumns):
+            return f"prior given {', '.join(self.prior.columns)}{about}"
+        return f"prior {WORDS[type(self.prior)]}{about}"
 
     def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
         expected = self.observer.expectation(groups)
@@ -231,9 +217,6 @@ class DistributionLeakage(_Leakage):
     def __post_init__(self) -> None:
         parameter(self.name, "epsilon", self.epsilon, least=0, most=MOST)
         super().__post_init__()
-
-    def __eq__(self, other: object) -> bool:
-        return self._same(other)
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
@@ -284,9 +267,6 @@ class EntropyLeakage(_Leakage):
     def __post_init__(self) -> None:
         parameter(self.name, "alpha", self.alpha, least=0)
         super().__post_init__()
-
-    def __eq__(self, other: object) -> bool:
-        return self._same(other)
 
     @property
     def required(self) -> str:

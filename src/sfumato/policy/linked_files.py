@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.criteria.k_anonymity import WEIGHTS
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
@@ -38,7 +39,6 @@ from sfumato.schema.roles import Schema
 from sfumato.table.file_stamp import FileStamp, digest, real_path
 from sfumato.table.load import Table, read
 
-FILE = "file"
 Slot = Literal["population", "prior", "shape", "shape by region"]
 
 
@@ -65,18 +65,28 @@ def linked(
     if population is not None and population != WEIGHTS:
         link = _link(where, "population", population, folder)
         found["population"] = _people(where, "population", link, schema) if link else population
-    prior = entry.get("prior")
-    if isinstance(prior, Mapping) and (link := _link(where, "prior", prior, folder)):
-        found["prior"] = _people(where, "prior", link, schema)
+    if "prior" in entry:
+        found["prior"] = linked_prior(where, entry["prior"], folder, schema)
     her = entry.get("adversary")
-    if isinstance(her, Mapping) and isinstance(her.get("shape"), Mapping):
-        link = _link(where, "shape", her["shape"], folder)
+    if isinstance(her, Mapping) and "shape" in her:
         slot: Slot = "shape by region" if her.get("by_region") else "shape"
-        if link is not None:
-            found["adversary"] = {**her, "shape": _people(where, slot, link, schema)}
+        found["adversary"] = {
+            **her,
+            "shape": linked_prior(where, her["shape"], folder, schema, slot),
+        }
     if "earlier" in entry:
         found["earlier"] = _earlier(where, entry["earlier"], folder, schema)
     return found
+
+
+def linked_prior(
+    where: str, given: PriorGiven, folder: Path, schema: Schema | None, slot: Slot = "prior"
+) -> PriorGiven:
+    """A prior with the people of its file in the place of the file's name."""
+    named = file_named(given)
+    key = "prior" if slot == "prior" else "shape"
+    link = None if named is None else _link(where, key, named, folder)
+    return given if link is None else _people(where, slot, link, schema)
 
 
 _ALSO = {
@@ -231,13 +241,17 @@ class Links:
         if isinstance(value, RealisticAdversary):
             settings = value.settings()
             slot: Slot = "shape by region" if value.by_region else "shape"
-            if isinstance(value.shape, Table | Release):
-                settings["shape"] = self._held(slot, value.shape)
+            if isinstance(value.shape, Outside):
+                settings["shape"] = self._held(slot, value.shape.people)
             return settings
+        if isinstance(value, Outside):
+            return self._held("prior", value.people)
+        if isinstance(value, Prior):
+            return plain_prior(value)
         if isinstance(value, Earlier):
             return [told for source in value.sources for told in self._sources(value, source)]
         if isinstance(value, Table | Release):
-            return self._held("population" if name == "population" else "prior", value)
+            return self._held("population", value)
         return value
 
     def any_in(self, criteria: Sequence[Any]) -> bool:
@@ -249,7 +263,7 @@ class Links:
                 getattr(criterion, "prior", None),
                 her.shape if isinstance(her, RealisticAdversary) else None,
             ):
-                if isinstance(value, Table | Release):
+                if isinstance(value, Table | Release | Outside):
                     return True
         return False
 

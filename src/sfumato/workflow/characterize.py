@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.adversaries.leakage.observer_priors import kind_of
+from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
 from sfumato.release.membership import BETWEEN
@@ -38,7 +38,7 @@ from sfumato.workflow.characterizing.findings import (
     measure,
 )
 from sfumato.workflow.characterizing.ground import Ground, check_apart, ground_of
-from sfumato.workflow.characterizing.priors import GroundPrior, Priors, check_prior, words
+from sfumato.workflow.characterizing.priors import CHARACTERIZE, Priors, words
 
 
 def characterize(
@@ -47,7 +47,7 @@ def characterize(
     targets: Targets = None,
     *,
     columns: Sequence[str] | None = None,
-    prior: GroundPrior = "table",
+    prior: PriorGiven = "table",
     individuals: bool = False,
 ) -> Characterization:
     """Which combination of columns gives people away?
@@ -63,7 +63,7 @@ def characterize(
     the same in these columns, which she knows already; an outside Table, the distribution there
     among those who show the same. `individuals`: also the leakage of every person, private.
     """
-    checked = check_prior(prior)
+    checked = parse_prior(prior, CHARACTERIZE)
     wanted = {*(columns or ()), *(name for one in named_targets(targets) or () for name in one)}
     if targets == OTHERS and isinstance(subject, Table):
         wanted |= set(subject.schema.keep)
@@ -71,12 +71,12 @@ def characterize(
     chosen = choose_columns(ground, columns)
     aims = choose_targets(ground, targets, chosen, explicit=columns is not None)
     known: Set = ()
-    if kind_of(checked) == "given":
+    if isinstance(checked, FewerColumns):
         if targets == OTHERS:
-            aims = [aim for aim in aims if ground.names[aim.column] not in checked["given"]]
-        known = check_given(ground, checked["given"], chosen, aims)
+            aims = [aim for aim in aims if ground.names[aim.column] not in checked.columns]
+        known = check_given(ground, checked.columns, chosen, aims)
         if isinstance(subject, Release):
-            check_apart(subject, checked["given"])
+            check_apart(subject, checked.columns)
     base, naming = _with_joints(ground, chosen, aims)
     sizes = dict(zip(base.columns, base.sizes, strict=True))
     planned = plan(chosen, aims, sizes, max_size, known)

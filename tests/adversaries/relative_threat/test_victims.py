@@ -164,7 +164,7 @@ def test_a_victim_that_fits_no_group_is_told_so() -> None:
         ({"q0": {"v0000": 0}}, "the weight of 'v0000' = 0 is not allowed"),
         ({"q0": {"v9": 1}}, "prior of column 'q0': 'v9' is not in its domain"),
         ({"q9": 1}, "prior: no column 'q9'; allowed: q0, q1, s"),
-        ("even", "prior = 'even' is not known"),
+        ("even", "prior = 'even' is not allowed"),
     ],
 )
 def test_priors_that_cannot_be_meant(prior, said: str) -> None:

@@ -31,9 +31,9 @@ import pyarrow as pa
 
 from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
 from sfumato.adversaries.composition.intersection import (
+    INTERSECTION,
     STATUS,
     IntersectedCases,
-    Prior,
     SharedValues,
     intersect_cases,
     masses_of,
@@ -46,6 +46,7 @@ from sfumato.adversaries.composition.true_groups import TrueGroups
 from sfumato.adversaries.locating.locate import Located, Scale
 from sfumato.adversaries.locating.locate import locate as find_groups
 from sfumato.adversaries.locating.targets import Targets, Truth, read_targets
+from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
@@ -173,7 +174,7 @@ class Intersector:
     earlier: tuple[Release, ...]
     targets: object
     truth: Truth = None
-    prior: Prior = None
+    prior: PriorGiven = "uniform"
     weight: Literal["count", "volume"] = "count"
 
     @property
@@ -195,7 +196,7 @@ def intersection_attack(
     releases: Sequence[Release],
     targets: object,
     truth: Truth = None,
-    prior: Prior = None,
+    prior: PriorGiven = "uniform",
     overlap: Literal["count", "volume"] = "count",
     locate: Literal["nearest", "oracle"] = "nearest",
     *,
@@ -207,8 +208,9 @@ def intersection_attack(
 
     targets: a Table, an Arrow table or frame, or a list of mappings, with every quasi-identifier
     of the releases. truth: the name of their column of true values (or the values in order).
-    prior: the population's distribution by label, "pooled" (of all releases together), or None for
-    uniform. overlap: how groups that overlap count, by their people or by people / volume.
+    prior: how the population is distributed: "uniform", "pooled" (as all releases together),
+    shares or counts by value, an outside table or an earlier release. overlap: how groups that
+    overlap count, by their people or by people / volume.
 
     locate: "nearest" finds people as an adversary does; "oracle" takes the group they are really
     in, as the paper's experiments do, which needs releases just made and, where several people
@@ -216,6 +218,7 @@ def intersection_attack(
     releases that do not tell their own. sensitive: which attribute, if releases share several.
     """
     _check(releases, overlap, locate)
+    population = parse_prior(prior, INTERSECTION)
     shared = share_values(releases, sensitive)
     columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
     people = read_targets(targets, columns, truth)
@@ -230,7 +233,7 @@ def intersection_attack(
     else:
         found = [find_groups(release, people, scale) for release in releases]
     masses = masses_of(releases, shared, overlap)
-    expected = prior_weights(shared, prior)
+    expected = prior_weights(shared, population)
     cases = intersect_cases(shared, found, masses, tilts(expected))
     right = _right(people, cases, shared)
     return IntersectionAttack(

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.priors import (
+    EarlierRelease,
+    Outside,
+    OutsideTable,
+    Pooled,
+    Prior,
+    PriorUse,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    counts_in,
+)
 from sfumato.errors import InputError, SchemaError, did_you_mean, name_some
 from sfumato.numbers import Codes, Floats, Ints, offsets_of
 from sfumato.release.description import Regions
@@ -233,7 +244,11 @@ class _Ends:
         return max(room, self.step) + (self.step if part.missing else 0)
 
 
-Prior = Mapping[str, float] | Literal["pooled"] | None
+INTERSECTION = PriorUse(
+    "intersection attack",
+    (Uniform, Pooled, ValueShares, ValueCounts, OutsideTable, EarlierRelease),
+    error=InputError,
+)
 STATUS = ("located", "inconsistent", "not_locatable")
 _TIE = 1e-12  # posteriors nearer than this are one
 
@@ -356,22 +371,23 @@ def tilts(weights: Floats) -> Floats:
 
 def prior_weights(shared: SharedValues, prior: Prior) -> Floats:
     """P0(s) for every shared value, up to a factor."""
-    if prior is None:
+    if isinstance(prior, Uniform):
         return np.ones(len(shared.labels))
-    weights = np.zeros(len(shared.labels))
     counted = np.zeros(len(shared.labels))
     for groups, number in zip(shared.groups, shared.numbers, strict=True):
         np.add.at(counted, number[groups.indices], groups.data)
-    if prior == "pooled":
-        weights = counted
-    elif isinstance(prior, Mapping):
-        for label, share in prior.items():
-            if not isinstance(share, int | float) or not 0 <= share < np.inf:
-                raise InputError(f"prior: {label!r} has {share!r}; use numbers of 0 or more")
-            if label in shared.of:
-                weights[shared.of[label]] = share
-    else:
-        raise InputError(f"prior = {prior!r} is not allowed; use a mapping, 'pooled' or None")
+    if isinstance(prior, Pooled):
+        return counted
+    weights = np.zeros(len(shared.labels))
+    assert isinstance(prior, ValueShares | ValueCounts | Outside)
+    known = (
+        counts_in(prior.people, shared.attribute, INTERSECTION)
+        if isinstance(prior, Outside)
+        else prior.weights
+    )
+    for label, share in known.items():
+        if label in shared.of:
+            weights[shared.of[label]] = share
     without = [shared.labels[code] for code in np.flatnonzero((counted > 0) & (weights == 0))]
     if without:
         raise InputError(

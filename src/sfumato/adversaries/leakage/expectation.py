@@ -24,8 +24,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.realistic.priors import people_by_value
-from sfumato.errors import InputError, PolicyError, did_you_mean, name_some
+from sfumato.adversaries.priors import (
+    ByClass,
+    EarlierRelease,
+    FewerColumns,
+    Number,
+    OfTable,
+    OutsideTable,
+    PriorUse,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    check_values,
+    people_by_value,
+)
+from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction, rows_of, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
@@ -33,6 +46,21 @@ from sfumato.release.overlap import no_overlap
 from sfumato.release.release import Release
 from sfumato.schema.region import meaning
 from sfumato.table.load import Table
+
+NAME = "observer"
+OBSERVER = PriorUse(
+    NAME,
+    (
+        OfTable,
+        Uniform,
+        ValueShares,
+        ValueCounts,
+        FewerColumns,
+        ByClass,
+        OutsideTable,
+        EarlierRelease,
+    ),
+)
 
 # What an observer expects of each class before she reads the release: distributions of the target,
 # one for all classes, or one a class. Rows are kept sparse; they may hold values that no class
@@ -46,7 +74,7 @@ class Distributions:
 
     indptr: Ints
     values: npt.NDArray[np.integer[Any]]
-    weights: tuple[int | float, ...] | Ints | Floats
+    weights: tuple[Number, ...] | Ints | Floats
 
     @cached_property
     def _row(self) -> Ints:
@@ -136,7 +164,7 @@ def one_for_all(classes: int, rows: Distributions) -> Expectation:
     return Expectation(np.zeros(classes, dtype=np.int64), rows)
 
 
-def weighted(weights: Sequence[int] | Ints | Floats) -> Distributions:
+def weighted(weights: Sequence[float] | Ints | Floats) -> Distributions:
     """One distribution: weights by value."""
     listed = np.asarray(weights)
     values = np.flatnonzero(listed > 0)
@@ -192,11 +220,11 @@ def leakage(groups: Groups, expected: Expectation) -> Leakage:
     return Leakage(squared, entropy, absent)
 
 
-def by_value(rows: Sequence[Mapping[str, int | float]], of: Ints, groups: Groups) -> Expectation:
+def by_value(rows: Sequence[Mapping[str, Number]], of: Ints, groups: Groups) -> Expectation:
     """One distribution a row, by the values' labels; labels no class has count as values too."""
     code = {value: place for place, value in enumerate(groups.values)}
     values: list[int] = []
-    weights: list[int | float] = []
+    weights: list[Number] = []
     indptr = [0]
     for row in rows:
         kept = [(code.setdefault(v, len(code)), weight) for v, weight in row.items() if weight > 0]
@@ -219,21 +247,10 @@ def counted(row: Ints, value: Ints, n: Ints, rows: int, of: Ints) -> Expectation
     return Expectation(of, Distributions(tallied_offsets(row, rows), value, people))
 
 
-Shares = Mapping[str, int | float]
+# Priors that differ from class to class.
 
 
-@dataclass(frozen=True)
-class Listed:
-    """One entry of a listed prior: a class's cells and its shares.
-
-    Cells are (column, text); no column where they follow the release's own order.
-    """
-
-    cells: tuple[tuple[str, str], ...]
-    shares: tuple[tuple[str, int | float], ...]
-
-
-def _narrowed(groups: Groups, columns: Sequence[str], name: str) -> tuple[Regions, Ints]:
+def _narrowed(groups: Groups, columns: Sequence[str]) -> tuple[Regions, Ints]:
     """The distinct cells of some columns, and which of them each group shows."""
     regions = groups.regions
     assert regions is not None
@@ -242,7 +259,7 @@ def _narrowed(groups: Groups, columns: Sequence[str], name: str) -> tuple[Region
             inside = column == groups.attribute
             why = "is the target itself" if inside else "is not a quasi-identifier of the release"
             hint = "" if inside else f"; {did_you_mean(column, regions.columns)}"
-            raise InputError(f"{name}: prior: column {column!r} {why}{hint}")
+            raise InputError(f"{NAME}: prior: column {column!r} {why}{hint}")
     places = [regions.columns.index(column) for column in columns]
     part = Regions(
         tuple(columns), tuple(regions.parts[place] for place in places), regions.codes[places]
@@ -251,9 +268,9 @@ def _narrowed(groups: Groups, columns: Sequence[str], name: str) -> tuple[Region
     return part.take(first), number
 
 
-def overlap_reason(groups: Groups, columns: Sequence[str], name: str) -> str:
+def overlap_reason(groups: Groups, columns: Sequence[str]) -> str:
     """Why nobody can say who shows the same cells in these columns; empty when anybody can."""
-    cells, _ = _narrowed(groups, columns, name)
+    cells, _ = _narrowed(groups, columns)
     if no_overlap(cells.parts, cells.codes):
         return ""
     return (
@@ -262,82 +279,76 @@ def overlap_reason(groups: Groups, columns: Sequence[str], name: str) -> str:
     )
 
 
-def given(groups: Groups, columns: Sequence[str], name: str) -> Expectation:
+def given(groups: Groups, columns: Sequence[str]) -> Expectation:
     """The release's own distribution for everybody with the same cells in fewer columns."""
-    cells, of = _narrowed(groups, columns, name)
+    cells, of = _narrowed(groups, columns)
     return counted(of[groups.row], groups.indices.astype(np.int64), groups.data, len(cells), of)
 
 
-def listed(groups: Groups, entries: Sequence[Listed], name: str) -> Expectation:
+def listed(groups: Groups, prior: ByClass) -> Expectation:
     """The distribution that was listed for each class's cells."""
     assert groups.regions is not None
+    entries = prior.classes
     named = [column for column, _ in entries[0].cells if column]
     columns = named or groups.regions.columns
     short = next((entry for entry in entries if len(entry.cells) != len(columns)), None)
     if short is not None:
         raise InputError(
-            f"{name}: prior: a class lists {len(short.cells)} cells, the release has "
+            f"{NAME}: prior: a class lists {len(short.cells)} cells, the release has "
             f"{len(columns)} quasi-identifiers: {', '.join(columns)}"
         )
-    cells, of = _narrowed(groups, columns, name)
+    cells, of = _narrowed(groups, columns)
     place = {}
     for at, entry in enumerate(entries):
-        texts = dict(entry.cells) if named else dict(zip(columns, _texts(entry), strict=True))
-        place[tuple(texts[column] for column in columns)] = at
-    shown = [tuple(cells.describe(at).values()) for at in range(len(cells))]
-    entry_of = np.array([place.get(texts, -1) for texts in shown], dtype=np.int64)
-    check_values(groups, [value for entry in entries for value, _ in entry.shares], name)
-    return by_value([dict(entry.shares) for entry in entries], entry_of[of], groups)
+        texts = [text for _, text in entry.cells]
+        shown = dict(entry.cells) if named else dict(zip(columns, texts, strict=True))
+        place[tuple(shown[column] for column in columns)] = at
+        check_values(entry.shares, groups.values, groups.attribute, OBSERVER)
+    published = [tuple(cells.describe(at).values()) for at in range(len(cells))]
+    entry_of = np.array([place.get(texts, -1) for texts in published], dtype=np.int64)
+    return by_value([entry.shares.weights for entry in entries], entry_of[of], groups)
 
 
-def _texts(entry: Listed) -> list[str]:
-    return [text for _, text in entry.cells]
+def in_shares(groups: Groups, prior: ValueShares | ValueCounts) -> Expectation:
+    """The distribution that was given, for every class."""
+    check_values(prior, groups.values, groups.attribute, OBSERVER)
+    return by_value([prior.weights], np.zeros(len(groups), dtype=np.int64), groups)
 
 
-def check_values(groups: Groups, values: Sequence[str], name: str) -> None:
-    """A prior somebody wrote down names values of the target only."""
-    strange = [value for value in values if value not in set(groups.values)]
-    if strange:
-        raise PolicyError(
-            f"{name}: prior names {name_some(strange[:1])}, not a value of "
-            f"{groups.attribute or 'the target'!r}; {did_you_mean(strange[0], groups.values)}"
-        )
-
-
-def outside(groups: Groups, table: Table, name: str) -> Expectation:
+def outside(groups: Groups, table: Table) -> Expectation:
     """The people of an outside table who fit each class, by their value."""
     assert groups.regions is not None
     known = {domain.name for domain in table.counts.quasi}
     columns = [column for column in groups.regions.columns if column in known]
     if not columns:
         raise InputError(
-            f"{name}: prior: {table.source.label} has none of the quasi-identifiers "
+            f"{NAME}: prior: {table.source.label} has none of the quasi-identifiers "
             f"{name_some(groups.regions.columns)}; read it with a schema that names them in quasi"
         )
-    cells, of = _narrowed(groups, columns, name)
+    cells, of = _narrowed(groups, columns)
     code = {value: at for at, value in enumerate(groups.values)}
-    found = list(people_by_value(cells, table, groups.attribute, name))
+    found = list(people_by_value(cells, table, groups.attribute, OBSERVER))
     values = np.array([code.setdefault(value, len(code)) for value, _ in found], dtype=np.int64)
     people = np.concatenate([fitting for _, fitting in found])
     rows = np.tile(np.arange(len(cells)), len(found))
     return _covered(rows, np.repeat(values, len(cells)), people, cells, of)
 
 
-def earlier(groups: Groups, release: Release, name: str) -> Expectation:
+def earlier(groups: Groups, release: Release) -> Expectation:
     """The groups of an earlier release that show what each class shows."""
     if release.regions.exact:
-        raise InputError(f"{name}: prior: a bucketized release shows no cells to compare")
+        raise InputError(f"{NAME}: prior: a bucketized release shows no cells to compare")
     theirs = release.regions.require_regions()
     assert groups.regions is not None
     columns = [column for column in groups.regions.columns if column in theirs.columns]
     if not columns:
         raise InputError(
-            f"{name}: prior: the earlier release has none of the quasi-identifiers "
+            f"{NAME}: prior: the earlier release has none of the quasi-identifiers "
             f"{name_some(groups.regions.columns)}"
         )
-    cells, of = _narrowed(groups, columns, name)
+    cells, of = _narrowed(groups, columns)
     before = release.groups_for(groups.attribute or next(iter(release.by_attribute)))
-    told, of_theirs = _narrowed(before, columns, name)
+    told, of_theirs = _narrowed(before, columns)
     row_of: dict[tuple[object, ...], int] = {}
     for at in range(len(cells)):
         row_of[_meaning(cells, at)] = at

@@ -18,36 +18,49 @@ right values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from sfumato.adversaries.base import MOST_COUNTS, CatalogueEntry, Moves, Threat
 from sfumato.adversaries.leakage import expectation
 from sfumato.adversaries.leakage.expectation import (
+    NAME,
+    OBSERVER,
     Expectation,
     Leakage,
-    Listed,
-    by_value,
     leakage,
     one_for_all,
     weighted,
 )
-from sfumato.adversaries.leakage.observer_priors import Prior, kind_of, listed_entries, normal
+from sfumato.adversaries.priors import (
+    ByClass,
+    EarlierRelease,
+    FewerColumns,
+    OfTable,
+    OutsideTable,
+    Prior,
+    PriorGiven,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    parse_prior,
+)
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
-NAME = "observer"
-WORDS: dict[str, str] = {
-    "uniform": "uniform",
-    "shares": "given",
-    "listed": "listed",
-    "table outside": "outside",
-    "release": "earlier",
+WORDS: dict[type, str] = {
+    OfTable: "table",
+    Uniform: "uniform",
+    ValueShares: "given",
+    ValueCounts: "given",
+    ByClass: "listed",
+    OutsideTable: "outside",
+    EarlierRelease: "earlier",
 }
 
 
@@ -59,62 +72,63 @@ class Observer:
     {"given": columns}, a distribution for each class, an outside Table or an earlier Release.
     """
 
-    prior: Prior = field(default="table", hash=False)
+    prior: PriorGiven = "table"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", normal(NAME, self.prior))
+        object.__setattr__(self, "prior", parse_prior(self.prior, OBSERVER))
+
+    @property
+    def expects(self) -> Prior:
+        """Her prior, in the form it was given."""
+        return cast(Prior, self.prior)
 
     @property
     def name(self) -> str:
         """As the threat matrix names her: who expects something else is somebody else."""
-        kind = kind_of(self.prior)
-        if kind == "given":
-            return f"{NAME} who knows {', '.join(self.prior['given'])}"  # type: ignore[index, call-overload]
-        return NAME if kind == "table" else f"{NAME}, {WORDS[kind]} prior"
+        if isinstance(self.expects, FewerColumns):
+            return f"{NAME} who knows {', '.join(self.expects.columns)}"
+        usual = isinstance(self.expects, OfTable)
+        return NAME if usual else f"{NAME}, {WORDS[type(self.expects)]} prior"
 
     @property
     def fixed(self) -> bool:
         """Whether she expects the same of every class."""
-        return kind_of(self.prior) in ("table", "uniform", "shares")
+        return isinstance(self.expects, OfTable | Uniform | ValueShares | ValueCounts)
 
     def expectation(self, groups: Groups) -> Expectation:
         """What she expects of each class."""
-        prior: Any = self.prior
-        match kind_of(prior):
-            case "table":
-                return one_for_all(len(groups), weighted(groups.reference))
-            case "uniform":
+        prior = self.expects
+        match prior:
+            case Uniform():
                 return one_for_all(len(groups), weighted([1] * groups.width))
-            case "shares":
-                expectation.check_values(groups, list(prior), NAME)
-                return by_value([prior], np.zeros(len(groups), dtype=np.int64), groups)
-            case "given":
-                return expectation.given(groups, prior["given"], NAME)
-            case "listed":
-                entries: list[Listed] = listed_entries(prior)
-                return expectation.listed(groups, entries, NAME)
-            case "table outside":
-                return expectation.outside(groups, prior, NAME)
-            case _:
-                return expectation.earlier(groups, prior, NAME)
+            case ValueShares() | ValueCounts():
+                return expectation.in_shares(groups, prior)
+            case FewerColumns():
+                return expectation.given(groups, prior.columns)
+            case ByClass():
+                return expectation.listed(groups, prior)
+            case OutsideTable():
+                return expectation.outside(groups, prior.people)
+            case EarlierRelease():
+                return expectation.earlier(groups, prior.people)
+        return one_for_all(len(groups), weighted(groups.reference))
 
     def inapplicable(self, groups: Groups) -> str:
         """Why she cannot be asked about these groups; empty when she can."""
-        kind = kind_of(self.prior)
-        if kind == "table" and not groups.reference.sum() > 0:
+        prior = self.expects
+        if isinstance(prior, OfTable) and not groups.reference.sum() > 0:
             return "the reference distribution is empty"
         if self.fixed:
             return ""
         if groups.regions is None:
             return "the groups do not publish cells that a prior by class could be matched with"
-        if kind == "given":
-            columns: Sequence[str] = self.prior["given"]  # type: ignore[index, call-overload]
-            if set(columns) >= set(groups.regions.columns):
+        if isinstance(prior, FewerColumns):
+            if set(prior.columns) >= set(groups.regions.columns):
                 return (
                     "the prior is given all quasi-identifiers, so it is what the release itself "
                     "says, and nothing could ever leak"
                 )
-            return expectation.overlap_reason(groups, columns, NAME)
+            return expectation.overlap_reason(groups, prior.columns)
         return ""
 
     def check_covered(self, groups: Groups) -> None:
@@ -141,13 +155,12 @@ class Observer:
 
     def __str__(self) -> str:
         """What she expects, in a few words."""
-        kind = kind_of(self.prior)
-        if kind == "table":
+        if isinstance(self.expects, OfTable):
             return "how everybody's values are distributed"
-        if kind == "given":
+        if isinstance(self.expects, FewerColumns):
             return "how the values are distributed among those who share what she knows"
         each = "" if self.fixed else ", one for each class"
-        return f"a distribution of the values ({WORDS[kind]}{each})"
+        return f"a distribution of the values ({WORDS[type(self.expects)]}{each})"
 
 
 @dataclass(frozen=True)

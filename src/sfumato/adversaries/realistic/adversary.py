@@ -37,32 +37,41 @@ from fractions import Fraction
 from functools import lru_cache
 from math import inf, isinf
 from sys import float_info
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
+from sfumato.adversaries.priors import (
+    OfTable,
+    Outside,
+    Prior,
+    PriorGiven,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    check_values,
+    counts_in,
+    parse_prior,
+    plain_prior,
+)
 from sfumato.adversaries.realistic.priors import (
     NAME,
+    SHAPE,
     RegionalPrior,
     SharedPrior,
     by_region,
-    check_values,
-    counts_in,
     shares_of,
     totals_of,
 )
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
-from sfumato.release.release import Release, same_people
-from sfumato.table.load import Table
+from sfumato.release.release import Release
 
 if TYPE_CHECKING:
     from sfumato.adversaries.realistic.beliefs import Beliefs
 
-UNIFORM, TABLE = "uniform", "table"
 Class = Literal["I", "II", "III", "IV"]
-Shape = str | Mapping[str, float | Fraction] | Release | Table
 
 
 @dataclass(frozen=True)
@@ -77,28 +86,16 @@ class RealisticAdversary:
     description, or those of an earlier Release who may.
     """
 
-    shape: Shape | None = field(default=None, hash=False)
+    shape: PriorGiven = field(default=None, hash=False)
     stubbornness: float | Fraction | None = None
     known: int = 0
     at_most: bool = True
     by_region: bool = False
 
     def __post_init__(self) -> None:
-        counted = isinstance(self.shape, Release | Table)
-        if isinstance(self.shape, Mapping):
-            counted = shares_of(self.shape)[1] is not None
-            object.__setattr__(self, "shape", {str(k): v for k, v in self.shape.items()})
-        elif isinstance(self.shape, str):
-            if self.shape not in (UNIFORM, TABLE):
-                raise PolicyError(
-                    f"{NAME}: shape = {quoted(self.shape)} is not known; use 'uniform', "
-                    "'table', shares or counts by value, or leave it out for any shape"
-                )
-        elif self.shape is not None and not counted:
-            raise PolicyError(
-                f"{NAME}: shape = {quoted(self.shape)} is not allowed; use 'uniform', 'table', "
-                "shares or counts by value, a release or a table"
-            )
+        if self.shape is not None:
+            object.__setattr__(self, "shape", parse_prior(self.shape, SHAPE))
+        counted = isinstance(self.shape, Outside | ValueCounts)
         self._check_stubbornness(counted)
         whole = isinstance(self.known, int) and not isinstance(self.known, bool)
         if not whole or not 0 <= self.known < 2**63:
@@ -112,7 +109,7 @@ class RealisticAdversary:
                     f"{NAME}: {switch} = {quoted(getattr(self, switch))} is not allowed; it "
                     "must be true or false"
                 )
-        if self.by_region and not isinstance(self.shape, Table | Release):
+        if self.by_region and not isinstance(self.shape, Outside):
             raise PolicyError(
                 f"{NAME}: by_region needs an outside table with the release's quasi-identifiers, "
                 "or an earlier release, as shape"
@@ -133,18 +130,6 @@ class RealisticAdversary:
                 f"of at least 1, or inf{' (no text)' if isinstance(given, str) else ''}"
             )
 
-    def __eq__(self, other: object) -> bool:
-        """Equal by parameters; releases and tables if they are the same, or the same file."""
-        if not isinstance(other, RealisticAdversary):
-            return NotImplemented
-        plain = (self.stubbornness, self.known, self.at_most, self.by_region)
-        if plain != (other.stubbornness, other.known, other.at_most, other.by_region):
-            return False
-        objects = (Release, Table)
-        if isinstance(self.shape, objects) or isinstance(other.shape, objects):
-            return same_people(self.shape, other.shape)
-        return self.shape == other.shape
-
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Self:
         """From the inline table of a policy file."""
@@ -164,8 +149,8 @@ class RealisticAdversary:
             for one in fields(self)
             if getattr(self, one.name) != one.default
         }
-        if isinstance(self.shape, Mapping):
-            found["shape"] = {value: _plain(number) for value, number in self.shape.items()}
+        if self.shape is not None:
+            found["shape"] = plain_prior(self._shape)
         if isinstance(self.stubbornness, Fraction):
             found["stubbornness"] = _plain(self.stubbornness)
         return found
@@ -191,23 +176,32 @@ class RealisticAdversary:
 
     def __str__(self) -> str:
         """Her parameters in one breath."""
-        shape: object = self.shape
-        if isinstance(shape, Mapping):
-            shape = "given"
-        elif isinstance(shape, Release | Table):
-            shape = "outside, by region" if self.by_region else "outside"
+        match self.shape:
+            case None:
+                shape: object = "any"
+            case ValueShares() | ValueCounts():
+                shape = "given"
+            case Outside():
+                shape = "outside, by region" if self.by_region else "outside"
+            case _:
+                shape = plain_prior(self._shape)
         seen = "their size" if self.stubbornness is None else f"{float(self.stubbornness):,.10g}"
         limit = "≤ " if self.at_most and self.adversary_class != "IV" else ""
         knows = f", knows {self.known}" if self.known else ""
-        return f"class {self.adversary_class}, shape {shape or 'any'}, σ {limit}{seen}{knows}"
+        return f"class {self.adversary_class}, shape {shape}, σ {limit}{seen}{knows}"
+
+    @property
+    def _shape(self) -> Prior:
+        """The shape that was given."""
+        return cast(Prior, self.shape)
 
     def prior(self, groups: Groups) -> SharedPrior | RegionalPrior:
         """Her prior about these groups; class IV has none."""
         given = self.stubbornness
         total = None if given is None or given == inf else fraction(given)
         if self.by_region:
-            assert isinstance(self.shape, Table | Release)
-            return by_region(groups, self.shape, total, given == inf, self.at_most)
+            assert isinstance(self.shape, Outside)
+            return by_region(groups, self.shape.people, total, given == inf, self.at_most)
         if self.shape is None:
             assert total is not None
             if total < groups.width:
@@ -217,9 +211,9 @@ class RealisticAdversary:
                     f"value has a weight of at least 1; give {groups.width} or more, or a shape"
                 )
             return SharedPrior(groups.width, None, (total,))
-        if self.shape == UNIFORM:
+        if isinstance(self.shape, Uniform):
             return _uniform(groups.width, given == inf, total, self.at_most)
-        if self.shape == TABLE:
+        if isinstance(self.shape, OfTable):
             return _by_reference(groups.reference.tobytes(), given == inf, total, self.at_most)
         return _counted(self, tuple(groups.values), groups.attribute)
 
@@ -228,12 +222,13 @@ class RealisticAdversary:
         if self.by_region:
             if groups.regions is None:
                 return "the groups do not publish regions the outside table could be matched with"
-            if isinstance(self.shape, Release) and self.shape.regions.exact:
+            assert isinstance(self.shape, Outside)
+            if isinstance(self.shape.people, Release) and self.shape.people.regions.exact:
                 return "the earlier release is bucketized and shows no regions to compare"
             return "theorem mode knows no priors by region" if theorem else ""
         if self.adversary_class == "IV":
             return ""
-        if self.shape == TABLE and not groups.reference.sum() > 0:
+        if isinstance(self.shape, OfTable) and not groups.reference.sum() > 0:
             return "the reference distribution is empty"
         prior = self.prior(groups)
         assert isinstance(prior, SharedPrior)
@@ -260,15 +255,13 @@ def _counted(
     adversary: RealisticAdversary, values: tuple[str, ...], attribute: str | None
 ) -> SharedPrior:
     """From shares or counts; a value nobody was seen with has the 1 of no opinion."""
-    if isinstance(adversary.shape, Mapping):
-        shares, own = shares_of(adversary.shape)
-        check_values(shares, values, attribute)
-        if own is not None:
-            shares, own = shares_of({**dict.fromkeys(values, 0), **adversary.shape})
+    shape = adversary.shape
+    if isinstance(shape, ValueShares | ValueCounts):
+        check_values(shape, values, attribute, SHAPE)
     else:
-        assert isinstance(adversary.shape, Release | Table)
-        counts = counts_in(adversary.shape, attribute)
-        shares, own = shares_of({**dict.fromkeys(values, 0), **counts})
+        assert isinstance(shape, Outside)
+        shape = ValueCounts(counts_in(shape.people, attribute, SHAPE))
+    shares, own = shares_of(shape, values)
     listed = tuple(shares.get(value, Fraction(0)) for value in values)
     given = adversary.stubbornness
     total = own if given is None else None if given == inf else fraction(given)

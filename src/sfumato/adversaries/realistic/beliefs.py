@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.base import IN_IT, MOST_COUNTS, CatalogueEntry, Moves, Threat
-from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.priors import RegionalPrior
 from sfumato.adversaries.realistic.ratios import (
     Binding,
@@ -225,7 +225,7 @@ def share_text(p: Fraction) -> str:
 
 def _limited(groups: Groups) -> Iterator[RealisticAdversary]:
     if _judgeable(groups):
-        yield RealisticAdversary(TABLE, _records(groups), at_most=False)
+        yield RealisticAdversary("table", _records(groups), at_most=False)
 
 
 def _of_any_shape(groups: Groups) -> Iterator[RealisticAdversary]:
@@ -235,7 +235,7 @@ def _of_any_shape(groups: Groups) -> Iterator[RealisticAdversary]:
 
 def _unmoved(groups: Groups) -> Iterator[RealisticAdversary]:
     if _judgeable(groups):
-        yield RealisticAdversary(TABLE, inf, at_most=False)
+        yield RealisticAdversary("table", inf, at_most=False)
 
 
 def _judgeable(groups: Groups) -> bool:

@@ -1,4 +1,4 @@
-"""Priors: what a realistic adversary believes about the sensitive value before the release.
+"""Dirichlet priors: what a realistic adversary believes about the value before the release.
 
 A prior is a Dirichlet distribution: a shape (the share of each value) and a stubbornness (how much
 outside data stands behind it). Shapes a data owner can give: "uniform"; "table", the table's own
@@ -23,17 +23,26 @@ holds before need not hold after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.locating.population import count_behind, people_maybe_inside
+from sfumato.adversaries.locating.population import people_maybe_inside
+from sfumato.adversaries.priors import (
+    EarlierRelease,
+    OfTable,
+    OutsideTable,
+    PriorUse,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    groups_about,
+    people_by_value,
+)
 from sfumato.adversaries.realistic.predicates import ValuePredicate
-from sfumato.errors import PolicyError, did_you_mean, name_some
 from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
@@ -41,7 +50,12 @@ from sfumato.release.release import Release
 from sfumato.table.load import Table
 
 NAME = "realistic adversary"
-_ROUNDING = Fraction(1, 10**9)  # shares written as floats may miss 1 by this much
+SHAPE = PriorUse(
+    NAME,
+    (Uniform, OfTable, ValueShares, ValueCounts, OutsideTable, EarlierRelease),
+    word="shape",
+    nobody=True,
+)
 
 
 @dataclass(frozen=True)
@@ -135,85 +149,20 @@ def totals_of(
     return (total, least) if total is None or least < total else (total,)
 
 
-def shares_of(shape: Mapping[str, Any]) -> tuple[dict[str, Fraction], Fraction | None]:
+def shares_of(
+    prior: ValueShares | ValueCounts, values: tuple[str, ...]
+) -> tuple[dict[str, Fraction], Fraction | None]:
     """Shares by value and, if they were counts, their stubbornness.
 
-    Whole numbers throughout, or any number above 1: counts. Otherwise shares.
+    Of counts a value nobody was seen with has the 1 of no opinion.
     """
-    if not shape:
-        raise PolicyError(f"{NAME}: shape is empty; give a share or count for each value")
-    for value, number in shape.items():
-        fine = isinstance(number, int | float | Fraction) and not isinstance(number, bool)
-        if not fine or not abs(number) < float("inf"):
-            raise PolicyError(f"{NAME}: shape of {value!r} = {number!r} is not a number")
-        if number < 0:
-            raise PolicyError(
-                f"{NAME}: shape of {value!r} = {number!r} is negative; give shares from 0 to 1 or "
-                "whole counts"
-            )
-    exact = {str(value): fraction(number) for value, number in shape.items()}
-    whole = all(isinstance(number, int) for number in shape.values())
-    if whole or max(exact.values()) > 1:
-        broken = [value for value, number in exact.items() if number.denominator != 1]
-        if broken:
-            raise PolicyError(
-                f"{NAME}: shape of {broken[0]!r} = {float(exact[broken[0]]):g} is neither a share "
-                "nor a count: numbers above 1 are counts, which are whole"
-            )
-        total = sum(exact.values(), Fraction(len(exact)))
-        return {value: (number + 1) / total for value, number in exact.items()}, total
-    total = sum(exact.values(), Fraction(0))
-    if abs(total - 1) > _ROUNDING:
-        raise PolicyError(
-            f"{NAME}: the shares of shape sum to {float(total):.10g}, not to 1; correct them, or "
-            "give counts, which are whole numbers"
-        )
-    return {value: number / total for value, number in exact.items()}, None
-
-
-def counts_in(outside: Release | Table, attribute: str | None) -> dict[str, int]:
-    """How often each value of the attribute occurs in an earlier release or outside table."""
-    if isinstance(outside, Table):
-        place = outside.counts.sensitive[_place(outside, attribute)]
-        if place.sets is not None:
-            raise PolicyError(f"{NAME}: people of the outside table have several values each")
-        n = outside.counts.by_value(_place(outside, attribute))
-        return dict(zip(place.domain.labels, n.tolist(), strict=True))
-    groups = _groups_of(outside, attribute)
-    # A value that it does not show nobody has read in it.
-    counted = zip(groups.values, groups.by_value().astype(np.int64).tolist(), strict=True)
-    return {value: n for value, n in counted if n}
-
-
-def _groups_of(outside: Release, attribute: str | None) -> Groups:
-    names = list(outside.by_attribute)
-    name = names[0] if attribute is None and len(names) == 1 else attribute
-    if name not in names or outside.by_attribute[name].width == 0:
-        raise PolicyError(f"{NAME}: the earlier release has no sensitive column {name!r}")
-    return outside.by_attribute[name]
-
-
-def _place(outside: Table, attribute: str | None, who: str = NAME) -> int:
-    names = [one.name for one in outside.counts.sensitive]
-    name = names[0] if attribute is None and len(names) == 1 else attribute
-    if name not in names:
-        raise PolicyError(
-            f"{who}: the outside table has no sensitive column {name!r}; read it with a schema "
-            "that names it"
-        )
-    return names.index(name)
-
-
-def check_values(
-    shares: Mapping[str, Fraction], values: tuple[str, ...], attribute: str | None
-) -> None:
-    """An explicit shape names values of the column only."""
-    strange = [value for value in shares if value not in set(values)]
-    if strange:
-        raise PolicyError(
-            f"{NAME}: shape names {name_some(strange)}, not a value of "
-            f"{attribute or 'the sensitive column'!r}; {did_you_mean(strange[0], values)}"
-        )
+    exact = {value: fraction(number) for value, number in prior.weights.items()}
+    if isinstance(prior, ValueShares):
+        whole = sum(exact.values(), Fraction(0))
+        return {value: number / whole for value, number in exact.items()}, None
+    seen = {**dict.fromkeys(values, Fraction(0)), **exact}
+    total = sum(seen.values(), Fraction(len(seen)))
+    return {value: (number + 1) / total for value, number in seen.items()}, total
 
 
 def by_region(
@@ -242,26 +191,10 @@ def _fitting(
     regions: Regions, outside: Table | Release, attribute: str | None
 ) -> Iterator[tuple[str, Ints]]:
     if isinstance(outside, Table):
-        yield from people_by_value(regions, outside, attribute)
+        yield from people_by_value(regions, outside, attribute, SHAPE)
         return
-    theirs = _groups_of(outside, attribute)
+    theirs = groups_about(outside, attribute, SHAPE)
     maybe = people_maybe_inside(regions, outside, theirs)
     for code, value in enumerate(theirs.values):
         if maybe[:, code].any():
             yield value, maybe[:, code]
-
-
-def people_by_value(
-    regions: Regions, outside: Table, attribute: str | None, who: str = NAME
-) -> Iterator[tuple[str, Ints]]:
-    """Every value of an outside table's attribute, and how many people with it fit each region."""
-    place = _place(outside, attribute, who)
-    counts = outside.counts.in_memory(f"the outside table of the {who}")
-    described = counts.sensitive[place]
-    if described.sets is not None:
-        raise PolicyError(f"{who}: people of the outside table have several values each")
-    codes = counts.values[place]
-    for code, value in enumerate(described.domain.labels):
-        part = replace(outside, counts=counts.take(np.flatnonzero(codes == code)))
-        nobody = len(part.counts) == 0
-        yield value, np.zeros(len(regions), np.int64) if nobody else count_behind(regions, part)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.adversaries.relative_threat.generalized import Known
-from sfumato.adversaries.relative_threat.model import Prior, normalised, replicates
+from sfumato.adversaries.relative_threat.model import DirichletWeights, normalised, replicates
 from sfumato.counts.counts import rank_rows
 from sfumato.numbers import Floats, Ints, Ragged, offsets_of, rows_of, run_places
 from sfumato.release.description import Buckets
@@ -88,7 +88,11 @@ class BucketModel:
 
 
 def buckets_of(
-    values: Domain, groups: Groups, members: Buckets, domains: Sequence[Domain], prior: Prior
+    values: Domain,
+    groups: Groups,
+    members: Buckets,
+    domains: Sequence[Domain],
+    prior: DirichletWeights,
 ) -> BucketModel:
     codes = np.array(
         [

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.generalized import Known
 from sfumato.adversaries.relative_threat.model import (
-    Prior,
+    DirichletWeights,
     jackknife,
     normalised,
     replicates,
@@ -38,7 +38,7 @@ class Ideal:
     """Learnt from everybody's true values, suppressed people included."""
 
     def __init__(
-        self, people: People, values: Domain, domains: Sequence[Domain], prior: Prior
+        self, people: People, values: Domain, domains: Sequence[Domain], prior: DirichletWeights
     ) -> None:
         tuples, s, n = people.everybody
         self.seen = np.bincount(s, weights=n, minlength=len(values)).astype(np.float64)

@@ -28,6 +28,14 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.priors import (
+    ColumnWeights,
+    EqualWeights,
+    OutsideTable,
+    PriorUse,
+    Uniform,
+    parse_prior,
+)
 from sfumato.adversaries.relative_threat.columns import RegionColumn, column_of
 from sfumato.counts.counts import TableCounts
 from sfumato.errors import InputError, did_you_mean, quoted
@@ -144,7 +152,7 @@ Weights = float | Mapping[object, float]
 
 
 @dataclass(frozen=True)
-class Prior:
+class DirichletWeights:
     """Dirichlet weights: `weight` for every value, or other ones in some `columns`.
 
     A column's entry is one weight for all its values, or weights by value (those not named keep
@@ -211,22 +219,25 @@ class Prior:
         return weights
 
 
-def prior_of(given: object) -> Prior:
-    """A prior from what a caller may write: "uniform", a weight, weights by column, a table."""
-    if isinstance(given, Prior):
+LEARNER = PriorUse(
+    "relative threat",
+    (Uniform, EqualWeights, ColumnWeights, OutsideTable),
+    error=InputError,
+)
+
+
+def prior_of(given: object) -> DirichletWeights:
+    """What a caller may write as weights: "uniform", one weight, weights by column, a table."""
+    if isinstance(given, DirichletWeights):
         return given
-    if given == "uniform":
-        return Prior()
-    if isinstance(given, Table):
-        return Prior(outside=given)
-    if isinstance(given, Mapping):
-        return Prior(columns=given)
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return Prior(float(given))
-    raise InputError(
-        f"prior = {quoted(given)} is not known; use 'uniform', a weight, weights by column, a "
-        "table of other people, or a Prior"
-    )
+    match parse_prior(given, LEARNER):
+        case EqualWeights(weight):
+            return DirichletWeights(weight)
+        case ColumnWeights(columns):
+            return DirichletWeights(columns=columns)
+        case OutsideTable(people):
+            return DirichletWeights(outside=people)
+    return DirichletWeights()
 
 
 def _positive(weight: object, what: str) -> None:
@@ -311,7 +322,11 @@ class Model:
 
 
 def model_of(
-    values: Domain, groups: Groups, regions: Regions, domains: Sequence[Domain], prior: Prior
+    values: Domain,
+    groups: Groups,
+    regions: Regions,
+    domains: Sequence[Domain],
+    prior: DirichletWeights,
 ) -> Model:
     columns = tuple(
         column_of(domain, prior.of_column(domain, values), parts, shown)

@@ -95,9 +95,9 @@ def relative_threat(
     """What a release teaches about people in general, against what it gives away about its own.
 
     `table` is the original, for the measures over everybody; a release of ours knows it already.
-    `prior`: "uniform", a weight, {column: weight or {value: weight}}, a table of other people, or a
-    Prior. `learner`: "joint" conditions the expected population, "conditional" averages over
-    populations (`draws` of them).
+    `prior`: "uniform", a weight, {column: weight or {value: weight}}, a table of other people, or
+    DirichletWeights. `learner`: "joint" conditions the expected population, "conditional" averages
+    over populations (`draws` of them).
 
     `method`: "auto" is exact where a column's regions are nested or apart and where little is to be
     summed up, and samples else (crossing regions, buckets); "exact" refuses to sample; "sample"

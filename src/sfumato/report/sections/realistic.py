@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from sfumato.adversaries.realistic.adversary import TABLE, RealisticAdversary
+from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
@@ -166,7 +166,7 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
     """Somebody who knows the table's distribution, and somebody with any opinion at all."""
     people = float(groups.reference.sum())
     series, told = [], []
-    for shape, words in ((TABLE, "knows the table's distribution"), (None, "believes anything")):
+    for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0
         sigma = [one for one in SPAN if one >= least]
         her = RealisticAdversary(shape, max(people, least), at_most=False)

@@ -193,7 +193,7 @@ def check_apart(release: Release, columns: Sequence[str]) -> None:
     """Refuse to group by cells that overlap without being equal, as the criteria do."""
     known = [name for name in columns if name in release.regions.columns]
     if known and not release.regions.exact:
-        reason = overlap_reason(release.groups, known, "characterize")
+        reason = overlap_reason(release.groups, known)
         if reason:
             raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
 
@@ -218,9 +218,7 @@ def _of_regions(release: Release, regions: Regions) -> Ground:
         if not names:
             group, n, sensitive, labels = np.arange(len(groups)), groups.sizes, [], []
     shown = [row[group] for row in regions.codes]
-    overlapping = [
-        name for name in regions.columns if overlap_reason(release.groups, [name], "characterize")
-    ]
+    overlapping = [name for name in regions.columns if overlap_reason(release.groups, [name])]
     notes: tuple[str, ...] = ()
     if overlapping:
         notes = (

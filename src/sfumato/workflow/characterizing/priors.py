@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -14,41 +13,43 @@ from sfumato.adversaries.leakage.expectation import (
     one_for_all,
     weighted,
 )
-from sfumato.adversaries.leakage.observer_priors import kind_of, normal
+from sfumato.adversaries.priors import (
+    FewerColumns,
+    OfTable,
+    OutsideTable,
+    Prior,
+    PriorUse,
+    Uniform,
+    ValueCounts,
+    ValueShares,
+    check_values,
+)
 from sfumato.counts.marginals import ClassCounts, Marginal
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import LeakageTarget, Set
 from sfumato.workflow.characterizing.ground import Ground, Labels, of_table
 
-GroundPrior = str | Mapping[str, Any] | Table
-WHO = "characterize"
+CHARACTERIZE = PriorUse(
+    "characterize",
+    (OfTable, Uniform, ValueShares, ValueCounts, FewerColumns, OutsideTable),
+    error=InputError,
+)
+WHO = CHARACTERIZE.who
 
 
-def check_prior(prior: GroundPrior) -> Any:
-    """A prior in plain form; those by published class belong to the criteria."""
-    checked = normal(WHO, prior)
-    if kind_of(checked) in ("listed", "release"):
-        raise InputError(
-            f"{WHO}: a prior for each class fits one combination only; require "
-            "distribution-leakage with it, or use 'table', 'uniform', shares, "
-            "{'given': columns} or an outside table"
-        )
-    return checked
-
-
-def words(prior: Any, ground: Ground) -> str:
+def words(prior: Prior, ground: Ground) -> str:
     """What she expects, in words."""
-    everybody = "the published people are" if ground.public else "everybody is"
-    return {
-        "table": f"how {everybody} distributed",
-        "uniform": "every value alike",
-        "shares": "the given shares",
-        "given": f"what {', '.join(prior['given'])} tell already"
-        if kind_of(prior) == "given"
-        else "",
-        "table outside": "what an outside table tells of the same class",
-    }[kind_of(prior)]
+    match prior:
+        case Uniform():
+            return "every value alike"
+        case ValueShares() | ValueCounts():
+            return "the given shares"
+        case FewerColumns():
+            return f"what {', '.join(prior.columns)} tell already"
+        case OutsideTable():
+            return "what an outside table tells of the same class"
+    return f"how {'the published people are' if ground.public else 'everybody is'} distributed"
 
 
 @dataclass(frozen=True)
@@ -64,26 +65,30 @@ class Priors:
     @classmethod
     def of(
         cls,
-        prior: Any,
+        prior: Prior,
         ground: Ground,
         base: Marginal,
         targets: Sequence[LeakageTarget],
         known: Set,
     ) -> Priors:
         """The prior that was given, for these targets."""
-        kind = kind_of(prior)
-        if kind == "given":
-            return cls({}, base, known, {})
-        if kind == "table outside":
-            outside, further = _coded_as(prior, ground, base, targets)
-            return cls({}, outside, None, further)
-        if kind == "shares" and sum(len(target.members) for target in targets) > 1:
-            raise InputError(f"{WHO}: shares by value fit one target of one column; name one")
-        if kind == "shares":
-            (target,) = targets
-            named, unseen = _named(prior, ground, target)
-            return cls({target.column: named}, None, None, {target.column: unseen})
-        return cls({target.column: _one(kind, base, target) for target in targets}, None, None, {})
+        match prior:
+            case FewerColumns():
+                return cls({}, base, known, {})
+            case OutsideTable():
+                outside, further = _coded_as(prior.people, ground, base, targets)
+                return cls({}, outside, None, further)
+            case ValueShares() | ValueCounts():
+                if sum(len(target.members) for target in targets) > 1:
+                    raise InputError(
+                        f"{WHO}: shares by value fit one target of one column; name one"
+                    )
+                (target,) = targets
+                named, unseen = _named(prior, ground, target)
+                return cls({target.column: named}, None, None, {target.column: unseen})
+        alike = isinstance(prior, Uniform)
+        each = {target.column: _one(base, target, alike=alike) for target in targets}
+        return cls(each, None, None, {})
 
     @property
     def fixed(self) -> bool:
@@ -110,28 +115,25 @@ class Priors:
         )
 
 
-def _one(kind: str, base: Marginal, target: LeakageTarget) -> Distributions:
+def _one(base: Marginal, target: LeakageTarget, *, alike: bool) -> Distributions:
     """How a target's values are distributed, alike or as the people shown have them."""
     place = base.columns.index(target.column)
     size = base.sizes[place]
-    if kind == "uniform":
+    if alike:
         return weighted([1] * size)
     return weighted(np.bincount(base.codes[place], base.n, minlength=size))
 
 
-def _named(prior: Any, ground: Ground, target: LeakageTarget) -> tuple[Distributions, Labels]:
+def _named(
+    prior: ValueShares | ValueCounts, ground: Ground, target: LeakageTarget
+) -> tuple[Distributions, Labels]:
     """The shares that were given, and the values among them that nobody shown has."""
     labels = list(ground.labels[target.column])
-    unseen = ground.unseen.get(target.name, ())
-    further = [value for value in prior if value not in labels and value in unseen]
+    unseen = set(ground.unseen.get(target.name, ())) - set(labels)
+    further = [value for value in prior.weights if value in unseen]
     known = [*labels, *further]
-    strange = [value for value in prior if value not in known]
-    if strange:
-        raise InputError(
-            f"{WHO}: prior names {strange[0]!r}, not a value of {target.name!r}; "
-            f"{did_you_mean(strange[0], labels)}"
-        )
-    return weighted([prior.get(label, 0) for label in known]), further
+    check_values(prior, known, target.name, CHARACTERIZE)
+    return weighted([float(prior.weights.get(label, 0)) for label in known]), further
 
 
 def _coded_as(

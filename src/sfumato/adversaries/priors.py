@@ -20,6 +20,7 @@ realistic adversary, distributions by an observer, Dirichlet weights by a learne
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -222,7 +223,8 @@ def file_named(given: object) -> Mapping[str, object] | None:
     if not isinstance(given, str) or given in _WORDS or "=" in given or _number(given) is not None:
         return None
     path = Path(given)
-    return {FILE: given} if path.suffix or len(path.parts) > 1 or path.exists() else None
+    there = os.path.exists(path)  # noqa: PTH110, which raises where a name is too long
+    return {FILE: given} if path.suffix or len(path.parts) > 1 or there else None
 
 
 def _understood(given: object, use: PriorUse) -> Prior | None:

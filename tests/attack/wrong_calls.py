@@ -170,6 +170,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("Anatomy", 2),
         call("BetaLikeness", 1.0, enhanced=True),
         call("CompositionBound", 0.1, 0.5, [release]),
+        call("Deal"),
         call("DeltaDisclosure", 1.0),
         call("DifferentialPrivacy", 1.0, 1e-6),
         call("DistinctDiversity", 2),

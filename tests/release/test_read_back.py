@@ -160,7 +160,7 @@ def test_long_fractions_are_read_again(tmp_path: Path, maker: str, form: str) ->
     schema = sf.Schema(quasi=["q"], sensitive="s")
     anonymizer, promised = MAKERS[maker]
     release = sf.anonymize(sf.read(data, schema), sf.Policy([promised], anonymizer), seed=1)
-    release.save(tmp_path / "out", form=form)
+    release.save(tmp_path / "out", format=form)
     assert content(sf.read_release(tmp_path / "out")) == content(release)
 
 

@@ -439,8 +439,11 @@ def test_what_a_release_publishes_besides_is_told_whatever_it_comes_in(tmp_path)
     assert [one.status for one in report.verdicts] == ["violated", "cannot_judge", "holds"]
     assert report.status == "violated"
     assert "identifiers" in report.to_html()
-    # A table is judged as it would be published: by its roles.
+    # A table in memory is judged as it would be published, by its roles; a file as it stands.
     assert sf.audit(sf.read(rows, schema), [sf.KAnonymity(2)]).holds
+    assert (
+        sf.audit(sf.read(tmp_path / "r.parquet", schema), [sf.KAnonymity(2)]).status == "violated"
+    )
 
 
 def test_what_a_second_file_publishes_besides_is_told() -> None:

@@ -9,7 +9,7 @@ not true.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -163,6 +163,25 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
     return Domain(name, kind, tuple(labels)), coarse.codes[codes]
 
 
+# How the distinct cells of a column become codes. A reader of published files has its own way.
+Coding = Callable[[str, pa.Array, Source, Schema], tuple[Domain, Codes]]
+
+
+class CodedValues:
+    """`domain_of`, and which quasi-identifiers write a value in two ways (5 and 5.0)."""
+
+    def __init__(self) -> None:
+        self.two_ways: list[str] = []
+
+    def __call__(
+        self, name: str, raw: pa.Array, source: Source, schema: Schema
+    ) -> tuple[Domain, Codes]:
+        domain, codes = domain_of(name, raw, source, schema)
+        if name in schema.quasi and len(np.unique(codes)) < len(codes):
+            self.two_ways.append(name)
+        return domain, codes
+
+
 def _refuse_undeclared(name: str, raw: pa.Array, schema: Schema) -> None:
     """JSON lists taken for words would make a category of everybody's set."""
     if name in schema.lists or not pa.types.is_string(raw.type):
@@ -189,25 +208,29 @@ def _refuse_look_alikes(name: str, raw: pa.Array) -> None:
         )
 
 
-def encode(name: str, array: pa.Array, source: Source, schema: Schema) -> KeyColumn:
+def encode(
+    name: str, array: pa.Array, source: Source, schema: Schema, coding: Coding = domain_of
+) -> KeyColumn:
     """A column's cells as codes: of values or, where cells hold several, of distinct sets."""
     if is_list_type(array.type):
-        return _encode_lists(name, array, source, schema)
+        return _encode_lists(name, array, source, schema, coding)
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode(null_encoding="encode")
     if name in schema.lists:
         lists = _lists(name, array.dictionary, source, schema)
-        column = _encode_lists(name, lists, source, schema)
+        column = _encode_lists(name, lists, source, schema, coding)
         return KeyColumn(column.domain, column.codes[array.indices.to_numpy()], column.sets)
-    domain, code_of = domain_of(name, array.dictionary, source, schema)
+    domain, code_of = coding(name, array.dictionary, source, schema)
     return KeyColumn(domain, code_of[array.indices.to_numpy()])
 
 
-def encode_distinct(name: str, raw: pa.Array, source: Source, schema: Schema) -> KeyColumn:
+def encode_distinct(
+    name: str, raw: pa.Array, source: Source, schema: Schema, coding: Coding = domain_of
+) -> KeyColumn:
     """The same for cells of which none is there twice."""
     if has_lists(source, schema, name):
-        return encode(name, raw, source, schema)
-    return KeyColumn(*domain_of(name, raw, source, schema))
+        return encode(name, raw, source, schema, coding)
+    return KeyColumn(*coding(name, raw, source, schema))
 
 
 def _lists(name: str, array: pa.Array, source: Source, schema: Schema) -> pa.Array:
@@ -221,10 +244,12 @@ def _lists(name: str, array: pa.Array, source: Source, schema: Schema) -> pa.Arr
     return split_texts(name, array, schema.lists[name], blank_is_empty=source.is_untyped(name))
 
 
-def _encode_lists(name: str, lists: pa.Array, source: Source, schema: Schema) -> KeyColumn:
+def _encode_lists(
+    name: str, lists: pa.Array, source: Source, schema: Schema, coding: Coding
+) -> KeyColumn:
     offsets, flat = members_of(name, lists)
     distinct = flat.dictionary_encode(null_encoding="encode")
-    domain, code_of = domain_of(name, distinct.dictionary, source, schema)
+    domain, code_of = coding(name, distinct.dictionary, source, schema)
     members = code_of[distinct.indices.to_numpy()]
     repeated = schema.several == "multiset"
     return KeyColumn(domain, *code_sets(offsets, members, repeated=repeated))

@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.columns import (
+    Coding,
     KeyColumn,
     check_lists,
     check_people,
+    domain_of,
     encode,
     encode_distinct,
     gather,
@@ -27,7 +29,7 @@ from sfumato.counts.columns import (
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for, fresh
-from sfumato.engines.base import Engine, Source, named, select
+from sfumato.engines.base import Engine, Source, named, quote, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema
@@ -36,10 +38,11 @@ MANY_ROWS = 4_000_000
 MANY_TUPLES = 1_000_000
 
 
-def scan(engine: Engine, source: Source, schema: Schema) -> TableCounts:
+def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain_of) -> TableCounts:
     """Count the people of a registered source by their QIs and sensitive values.
 
-    Counts that do not fit in memory stay with the engine (`StoredCounts`).
+    `coding` makes codes of a column's distinct cells and is asked once a column. Counts that do not
+    fit in memory stay with the engine (`StoredCounts`).
     """
     check_people(engine, source, schema)
     check_lists(source, schema)
@@ -47,13 +50,13 @@ def scan(engine: Engine, source: Source, schema: Schema) -> TableCounts:
     large = beyond or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     if by_person or beyond or (large and _many_tuples(engine, source, schema)):
-        stored = store(engine, source, schema, large=large)
+        stored = store(engine, source, schema, coding, large=large)
         counts: TableCounts = stored
         if stored.fits:
             counts = stored.whole()
             engine.drop(stored.name)
     else:
-        counts = _raw(engine, source, schema)
+        counts = _raw(engine, source, schema, coding)
     if counts.people == 0:
         raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
     return counts
@@ -67,14 +70,14 @@ def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
     return int(estimate.column(0)[0].as_py()) > MANY_TUPLES
 
 
-def _raw(engine: Engine, source: Source, schema: Schema) -> Counts:
+def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts:
     listed = [key_of(engine, source, schema, column) for column in keys(schema)]
     named_keys = [named(expression, f"k{place}") for place, expression in enumerate(listed)]
     table = engine.fetch(
         select([*named_keys, *measures(source, schema)], source.name, group=listed)
     )
     columns = {
-        name: encode(name, table.column(f"k{place}").combine_chunks(), source, schema)
+        name: encode(name, table.column(f"k{place}").combine_chunks(), source, schema, coding)
         for place, name in enumerate(keys(schema))
     }
 
@@ -110,10 +113,12 @@ def _raw(engine: Engine, source: Source, schema: Schema) -> Counts:
 # compact as the counts. Rows of one person with equal quasi-identifiers are gathered first.
 
 
-def store(engine: Engine, source: Source, schema: Schema, *, large: bool) -> StoredCounts:
+def store(
+    engine: Engine, source: Source, schema: Schema, coding: Coding = domain_of, *, large: bool
+) -> StoredCounts:
     """Count the people of a source and leave the counts with the engine."""
     brought: list[str] = []  # tables that are not needed once people are counted
-    columns, joins, where = join_codes(engine, source, schema, brought, large=large)
+    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=large)
     extra, people = 0, ""
     summed = measures(source, schema)
     if schema.person is not None and not source.one_each:
@@ -145,8 +150,10 @@ def store(engine: Engine, source: Source, schema: Schema, *, large: bool) -> Sto
         # Nobody's name leaves the engine: people are told apart by a number.
         place = named(f"DENSE_RANK() OVER (ORDER BY {people}.person)", "person")
         several = select(["person"], people, group=["person"]) + " HAVING COUNT(*) > 1"
-        shared = engine.fetch(
-            f"{select([place, *listed], joins)} WHERE {people}.person IN ({several})"
+        order = ", ".join(quote(column) for column in ("person", *called.values()))
+        shared = engine.fetch(  # in an order of its own: the same file gives the same sums
+            f"{select([place, *listed], joins)} WHERE {people}.person IN ({several}) "
+            f"ORDER BY {order}"
         )
     for table in brought:
         engine.drop(table)
@@ -171,6 +178,7 @@ def join_codes(
     source: Source,
     schema: Schema,
     brought: list[str],
+    coding: Coding = domain_of,
     *,
     large: bool,
     kept: bool = False,
@@ -192,7 +200,7 @@ def join_codes(
     for name in where:
         key = key_of(engine, source, schema, name, relation)
         raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
-        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema)
+        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema, coding)
         joins, where[name] = _joined(engine, joins, key, raw, columns[name], brought)
     return columns, joins, where
 

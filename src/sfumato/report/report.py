@@ -24,7 +24,7 @@ from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
-from sfumato.release.description import Singletons
+from sfumato.release.description import Examples, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
@@ -324,8 +324,9 @@ def few_of(report: Report, share: float, everybody: int) -> float | str:
 
 def shows_all(release: Release) -> bool:
     """Whether every group shows exact values: a table as it stands."""
-    regions = release.regions.each_region
-    if regions is None or not each_told(release) or release.suppressed:
+    described = release.regions
+    regions = described.shown if isinstance(described, Examples) else described.each_region
+    if regions is None or not len(regions) or not described.generalizes or release.suppressed:
         return False
     return all(
         isinstance(parts, Singletons)

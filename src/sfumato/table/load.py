@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+from sfumato.counts.columns import CodedValues
 from sfumato.counts.counts import TableCounts
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
@@ -66,6 +67,9 @@ class Table:
     """A table about people: its schema, its counts, and the engine that holds its rows.
 
     `file` is the one file that says it all, if there is one that is read without further options.
+    `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
+    `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
+    only those that have a role would be.
     """
 
     schema: Schema
@@ -74,6 +78,8 @@ class Table:
     source: Source
     engine: Engine
     file: FileStamp | None = None
+    two_ways: tuple[str, ...] = ()
+    of_file: bool = False
 
     @property
     def people(self) -> int:
@@ -126,6 +132,20 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":
             raise missing_column(registered, name, role)
-    counts = scan(door, registered, schema)
-    levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
-    return Table(schema, counts, levels, registered, door, stamp)
+    coded = CodedValues()
+    counts = scan(door, registered, schema, coded)
+    return Table(
+        schema,
+        counts,
+        levels_of(schema, counts),
+        registered,
+        door,
+        stamp,
+        two_ways=tuple(coded.two_ways),
+        of_file=isinstance(source, str | Path),
+    )
+
+
+def levels_of(schema: Schema, counts: TableCounts) -> dict[str, Levels]:
+    """The hierarchies of the quasi-identifiers, each over the values it has."""
+    return {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}

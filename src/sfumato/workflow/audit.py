@@ -19,8 +19,9 @@ from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
 from sfumato.release.membership import BETWEEN
+from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
-from sfumato.release.release import Release, as_it_stands
+from sfumato.release.release import Release
 from sfumato.release.write.cells import own_values_note
 from sfumato.report.advice import Advice
 from sfumato.report.report import (
@@ -129,7 +130,7 @@ def audit(
             raise InputError(f"attacks: {type(result).__name__} is not the result of an attack")
     given = policy if isinstance(policy, Policy) else None
     criteria = tuple((policy if isinstance(policy, Policy) else Policy(policy)).require)
-    release = as_it_stands(subject) if isinstance(subject, Table) else subject
+    release = table_as_published(subject) if isinstance(subject, Table) else subject
     if table is not None:
         release = with_people_of(release, table)
     verdicts = [
@@ -148,7 +149,7 @@ def audit(
     threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
     besides = _strays(release.stray)
     return Report(
-        summary=_summary(release, raw=isinstance(subject, Table) or shows_all(release)),
+        summary=_summary(release, raw=shows_all(release)),
         findings=tuple(
             CriterionFinding(verdict, _worst(verdict, release)) for verdict in (*besides, *verdicts)
         ),

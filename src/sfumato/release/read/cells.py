@@ -87,6 +87,11 @@ class ReadColumn:
     twice: tuple[str, str] | None = None  # two texts of one region, if there are such
 
     @property
+    def plain(self) -> bool:
+        """Whether every cell shows one value: the column of a table, not of a release."""
+        return all(isinstance(part, ValueSet) and len(part.values) == 1 for part in self.parts)
+
+    @property
     def hidden(self) -> list[int]:
         """The texts that tell nothing, by their places."""
         anything = [isinstance(part, Anything) for part in self.parts]

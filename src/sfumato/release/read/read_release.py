@@ -13,15 +13,18 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
+import pyarrow as pa
 
+from sfumato.counts.columns import CodedValues, domain_of
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
-from sfumato.engines.base import Engine
+from sfumato.engines.base import Engine, Source
 from sfumato.engines.choose import open_engine
 from sfumato.engines.files import listed
 from sfumato.engines.reading import Reading, ReleaseOptions
-from sfumato.errors import InputError, ResourceError, expect, name_some
+from sfumato.errors import InputError, ResourceError, SchemaError, expect, name_some
+from sfumato.numbers import Codes
 from sfumato.progress import phase
 from sfumato.release.build import count_release, groups_of
 from sfumato.release.description import Examples, Regions, of_scheme
@@ -48,11 +51,12 @@ from sfumato.release.read.folder import (
     with_manifest,
     words_as_told,
 )
-from sfumato.release.read.source import as_published, open_release
+from sfumato.release.read.source import StrayColumns, as_published, open_release, stray_columns
 from sfumato.release.read.wildcard import compatible, spread
 from sfumato.release.release import Release, as_it_stands, several_groups
+from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table, refuse_noisy_part
+from sfumato.table.load import Table, levels_of, refuse_noisy_part
 
 # A published file larger than memory: equal groups told once, as of a table that stands as it is.
 #
@@ -162,7 +166,13 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     if centroids:
         schema = point_schema(schema)
     release = _generalized(
-        door, path, schema, separators(separator, schema), facts, wildcard=wildcard
+        door,
+        path,
+        schema,
+        separators(separator, schema),
+        facts,
+        wildcard=wildcard,
+        values=not centroids,
     )
     if centroids:
         check_points(release.regions.require_regions())
@@ -220,23 +230,120 @@ def _generalized(
     wildcard: bool,
     one_each: bool = False,
     ours: bool = False,
+    values: bool = False,
 ) -> Release:
+    """`values`: where it shows nothing but values, it is a table as it stands."""
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
     registered = replace(registered, one_each=registered.one_each or one_each)
     published = as_published(engine, registered, schema)
-    table = Table(schema, scan(engine, registered, published), {}, registered, engine)
-    counts = table.counts
+    cells = CodedCells(schema, separator, ours=ours, values=values and not wildcard)
+    counts = scan(engine, registered, published, cells)
+    raw = cells.shows_values
+    levels = levels_of(schema, counts) if raw else {}
+    two_ways = tuple(cells.values.two_ways) if raw else ()
+    table = Table(schema, counts, levels, registered, engine, two_ways=two_ways)
+    if raw:
+        return _standing(table, notes, stray)
+    columns = [cells.read[name] for name in schema.quasi]
+    return _shown(table, columns, notes, stray, wildcard=wildcard, ours=ours)
+
+
+class CodedCells:
+    """Codes cells by what their column shows: its values, if it shows nothing else, or its texts.
+
+    `schema` is that of a table. `read` tells which regions the codes of a column show. Without
+    `values` all columns are texts.
+    """
+
+    def __init__(
+        self, schema: Schema, separator: Mapping[str, str], *, ours: bool, values: bool
+    ) -> None:
+        self._schema, self._separator, self._ours, self._by_value = schema, separator, ours, values
+        self._texts: list[str] = []
+        self.values = CodedValues()
+        self.read: dict[str, ReadColumn] = {}
+
+    @property
+    def shows_values(self) -> bool:
+        """Whether all columns do: it is a table as it stands."""
+        return not self._texts
+
+    def __call__(
+        self, name: str, raw: pa.Array, source: Source, published: Schema
+    ) -> tuple[Domain, Codes]:
+        texts, codes = domain_of(name, raw, source, published)
+        if name not in self._schema.quasi:
+            return texts, codes
+        cells = read_column(texts, source, self._schema, self._separator.get(name), ours=self._ours)
+        if self._by_value and cells.plain:
+            try:
+                values, code_of = self.values(name, raw, source, self._schema)
+            except (InputError, SchemaError):
+                values, code_of = texts, codes  # no values of a table, but they can be read
+            # Texts of one value must be one: as words of a typed file, 5 and 5.0 are two.
+            if values is not texts and len(np.unique(code_of)) == len(cells.parts):
+                shows = np.zeros(len(values), dtype=np.int32)
+                shows[code_of] = cells.code_of[codes]
+                self.read[name] = replace(cells, code_of=shows)
+                return values, code_of
+        self._texts.append(name)
+        self.read[name] = cells
+        return texts, codes
+
+
+def read_column(
+    domain: Domain, source: Source, schema: Schema, separator: str | None = None, *, ours: bool
+) -> ReadColumn:
+    """What each value of a column shows, written as a cell."""
+    return read_cells(
+        domain.name,
+        [None if value is None else str(value) for value in domain.values],
+        schema,
+        separator,
+        untyped=source.is_untyped(domain.name),
+        ours=ours,
+    )
+
+
+def table_as_published(table: Table) -> Release:
+    """A table read as if it were handed out: the one way in which raw tables are judged."""
+    stray = stray_columns(table.source, table.schema) if table.of_file else StrayColumns()
+    by_words = [domain for domain in table.counts.quasi if domain.kind not in ("numeric", "date")]
+    read = {
+        domain.name: read_column(domain, table.source, table.schema, ours=False)
+        for domain in by_words
+    }
+    if all(cells.plain and cells.twice is None for cells in read.values()):
+        return _standing(table, (), stray)
     columns = [
-        read_cells(
-            domain.name,
-            [None if value is None else str(value) for value in domain.values],
-            schema,
-            separator.get(domain.name),
-            untyped=registered.is_untyped(domain.name),
-            ours=ours,
-        )
-        for domain in counts.quasi
+        read.get(domain.name) or read_column(domain, table.source, table.schema, ours=False)
+        for domain in table.counts.quasi
     ]
+    return _shown(table, columns, (), stray)
+
+
+def _standing(table: Table, notes: tuple[str, ...], stray: StrayColumns) -> Release:
+    release = as_it_stands(table)
+    assert isinstance(release.made, ReadFrom)
+    two_ways = _two_ways(table.two_ways)
+    return replace(
+        release,
+        notes=(*release.notes, *notes, *two_ways),
+        made=replace(release.made, stray=stray),
+    )
+
+
+def _shown(
+    table: Table,
+    columns: list[ReadColumn],
+    notes: tuple[str, ...],
+    stray: StrayColumns,
+    *,
+    wildcard: bool = False,
+    ours: bool = False,
+) -> Release:
+    """The release that a table of published cells is."""
+    schema, counts, registered = table.schema, table.counts, table.source
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     if table.stored is not None:
@@ -314,6 +421,15 @@ def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
             )
 
 
+def _two_ways(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"{name_some(names)}: some values are written in two ways (5 and 5.0) and counted as one; "
+        "whoever reads the file can tell such people apart, so write each one way"
+    ]
+
+
 def _reading_notes(
     names: Sequence[str], columns: list[ReadColumn], everybody: int, *, ours: bool
 ) -> list[str]:
@@ -331,12 +447,9 @@ def _reading_notes(
         notes.append(
             f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
         )
-    several = [name for name, cells in zip(names, columns, strict=True) if cells.twice is not None]
-    if several:
-        notes.append(
-            f"{name_some(several)}: some values are written in two ways (5 and 5.0) and counted as "
-            "one; whoever reads the file can tell such people apart, so write each one way"
-        )
+    notes += _two_ways(
+        [name for name, cells in zip(names, columns, strict=True) if cells.twice is not None]
+    )
     if everybody:
         notes.append(
             f"{everybody:,} people are published with every quasi-identifier suppressed; they are "

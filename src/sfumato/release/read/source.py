@@ -82,10 +82,10 @@ def open_release(
         weight=if_there(schema.weight),
         protect=if_there(schema.protect),
     )
-    return registered, kept, tuple(notes), _stray(registered, schema, count)
+    return registered, kept, tuple(notes), stray_columns(registered, schema, count)
 
 
-def _stray(source: Source, schema: Schema, count: str | None) -> StrayColumns:
+def stray_columns(source: Source, schema: Schema, count: str | None = None) -> StrayColumns:
     """The columns of a published file that no role accounts for."""
     published = (*source.types, *source.others)
     roles = {name for role, name in schema.roles() if role != "identifiers"} | {count}

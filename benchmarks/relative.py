@@ -36,7 +36,7 @@ from sfumato.adversaries.relative_threat.chains import judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.crossing_chains import CrossingChains, WatchedPeople
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
-from sfumato.adversaries.relative_threat.model import Prior, model_of
+from sfumato.adversaries.relative_threat.model import DirichletWeights, model_of
 from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
 from sfumato.adversaries.relative_threat.people import people_of
 from sfumato.adversaries.relative_threat.relative import relative_threat
@@ -104,7 +104,7 @@ def crossing(table: sf.Table, name: str) -> None:
     values = release.groups.domain
     assert values is not None
     assert isinstance(release.regions, Regions)
-    model = model_of(values, release.groups, release.regions, domains, Prior())
+    model = model_of(values, release.groups, release.regions, domains, DirichletWeights())
     people = people_of(release, None, release.groups, values, domains)
     assert people is not None
     cases = WatchedPeople(
@@ -158,7 +158,9 @@ def anatomy(table: sf.Table, size: int) -> None:
     assert isinstance(release.regions, Buckets)
     assert release.groups.domain is not None
     domains, _ = domains_of(release, None)
-    buckets = buckets_of(release.groups.domain, release.groups, release.regions, domains, Prior())
+    buckets = buckets_of(
+        release.groups.domain, release.groups, release.regions, domains, DirichletWeights()
+    )
     watched = np.arange(64)
     found = {}
     for name, kind, sweeps in (("whole buckets", BucketChains, 1000), ("swaps", Swaps, 8000)):

@@ -194,7 +194,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("Noise", 1.0, levels={"age": 1, "sex": 0}),
         call("Observer", "uniform"),
         call("Policy", require=[sf.KAnonymity(2)], anonymizer=sf.Lattice(), suppression=0.0),
-        call("Prior", 1.0),
+        call("DirichletWeights", 1.0),
         call(
             "Reading",
             delimiter=",",

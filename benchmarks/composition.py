@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato as sf
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.anonymizers.base import Task
 from sfumato.datasets.census import census
+from sfumato.schema.region import codes_inside
 
 QUASI = ["age", "sex", "education", "marital", "work"]
 SENSITIVE = "disease"
@@ -52,7 +52,7 @@ def peer_frame(release: sf.Release) -> pa.Table:
     groups, regions = release.groups, release.regions
     columns: dict[str, object] = {}
     for place, domain in enumerate(release.placement.counts.quasi):
-        inside = dict(inside_by_part(regions.parts[place], np.unique(regions.codes[place]), domain))
+        inside = dict(codes_inside(regions.parts[place], np.unique(regions.codes[place]), domain))
         shown = [np.asarray(inside[code]) for code in regions.codes[place].tolist()]
         if domain.name == "age":
             for end, at in (("min", 0), ("max", -1)):

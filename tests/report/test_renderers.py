@@ -10,13 +10,14 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.report import document as document_module
-from sfumato.report.document import Answer, Document, Section, Sheet, plain
+from sfumato.report.document import Answer, Document, Section, Sheet, plain, write_table
 from sfumato.report.json import cleaned
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.relative_threat import relative_document
@@ -214,3 +215,16 @@ def test_a_document_may_begin_with_an_answer_in_every_form() -> None:
             "was made up. Keep it, do not hand it out",
         ):
             assert words in text
+
+
+def test_private_rows_are_json_whatever_their_numbers(tmp_path: Path) -> None:
+    """Infinity is a value and written "inf", what does not apply is null: as in reports."""
+    rows = pa.table({"risk": [math.nan, math.inf, 0.5], "seen": [[1.0], [-math.inf], [math.nan]]})
+    write_table(rows, tmp_path / "rows.json")
+    told = (tmp_path / "rows.json").read_text(encoding="utf-8")
+    assert "NaN" not in told
+    assert json.loads(told) == [
+        {"risk": None, "seen": [1]},
+        {"risk": "inf", "seen": ["-inf"]},
+        {"risk": 0.5, "seen": [None]},
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 
 import numpy as np
@@ -9,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.release.coverage import cover
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import (
@@ -18,6 +18,7 @@ from sfumato.schema.region import (
     Region,
     Span,
     ValueSet,
+    codes_inside,
     contains_region,
     meaning,
     overlaps,
@@ -128,7 +129,7 @@ def test_regions_of_one_meaning_contain_the_same(one: int, other: int) -> None:
         assert [first.contains(value) for value in values] == [*map(second.contains, values)]
 
 
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=6), st.booleans(), st.data())
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.booleans(), st.data())
 def test_the_codes_a_region_covers_are_those_of_its_values(
     numbers: list[int], null: bool, data: st.DataObject
 ) -> None:
@@ -136,11 +137,28 @@ def test_the_codes_a_region_covers_are_those_of_its_values(
     values = sorted(data.draw(st.sets(st.integers(0, 14), min_size=1)))
     domain = Domain("x", "numeric", (*values, None) if null else tuple(values))
     parts = [some_region(number) for number in numbers]
-    inside = dict(inside_by_part(parts, np.arange(len(parts)), domain))
+    inside = dict(codes_inside(parts, np.arange(len(parts)), domain))
     covered = cover(domain, parts)
     for place, part in enumerate(parts):
         fitting = [code for code, value in enumerate(domain.values) if part.contains(value)]
-        assert sorted(inside[place]) == fitting
+        assert list(inside[place]) == fitting
         told = covered.codes(place).tolist()
         assert told == (fitting or list(range(len(domain))))
         assert covered.count[place] == len(told)
+
+
+@pytest.mark.parametrize("many", [1, 20])
+def test_codes_are_exact_where_floats_are_not_and_dates_are_no_numbers(many: int) -> None:
+    """However many regions are asked about at once."""
+    large = Domain("x", "numeric", (2**60, 2**60 + 1, 2**60 + 2))
+    days = Domain("d", "date", (dt.date(2020, 1, 1), dt.date(2021, 1, 1)))
+    for domain, part, right in (
+        (large, Span(2**60 + 1, 10**30), [1, 2]),
+        (large, Span(-math.inf, 2**60 + 1), [0]),
+        (days, Span(0, 10**6), []),
+        (days, Span(dt.date(2020, 6, 1), dt.date(2022, 1, 1)), [1]),
+        (days, Span(), [0, 1]),
+        (Domain("n", "numeric", (1, 2)), Span(dt.date(1, 1, 1), dt.date(9, 1, 1)), []),
+    ):
+        found = codes_inside([part] * many, np.arange(many), domain)
+        assert [list(codes) for _, codes in found] == [right] * many

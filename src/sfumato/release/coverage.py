@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.numbers import Floats, Ints
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Anything, Region, Span, ValueSet, place_of
+from sfumato.schema.region import Region, codes_inside
 
 
 @dataclass(frozen=True)
@@ -82,28 +82,10 @@ def cover(domain: Domain, parts: Sequence[Region]) -> Coverage:
     first, last = np.zeros(len(parts), np.int64), np.full(len(parts), size - 1, np.int64)
     count = np.full(len(parts), size, np.int64)
     gaps: dict[int, Ints] = {}
-    numbers = domain.numbers() if domain.kind in ("numeric", "date") else None
-    for place, part in enumerate(parts):
-        codes = _codes(domain, part, numbers)
-        if codes is None or len(codes) == 0:
+    for place, codes in codes_inside(parts, np.arange(len(parts)), domain):
+        if len(codes) == 0:
             continue
         first[place], last[place], count[place] = codes[0], codes[-1], len(codes)
         if codes[-1] - codes[0] + 1 != len(codes):
-            gaps[place] = codes
+            gaps[place] = np.asarray(codes, dtype=np.int64)
     return Coverage(domain, first, last, count, gaps)
-
-
-def _codes(domain: Domain, part: Region, numbers: Floats | None) -> Ints | None:
-    if isinstance(part, Anything):
-        return None
-    if isinstance(part, ValueSet):
-        found = [code for value in part.values if (code := domain.code(value)) is not None]
-        return np.array(sorted(found), dtype=np.int64)
-    if isinstance(part, Span) and numbers is not None:
-        axis = numbers[: len(domain) - domain.has_null]  # sorted
-        low, high = place_of(part.low), place_of(part.high)
-        start = np.searchsorted(axis, low, "left" if part.low_closed else "right")
-        stop = np.searchsorted(axis, high, "right" if part.high_closed else "left")
-        without = [len(domain) - 1] if part.missing and domain.has_null else []
-        return np.append(np.arange(start, stop), np.array(without, dtype=np.int64))
-    return np.flatnonzero([part.contains(value) for value in domain.values])

@@ -332,5 +332,8 @@ def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
         elif target.suffix == ".csv":
             pa_csv.write_csv(table, partial)
         else:
-            rows = json.dumps(table.to_pylist(), indent=1, ensure_ascii=False, default=str)
-            partial.write_text(rows + "\n", encoding="utf-8")
+            from sfumato.report.json import cleaned
+
+            rows = cleaned(table.to_pylist())
+            told = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
+            partial.write_text(told + "\n", encoding="utf-8")

@@ -3,16 +3,26 @@
 A region is read by an adversary who knows somebody's true value and asks "could this person be
 behind this cell?". `contains` answers that; `overlaps` says whether some value fits two cells.
 Where two kinds cannot be compared, `overlaps` answers yes: the careful side for every caller,
-since overlapping cells only ever mean more candidates to consider.
+since overlapping cells only ever mean more candidates to consider. `codes_inside` says which codes
+of a column's domain lie in which cell, for everybody who counts them.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Hashable
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from sfumato.schema.domain import Domain
 
 Value = str | int | float | bool | dt.date | None
 End = int | float | dt.date
@@ -222,3 +232,95 @@ def meaning(region: Region) -> Hashable:
             region.missing,
         )
     return region.text
+
+
+# -- which codes of a column's domain lie in a region ----------------------------------------------
+
+_EXACT = 2**53  # whole numbers up to here are the same as floats
+_MANY = 8  # spans for which laying out the axis pays
+
+
+def codes_inside(
+    parts: Sequence[Region], used: npt.NDArray[np.integer[Any]], domain: Domain
+) -> list[tuple[int, Sequence[int]]]:
+    """The codes, ascending, of the values that each used region contains.
+
+    Values meet by their canonical text; a range where codes are one.
+    """
+    masks = _Masks()
+    found: dict[int, Sequence[int]] = {}
+    spans = []
+    present = len(domain) - domain.has_null
+    for number in used.tolist():
+        part = parts[number]
+        if isinstance(part, Mask):
+            masks.add(number, part)
+        elif isinstance(part, Anything):
+            found[number] = range(len(domain))
+        elif isinstance(part, ValueSet):
+            codes = {domain.code(value) for value in part.values}
+            found[number] = sorted(code for code in codes if code is not None)
+        elif domain.kind in ("numeric", "date"):
+            spans.append(number)
+        else:
+            fits = [code for code, value in enumerate(domain.values) if part.contains(value)]
+            found[number] = fits
+    axis = domain.numbers()[:present] if len(spans) >= _MANY else None
+    if axis is not None and (np.abs(axis) > _EXACT).any():
+        axis = None
+    for number in spans:
+        part = parts[number]
+        assert isinstance(part, Span)
+        run = _run_on_axis(part, axis, domain)
+        if run is None:
+            run = _run(part, domain.values[:present])
+        without = [present] if part.missing and domain.has_null else []
+        found[number] = [*run, *without] if without else run
+    listed = [(number, found[number]) for number in used.tolist() if number in found]
+    return listed + masks.codes_inside(domain)
+
+
+def _run(span: Span, values: Sequence[Value]) -> range:
+    """The places of the values, which ascend, that lie in an interval."""
+    above = Span(low=span.low, low_closed=span.low_closed)
+    below = Span(high=span.high, high_closed=span.high_closed)
+    low = bisect_left(values, True, key=above.contains)
+    return range(low, bisect_left(values, True, lo=low, key=lambda v: not below.contains(v)))
+
+
+def _run_on_axis(span: Span, axis: npt.NDArray[np.float64] | None, domain: Domain) -> range | None:
+    """The same by numbers alone, where they are exact; None where they are not."""
+    low, high = place_of(span.low), place_of(span.high)
+    ends = [end for end in (span.low, span.high) if not math.isinf(place_of(end))]
+    if axis is None or any(
+        isinstance(end, dt.date) != (domain.kind == "date") or abs(place_of(end)) > _EXACT
+        for end in ends
+    ):
+        return None
+    start = int(np.searchsorted(axis, low, "left" if span.low_closed else "right"))
+    stop = int(np.searchsorted(axis, high, "right" if span.high_closed else "left"))
+    return range(start, max(start, stop))
+
+
+class _Masks:
+    """Masks of a column by what they show, so that a value finds its masks by look-up."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[int, tuple[int, ...]], dict[str, list[int]]] = {}
+        self._numbers: list[int] = []
+
+    def add(self, number: int, mask: Mask) -> None:
+        seen = tuple(place for place, sign in enumerate(mask.pattern) if sign != "*")
+        shape = self._shapes.setdefault((len(mask.pattern), seen), defaultdict(list))
+        shape["".join(mask.pattern[place] for place in seen)].append(number)
+        self._numbers.append(number)
+
+    def codes_inside(self, domain: Domain) -> list[tuple[int, Sequence[int]]]:
+        """The codes of the values each mask contains."""
+        found: dict[int, list[int]] = {number: [] for number in self._numbers}
+        for code, text in enumerate(domain.labels[: len(domain) - domain.has_null]):
+            for (length, seen), masks in self._shapes.items():
+                if length == len(text):
+                    for number in masks.get("".join(text[place] for place in seen), ()):
+                        found[number].append(code)
+        return list(found.items())

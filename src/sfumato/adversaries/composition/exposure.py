@@ -30,7 +30,6 @@ from sfumato.adversaries.composition.intersection import (
     stack,
 )
 from sfumato.adversaries.locating.locate import Located, Scale, alike, locate
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
@@ -39,7 +38,7 @@ from sfumato.release.description import Description, Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
-from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, place_of
+from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, codes_inside, place_of
 
 # All combinations of values that the people of a release may have, as far as releases differ.
 #
@@ -188,7 +187,7 @@ def _choices(regions: Regions, name: str, domain: Domain) -> list[Ints]:
         return [np.arange(len(domain))] * len(regions)
     place = regions.columns.index(name)
     codes = regions.codes[place]
-    fits = dict(inside_by_part(regions.parts[place], np.unique(codes), domain))
+    fits = dict(codes_inside(regions.parts[place], np.unique(codes), domain))
     return [np.asarray(fits[code], dtype=np.int64) for code in codes.tolist()]
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.locating.targets import Targets
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
@@ -26,7 +25,7 @@ from sfumato.release.made import DistanceUnits, MadeHere
 from sfumato.release.read.cells import point_of
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Region, Value, place_of, text_of
+from sfumato.schema.region import Region, Value, codes_inside, place_of, text_of
 
 # Values of a column that no published region tells apart: all of them are one class.
 #
@@ -58,7 +57,7 @@ class Alike:
 
 def alike(domain: Domain, parts: Sequence[Region], shown: Codes) -> Alike:
     """The classes of a column by the regions that groups show (`shown`, codes of parts)."""
-    runs = {part: _run(values) for part, values in inside_by_part(parts, np.unique(shown), domain)}
+    runs = {part: _run(values) for part, values in codes_inside(parts, np.unique(shown), domain)}
     if all(isinstance(run, range) for run in runs.values()):
         return _in_order(len(domain), len(parts), runs)  # type: ignore[arg-type]
     return _gathered(len(domain), len(parts), runs)

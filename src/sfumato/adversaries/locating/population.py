@@ -12,8 +12,6 @@ people there can be, F = f, is then used, which errs to unsafe, and the shortfal
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +25,7 @@ from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, contains_region, overlaps
+from sfumato.schema.region import Region, codes_inside, contains_region, overlaps
 from sfumato.table.load import Table
 
 # People of another release, as far as it tells who they are: who may fit a group, and who must.
@@ -197,7 +195,7 @@ class _Inside:
 
     @classmethod
     def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _Inside:
-        found = inside_by_part(parts, np.unique(shown), domain)
+        found = codes_inside(parts, np.unique(shown), domain)
         part_of = np.repeat(
             np.array([number for number, _ in found], dtype=np.int64),
             [len(values) for _, values in found],
@@ -219,61 +217,3 @@ class _Inside:
         length = self.offsets[value + 1] - self.offsets[value]
         places = run_places(self.offsets[value], length)
         return np.repeat(who, length), np.repeat(at, length), self.parts[places]
-
-
-def inside_by_part(
-    parts: Sequence[Region], used: Ints | Codes, domain: Domain
-) -> list[tuple[int, Sequence[int]]]:
-    """The codes of the values each used part contains."""
-    masks = _Masks()
-    found: list[tuple[int, Sequence[int]]] = []
-    for number in used.tolist():
-        part = parts[number]
-        if isinstance(part, Mask):
-            masks.add(number, part)
-        else:
-            found.append((number, _values_in(part, domain)))
-    return found + masks.values_in(domain)
-
-
-def _values_in(part: Region, domain: Domain) -> Sequence[int]:
-    """The codes of the values a region contains; values meet by their canonical text."""
-    if isinstance(part, Anything):
-        return range(len(domain))
-    if isinstance(part, ValueSet):
-        codes = (domain.code(value) for value in part.values)
-        return [code for code in codes if code is not None]
-    present = len(domain) - domain.has_null
-    if isinstance(part, Span) and domain.kind in ("numeric", "date"):
-        above = Span(low=part.low, low_closed=part.low_closed)
-        below = Span(high=part.high, high_closed=part.high_closed)
-        values = domain.values[:present]  # in their own order
-        low = bisect_left(values, True, key=above.contains)
-        high = bisect_left(values, True, lo=low, key=lambda v: not below.contains(v))
-        without = [present] if part.missing and domain.has_null else []
-        return [*range(low, high), *without] if without else range(low, high)
-    return [code for code, value in enumerate(domain.values) if part.contains(value)]
-
-
-class _Masks:
-    """Masks of a column by what they show, so that a value finds its masks by look-up."""
-
-    def __init__(self) -> None:
-        self._shapes: dict[tuple[int, tuple[int, ...]], dict[str, list[int]]] = {}
-        self._numbers: list[int] = []
-
-    def add(self, number: int, mask: Mask) -> None:
-        seen = tuple(place for place, sign in enumerate(mask.pattern) if sign != "*")
-        shape = self._shapes.setdefault((len(mask.pattern), seen), defaultdict(list))
-        shape["".join(mask.pattern[place] for place in seen)].append(number)
-        self._numbers.append(number)
-
-    def values_in(self, domain: Domain) -> list[tuple[int, Sequence[int]]]:
-        """The codes of the values each mask contains."""
-        found: dict[int, list[int]] = {number: [] for number in self._numbers}
-        for code, text in enumerate(domain.labels[: len(domain) - domain.has_null]):
-            for (length, seen), masks in self._shapes.items():
-                if length == len(text):
-                    for number in masks.get("".join(text[place] for place in seen), ()):
-                        found[number].append(code)
-        return list(found.items())

@@ -13,13 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.errors import InputError, SchemaError, name_some
 from sfumato.numbers import Codes, Floats, Ints, Ragged
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
-from sfumato.schema.region import Anything, Region, Value, ValueSet, text_of
+from sfumato.schema.region import Anything, Region, Value, ValueSet, codes_inside, text_of
 from sfumato.schema.roles import Schema
 from sfumato.table.load import Table
 
@@ -139,7 +138,7 @@ def values_inside(domain: Domain, parts: Sequence[Region], used: Ints) -> dict[i
     """The codes each used region may stand for; a region that fits no value at all is refused."""
     inside = {
         part: np.unique(np.asarray(codes, dtype=np.int64))
-        for part, codes in inside_by_part(parts, used, domain)
+        for part, codes in codes_inside(parts, used, domain)
     }
     empty = [parts[part].text for part, codes in inside.items() if not len(codes)]
     if empty:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
-from sfumato.adversaries.locating.population import inside_by_part
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
@@ -42,7 +41,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.notation import Axis, Notation
-from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
+from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, codes_inside
 from sfumato.schema.roles import Schema
 
 # What somebody knows of a victim: exact values, coarser ones, some columns only, or with noise.
@@ -118,7 +117,7 @@ class VictimReader:
                 return [code]
             region = self._region(domain, value)
         if region is not None:
-            ((_, codes),) = inside_by_part((region,), np.zeros(1, dtype=np.int64), domain)
+            ((_, codes),) = codes_inside((region,), np.zeros(1, dtype=np.int64), domain)
             if len(codes):
                 return list(codes)
         shown = value.text if isinstance(value, Anything | ValueSet | Span | Mask) else value

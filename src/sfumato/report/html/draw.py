@@ -18,7 +18,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from sfumato.report.document import Chart, Kind, Number, Series
+from sfumato.report.document import Chart, Kind, Number, Series, plain
 
 # Labels of points on a map: short, beside their points, never over each other.
 #
@@ -302,12 +302,10 @@ def _places(values: Iterable[Number] | None) -> list[Number]:
     """Coordinates as Plotly takes them: texts escaped, what has no place left out."""
     found: list[Number] = []
     for value in values or ():
-        item: Any = value
-        if hasattr(item, "item"):  # a number of NumPy
-            item = item.item()
-        if isinstance(item, str):
-            item = escape(item)
-        elif isinstance(item, float) and not math.isfinite(item):
+        item = plain(value)
+        if isinstance(value, str):
+            item = escape(value)
+        elif isinstance(item, str):  # endless
             item = None
         found.append(item)
     return found

@@ -137,7 +137,7 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
     found = []
     for entry in told:
         match entry:
-            case {"name": str(name), "role": str(role)} if name and "\0" not in name:
+            case {"name": str(name), "role": str(role)} if name:
                 several, form = entry.get("several"), entry.get("list")
             case _:
                 _broken(path, "a column has no name or role")

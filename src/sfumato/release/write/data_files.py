@@ -155,11 +155,16 @@ def write_table(table: pa.Table, path: Path) -> None:
 def _check_text(table: pa.Table, may_be_empty: Collection[str]) -> None:
     """Refuse what would not be read again from a text file as what was judged.
 
-    A file with NUL is taken for no text file. An empty text is read as a missing value: what was
+    A file with NUL is taken for no text file, and a header has one line and a name for each column
+    (`engines/textfile.py`). An empty text is read as a missing value: what was
     judged as two values would be published as one, but for columns that `may_be_empty`.
     """
     for name, column in zip(table.schema.names, table.columns, strict=True):
         problem = "has NUL (U+0000) in its name" if "\0" in name else None
+        if {"\n", "\r"} & set(name):
+            problem = "has a line break in its name"
+        elif not name.strip():
+            problem = "has nothing but spaces for a name"
         if problem is None and pa.types.is_string(column.type):
             if pc.any(pc.match_substring(column, "\0")).as_py():
                 problem = "holds texts with NUL (U+0000)"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sfumato.cli.options import AsJson, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, PolicyFile, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -40,7 +40,7 @@ def anonymize(
         int | None,
         typer.Option(help="Seed of all chance but noise; drawn at random when left out."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
+    force: Force = False,
     json: AsJson = False,
     *,
     reading: Reading,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import Exit
-from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -56,14 +56,12 @@ def bayes(
         list[str] | None, typer.Option(help="Also check chains by geweke or weiss. Repeatable.")
     ] = None,
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write it with its charts as an offline page.")
-    ] = None,
+    html: PageFile = None,
     private: Annotated[
         Path | None,
         typer.Option(help="Also write every person's row to this private .parquet or .json file."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:
@@ -185,14 +183,12 @@ def intersect(
         ),
     ] = "uniform",
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write a page to this .html file, to open offline.")
-    ] = None,
+    html: PageFile = None,
     private: Annotated[
         Path | None,
         typer.Option(help="Also write what is learnt about each target (.parquet or .json)."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
+    force: Force = False,
     scheme: Annotated[
         list[str] | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
@@ -19,9 +19,7 @@ def audit(
     release: ReleaseFiles,
     policy: PolicyFile,
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write the report as a page that opens offline.")
-    ] = None,
+    html: PageFile = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write the report to this .json, .md or .html file.")
     ] = None,
@@ -33,7 +31,7 @@ def audit(
             "groups, no small counts.",
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the files.")] = False,
+    force: Force = False,
     population: Annotated[
         Path | None, typer.Option(help="A register of the population, for journalist risk.")
     ] = None,

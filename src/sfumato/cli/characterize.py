@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -52,9 +52,7 @@ def characterize(
         bool, typer.Option("--release", help="The file is a release: read its cells, not values.")
     ] = False,
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write a page to this .html file, to open offline.")
-    ] = None,
+    html: PageFile = None,
     private: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +60,7 @@ def characterize(
             "leakage of every person (.csv, .parquet)."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files.")] = False,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:

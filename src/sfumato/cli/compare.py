@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -35,10 +35,8 @@ def compare(
     ] = "mean",
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write the map to this .html file, to open offline.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    html: PageFile = None,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:

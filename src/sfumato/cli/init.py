@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import reads
+from sfumato.cli.options import Force, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import Reading
 
@@ -18,7 +18,7 @@ def init(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file instead of the screen.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    force: Force = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
     ] = False,

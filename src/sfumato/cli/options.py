@@ -109,6 +109,10 @@ PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy, a TOML file with a [schema].")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+PageFile = Annotated[
+    Path | None, typer.Option(help="Also write it to this .html file, a page that opens offline.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 ReleaseFiles = Annotated[
     list[Path],
     typer.Argument(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sfumato.cli import Exit
-from sfumato.cli.options import AsJson, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -35,10 +34,8 @@ def skyline(
         str | None, typer.Option(help="The sensitive column, where several have the value.")
     ] = None,
     json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option(help="Also write it with its 3-D chart as an offline page.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
+    html: PageFile = None,
+    force: Force = False,
     *,
     reading: Reading,
 ) -> None:
@@ -50,12 +47,12 @@ def skyline(
     """
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
+    from sfumato.adversaries.skyline.knowledge import skylines
     from sfumato.cli.options import load_rules, read_judged
     from sfumato.cli.show import show_document
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.report.sections.skyline import skyline_document
-    from sfumato.workflow.skyline import skylines
 
     # Every mistake is told before a large file is read.
     if (value is None) is not all_values:

@@ -373,6 +373,40 @@ class _LooseValues:
         return False
 
 
+def skylines(
+    release: Release, confidence: float, value: str | None = None, sensitive: str | None = None
+) -> list[KnowledgeSkyline]:
+    """The skyline of a value, or of all of them, at one confidence.
+
+    Of several sensitive columns the one that has the value is taken, unless `sensitive` names it.
+    """
+    check_confidence(confidence)
+    columns = [sensitive] if sensitive is not None else list(release.schema.sensitive)
+    if not columns:
+        raise InputError("the release has no sensitive column")
+    if release.regions.noisy:
+        raise InputError("counts of a randomised release are noisy; it carries its own guarantee")
+    if value is None:
+        return [
+            knowledge_skyline(release, label, confidence, sensitive=column)
+            for column in columns
+            for label in release.groups_for(column).values
+        ]
+    return [
+        knowledge_skyline(release, value, confidence, sensitive=_column_of(release, value, columns))
+    ]
+
+
+def _column_of(release: Release, value: str, columns: list[str]) -> str:
+    """The one of the columns that has a value."""
+    having = [name for name in columns if value in release.groups_for(name).values]
+    if len(having) > 1:
+        raise InputError(
+            f"{value!r} is a value of {' and '.join(having)}; say which with sensitive"
+        )
+    return having[0] if having else columns[0]
+
+
 def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:
     """The maximal safe points: the staircase of each l, which contains that of every larger l.
 

@@ -49,6 +49,20 @@ def test_the_tree_has_every_room() -> None:
     assert told == rooms
 
 
+def test_files_that_texts_name_are_there() -> None:
+    """Wherever a docstring, a comment or a page says `x.py`."""
+    files = {f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("[a-z]*/**/*.py")}
+    invented = {"adversaries/gambler.py"}  # a page shows what it would be
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py")]
+    gone = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in (*pages, *(ROOT / "benchmarks").glob("*.py"))
+        for name in re.findall(r"`([\w/.]+\.py)\b", page.read_text(encoding="utf-8"))
+        if name not in invented and not any(file.endswith(f"/{name}") for file in files)
+    ]
+    assert gone == []
+
+
 @pytest.mark.parametrize(("module", "name"), STEPS)
 def test_every_step_of_a_walk_is_there(module: str, name: str) -> None:
     body = ast.parse((SOURCE / module).read_text(encoding="utf-8")).body

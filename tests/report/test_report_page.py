@@ -120,6 +120,13 @@ def test_what_was_attacked_is_told_with_its_charts() -> None:
         sf.audit(report.evidence.release, [sf.KAnonymity(2)], attacks=["none"])
 
 
+def test_an_attack_without_a_section_is_told_in_the_matrix() -> None:
+    release = made("attacked").evidence.release
+    report = sf.audit(release, [sf.KAnonymity(2)], attacks=[sf.linkage(release)])
+    assert "marketer" in report.to_markdown()
+    assert report.to_html()
+
+
 def test_every_result_of_an_attack_has_an_document() -> None:
     from sfumato.adversaries.composition.attack import NAME
     from sfumato.adversaries.relative_threat.result import ATTACKER, LEARNER

@@ -15,6 +15,8 @@ Points lie column by column and a block at a time in the cache, so that the proc
 several distances at once; a removed point is overwritten by the last. One thread: sharing a pass
 between two was tried and was slower (3,000 to 100,000 points, other work on the machine), since a
 pass lasts only some tens of microseconds.
+
+And Anatomy's choice of the values that go together in a bucket.
 """
 
 from __future__ import annotations

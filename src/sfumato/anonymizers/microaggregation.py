@@ -22,6 +22,8 @@ uncertain, not unknown; against insiders require more than k.
 
 **Other criteria** are kept by merging: groups that violate one are merged with the nearest group,
 nearest pairs first, until all hold (Soria-Comas et al. 2015, algorithm 1, a round at a time).
+
+Centroids are rounded by the kind of their column.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ placement of people (`release/made.py`, `Randomised`).
 
 OpenDP draws the noise from the operating system's randomness, so the seed of a run does not touch
 it; a seed orders the rows of `publish="rows"`.
+
+In this order: OpenDP's measurement, the cells, from noisy counts to people, the anonymizer.
 """
 
 from __future__ import annotations

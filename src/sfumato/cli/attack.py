@@ -1,4 +1,4 @@
-"""`sfumato attack`: what an adversary could do with releases; one command a file."""
+"""`sfumato attack`: what an adversary could do with releases, a command for each attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`sfumato`: the program and its commands."""
+"""`sfumato`: the program and its commands.
+
+How a run ends is decided here: every end has one line and an exit code.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, each told once."""
+"""What several commands share: options, each told once, and how what they name is read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ import typer
 from sfumato.engines.reading import Reading, Subject, options_about
 
 if TYPE_CHECKING:
-    from sfumato.engines.reading import Reading
     from sfumato.policy.model import Policy
     from sfumato.release.release import Release
     from sfumato.schema.roles import Schema
     from sfumato.table.load import Table
-
-# What commands read: the policy with its schema, tables, releases, the people in them.
 
 PAIR = "+"  # between the two files of a bucketized release
 

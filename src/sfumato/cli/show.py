@@ -1,4 +1,7 @@
-"""How commands show what they found, and what they may write beside it."""
+"""How commands show what they found, and what they may write beside it.
+
+Texts of people's files cannot steer a terminal.
+"""
 
 from __future__ import annotations
 

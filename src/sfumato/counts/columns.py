@@ -4,6 +4,8 @@ Distinct values become domains, values and lists codes. How many people a row st
 stated count, or one however many rows she has) is checked before anything is counted: a negative or
 fractional count, a weight that is no number or a row without a person would all end as a k that is
 not true.
+
+Texts that a reader takes for one value are told of.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ In doubt a criterion does not hold: only the status "holds" counts as holding.
 Two methods of scope "group" are for searches that try changes one by one, and may be left out:
 `count_rules` says the criterion as inequalities of counts, `tightened` is the same criterion with
 less room, for a search that wants to leave some.
+
+`judge` judges one criterion on a release of any number of sensitive attributes: the worst counts.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ from sfumato.release.membership import joint_groups, with_inside
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
-    from sfumato.release.release import Release
     from sfumato.table.load import Table
 
 # Candidate splits as a release-scope criterion weighs them for a search.

@@ -1,4 +1,4 @@
-"""k-anonymity (Sweeney 2002) and (alpha, k)-anonymity (Wong et al. 2006).
+"""k-anonymity (Sweeney 2002), (alpha, k)-anonymity (Wong et al. 2006) and k-map.
 
 The adversary knows somebody's QIs and that she is in the table, and looks for her row. With k or
 more people in every group she cannot narrow it down to fewer than k. That says nothing about what
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
 from sfumato.schema.exact import shortest
 from sfumato.table.load import Table
-
-if TYPE_CHECKING:
-    from sfumato.release.release import Release
 
 # k-map (Sweeney 2002; El Emam and Dankar 2008): k people of the population behind every group.
 #

@@ -12,6 +12,8 @@ expected. Priors that differ from class to class promise nothing.
 
 Priors given fewer columns, and joint targets, are read off a whole release; no search can judge
 them group by group, so a search refuses them.
+
+A bound on entropies of counts is decided exactly, by the sign of a sum of logarithms.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ table that is unsafe as one group has no safe release. Several values in one bag
 and an unsafe group may have a safe split; so may a group whose lists are so many that what she
 believes is known as an upper bound only (the verdict then says "at most"). Errata
 of Fig. 6: "A5 = min{A4, ...}" must be min{A5, ...}, and the starting group is never checked.
+
+Points are written by a data owner as (l, k, m, c); their certainties are put on one scale.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An embedded synthetic census: a table about people who do not exist, to try everything on.
 
 `census()` draws it, `census_schema()` says what its columns are, `census_policy()` gives the same
-as a policy file to read and edit. The columns depend on each other (see `census_model.py`); no
-row, name, place or figure comes from real data.
+as a policy file to read and edit. What it is drawn from stands first: the
+columns depend on each other, and no row, name, place or figure comes from real data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.datasets import census as model
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.schema.hierarchy import Hierarchy
@@ -207,56 +206,56 @@ def census(n: int = 10_000, seed: int = 0) -> pa.Table:
     rng = np.random.default_rng(seed)
     age = _ages(rng, n)
     sex = _sexes(rng, age)
-    place = _draw(rng, model.ZIP_WEIGHTS[None, :], np.zeros(n, dtype=np.int64))
+    place = _draw(rng, ZIP_WEIGHTS[None, :], np.zeros(n, dtype=np.int64))
     education = _education(rng, age, place)
-    marital = _draw(rng, model.MARITAL_SHARES, _band(model.MARITAL_AGES, age))
-    schooling = _band(model.EDUCATION_BANDS, education)
-    work = _tilted(rng, model.WORK_TILTS, _band(model.WORK_AGES, age), schooling, sex)
+    marital = _draw(rng, MARITAL_SHARES, _band(MARITAL_AGES, age))
+    schooling = _band(EDUCATION_BANDS, education)
+    work = _tilted(rng, WORK_TILTS, _band(WORK_AGES, age), schooling, sex)
     income = _income(rng, age, education, work)
-    disease = _tilted(rng, model.DISEASE_TILTS, _band(model.DISEASE_AGES, age), schooling, sex)
+    disease = _tilted(rng, DISEASE_TILTS, _band(DISEASE_AGES, age), schooling, sex)
     return pa.table(
         {
             "name": _names(rng, n),
             "age": pa.array(age),
-            "sex": _texts(model.SEXES, sex),
-            "zip": _texts(model.ZIPS, place),
-            "education": _texts(tuple(model.EDUCATION), education),
-            "marital": _texts(tuple(model.MARITAL), marital),
-            "work": _texts(tuple(model.WORK), work),
+            "sex": _texts(SEXES, sex),
+            "zip": _texts(ZIPS, place),
+            "education": _texts(tuple(EDUCATION), education),
+            "marital": _texts(tuple(MARITAL), marital),
+            "work": _texts(tuple(WORK), work),
             "income": pa.array(income),
-            "disease": _texts(tuple(model.DISEASE_TILTS), disease),
+            "disease": _texts(tuple(DISEASE_TILTS), disease),
         }
     )
 
 
 def _ages(rng: np.random.Generator, n: int) -> Ints:
-    ages = np.arange(model.YOUNGEST, model.OLDEST + 1)
-    weights = np.interp(ages, *model.AGE_CURVE)
-    return model.YOUNGEST + _draw(rng, weights[None, :], np.zeros(n, dtype=np.int64))
+    ages = np.arange(YOUNGEST, OLDEST + 1)
+    weights = np.interp(ages, *AGE_CURVE)
+    return YOUNGEST + _draw(rng, weights[None, :], np.zeros(n, dtype=np.int64))
 
 
 def _sexes(rng: np.random.Generator, age: Ints) -> Ints:
-    women = np.interp(age, (60, 90), (model.WOMEN_UNTIL_60, model.WOMEN_AT_90))
+    women = np.interp(age, (60, 90), (WOMEN_UNTIL_60, WOMEN_AT_90))
     men: Ints = (rng.random(len(age)) >= women).astype(np.int64)
     return men
 
 
 def _education(rng: np.random.Generator, age: Ints, place: Ints) -> Ints:
-    shift = np.array([area.schooling for area in model.AREAS])[place // model.ZIPS_PER_AREA]
-    score = rng.standard_normal(len(age)) + shift + model.EDUCATION_PER_YEAR * (age - 45)
-    caps: Ints = np.array(model.EDUCATION_CAPS, dtype=np.int64)
-    reached = _band(model.EDUCATION_CUTS, score)
-    level: Ints = np.minimum(reached, caps[_band(model.EDUCATION_AGES, age)])
+    shift = np.array([area.schooling for area in AREAS])[place // ZIPS_PER_AREA]
+    score = rng.standard_normal(len(age)) + shift + EDUCATION_PER_YEAR * (age - 45)
+    caps: Ints = np.array(EDUCATION_CAPS, dtype=np.int64)
+    reached = _band(EDUCATION_CUTS, score)
+    level: Ints = np.minimum(reached, caps[_band(EDUCATION_AGES, age)])
     return level
 
 
 def _income(rng: np.random.Generator, age: Ints, education: Ints, work: Ints) -> Ints:
-    usual = np.array([model.INCOME_LOGS[value] for value in model.WORK])[work]
+    usual = np.array([INCOME_LOGS[value] for value in WORK])[work]
     log = (
         usual
-        + model.INCOME_PER_LEVEL * education
-        + model.INCOME_BEND * (age - model.INCOME_PEAK_AGE) ** 2
-        + model.INCOME_SPREAD * rng.standard_normal(len(age))
+        + INCOME_PER_LEVEL * education
+        + INCOME_BEND * (age - INCOME_PEAK_AGE) ** 2
+        + INCOME_SPREAD * rng.standard_normal(len(age))
     )
     income: Ints = (np.rint(np.exp(log) / 100) * 100).astype(np.int64)
     return income
@@ -264,12 +263,12 @@ def _income(rng: np.random.Generator, age: Ints, education: Ints, work: Ints) ->
 
 def _tilted(
     rng: np.random.Generator,
-    tilts: dict[str, model.Tilt],
+    tilts: dict[str, Tilt],
     age_band: Ints,
     schooling: Ints,
     sex: Ints,
 ) -> Ints:
-    weights = model.joint(tilts)
+    weights = joint(tilts)
     shape = weights.shape[:-1]
     condition = np.ravel_multi_index((age_band, schooling, sex), shape).astype(np.int64)
     return _draw(rng, weights.reshape(-1, weights.shape[-1]), condition)
@@ -316,9 +315,9 @@ def census_schema(income: bool = False) -> Schema:
         "age": intervals(AGE_WIDTHS, top=AGE_TOP),
         "sex": suppression(),
         "zip": mask(),
-        "education": taxonomy(model.EDUCATION),
-        "marital": taxonomy(model.MARITAL),
-        "work": taxonomy(model.WORK),
+        "education": taxonomy(EDUCATION),
+        "marital": taxonomy(MARITAL),
+        "work": taxonomy(WORK),
     }
     if income:
         hierarchies["income"] = intervals(INCOME_WIDTHS)
@@ -337,9 +336,9 @@ def census_policy() -> str:
         quasi=_listed(QUASI),
         widths=list(AGE_WIDTHS),
         top=AGE_TOP,
-        education=_paths(model.EDUCATION),
-        marital=_paths(model.MARITAL),
-        work=_paths(model.WORK),
+        education=_paths(EDUCATION),
+        marital=_paths(MARITAL),
+        work=_paths(WORK),
     )
 
 

@@ -1,4 +1,7 @@
-"""What an engine must offer: a few verbs, no row ever handed to Python one by one."""
+"""What an engine must offer: a few verbs, no row ever handed to Python one by one.
+
+And the portable SQL that all of them run, built by pure functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DuckDB, embedded: files of any size, a memory limit, spilling to disk."""
+"""DuckDB, embedded: files of any size, a memory limit, spilling to disk.
+
+Its failures are told in our words: its own may quote a row.
+"""
 
 from __future__ import annotations
 

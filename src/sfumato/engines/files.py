@@ -1,4 +1,7 @@
-"""Kinds of files, told by their names; what is wrong with one is told before an engine opens it."""
+"""Kinds of files, told by their names; what is wrong with one is told before an engine opens it.
+
+A table may be a folder of Parquet files, where somebody asks for that.
+"""
 
 from __future__ import annotations
 

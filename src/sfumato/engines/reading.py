@@ -3,6 +3,8 @@
 A new way of reading is a field of `Reading` (with what the command line and a policy say of it) and
 a key of the options beside it, both here, and the code that heeds it. Commands take their options,
 policies the keys of `[read]`, and `sf.read` and `sf.read_release` their keywords from here.
+
+Here too: how much memory there is, and where what does not fit may go.
 """
 
 from __future__ import annotations

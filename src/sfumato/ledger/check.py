@@ -5,6 +5,8 @@ some choice of earlier releases she may be in leaves so few values that one of t
 the given confidence (`adversaries/composition/exposure.py`). Randomised releases are left out here:
 what they give away is bounded by their promise, whatever else is released, and adds up in the
 ledger's accounting.
+
+Randomised releases add up by their guarantees; the others are judged by whom they expose together.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Groups, what they publish of their people, and their sensitive counts; nothing o
 no value that no group shows, no distribution of suppressed people, no member of a group that the
 release does not list itself. One row of an Arrow table, whose columns are whole arrays, with the
 descriptions as JSON beside it.
+
+Published values and regions have a form in JSON.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Private. It holds what an attacker who collected all releases would hold, no more: enough to attack
 a new release with them, and a place where the promises of randomised releases add up.
+
+Its file is SQLite: one writer at a time, whole entries or none.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Every trial of the composition experiment: two releases of overlapping people, intersected.
 
+Here too: the tables, and the same attack on randomised releases.
+
 Stands apart: the experiments; the paper beside it tells what was found.
 """
 

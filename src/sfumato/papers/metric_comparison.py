@@ -5,6 +5,8 @@ grows at once is sensitive to small leaks, one that grows late forgives them. Th
 values change places, which no entropy can notice. Last, draw distributions at random and ask
 whether the measures agree on which of them leak more (Spearman's rank correlation).
 
+The seven measures of distance are here.
+
 Stands apart: seven measures of distance and the walk between distributions, one figure of the
 paper.
 """

@@ -11,6 +11,8 @@ print, not figures.
 What the paper leaves open: for the picture of five definitions, classes I and II have seen 1,000
 records, and classes I and III have the table's shape (with the uniform one, class III *is*
 (c, 2)-diversity).
+
+Here too: the tables of the experiment, and Fig. 3 with its equivalences.
 """
 
 from __future__ import annotations

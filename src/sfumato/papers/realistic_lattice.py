@@ -4,6 +4,8 @@ The table is counted once; each node is rolled up once and everything is measure
 smallest epsilon against each adversary, what the node costs, and both sides of the (c, 2)-diversity
 equivalence. All priors are of exactly the stubbornness named (`at_most=False`), as in print.
 
+Table 5 and Fig. 2 are told from that.
+
 Stands apart: the 72 nodes and their epsilons; the paper beside it tells what was found.
 """
 

@@ -1,4 +1,7 @@
-"""The TOML form of a policy: read with pydantic, answered in one line, written back."""
+"""The TOML form of a policy: read with pydantic, answered in one line, written back.
+
+In this order: how values are spelt, objects made by their own constructors, reading, writing.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Private, like the placement it comes from; a bucketized release publishes it. Criteria that ask what
 somebody could learn of a *person* need it, since people of one group differ in what else is known
 about them.
+
+And joint targets: several sensitive attributes read as one.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Neither holds the table it was drawn from, nor its counts; whatever is computed from them is
 post-processing, which cannot weaken the guarantee. Cells that noise left without people are
 published as cells of nobody, but they are no groups: an adversary finds nobody there.
+
+What a column can show (its axis) is told by the schema alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Release: what is, or would be, handed out, as an adversary reads it."""
+"""Release: what is, or would be, handed out, as an adversary reads it.
+
+And a table taken as a release of itself (`as_it_stands`).
+"""
 
 from __future__ import annotations
 

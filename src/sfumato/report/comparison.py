@@ -1,6 +1,8 @@
 """Comparison: what each of several policies would cost and leave to be found, as plain data.
 
 It is for the owner of the data: it describes releases that were made to be compared, not published.
+
+How it reads, as a document with its map, is the second half.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from sfumato.errors import InputError
 from sfumato.files import write_text
@@ -25,9 +27,6 @@ from sfumato.report.document import (
     percentage,
     shown,
 )
-
-if TYPE_CHECKING:
-    from sfumato.report.document import Document
 
 Value = int | float | bool | str
 Status = Literal["released", "no_safe_release", "not_possible"]

@@ -1,4 +1,4 @@
-"""Hierarchies by rule: intervals, mask, suppression, dates."""
+"""Hierarchies by rule (intervals, mask, suppression, dates) and by list (taxonomy)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`sf.read`: a file, frame or relation and its Schema become a Table, ready to be judged."""
+"""`sf.read`: a file, frame or relation and its Schema become a Table, ready to be judged.
+
+A file of a randomised release, which would pass for a table of people, is refused.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ teaches all covered values in equal parts; a bucket teaches each of its people i
 proportion. Suppressed people teach nothing; where nobody is left to learn from, the target is
 guessed at random. A set of sensitive values counts as one value.
 Not applicable (NaN) without a target, and to centroids and noise.
+
+Lessons are a table or release as a model sees it.
 """
 
 from __future__ import annotations

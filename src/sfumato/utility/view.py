@@ -1,4 +1,7 @@
-"""View: what a utility measure sees of a release of ours and of the table behind it."""
+"""View: what a utility measure sees of a release of ours and of the table behind it.
+
+An estimate from a region assumes each covered value equally likely (`Shares`).
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ Three ways out of a violation: coarsen a column (which one leaves the fewest peo
 violate something), leave groups out (whom that costs), promise less (the tightest bound of each
 criterion that holds). Each is judged by the very criteria of the policy.
 
+Coarsening needs no rows: groups know their counts, and a hierarchy what a label becomes (`Step`).
+
 Stands apart: what to change when a policy fails; an audit without that question does not load it.
 """
 

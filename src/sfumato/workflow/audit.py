@@ -1,4 +1,7 @@
-"""`sf.audit`: judge a release, or a table as it stands, by a policy."""
+"""`sf.audit`: judge a release, or a table as it stands, by a policy.
+
+Here too: a release as anybody reads it, and attacks that an audit does not run by itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
-from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, linkage, weakest_columns
+from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakest_columns
 from sfumato.criteria.base import Criterion, Verdict, judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
@@ -77,27 +80,26 @@ def attacks_on(
     `original` is the table the release was made of: it has the people who are attacked. Where
     learner and attacker are not defined they are left out, and the threat matrix says why.
     """
-    from sfumato.adversaries.relative_threat.relative import relative_threat
+    from sfumato.adversaries.relative_threat.relative import MembershipAttacker
     from sfumato.adversaries.relative_threat.result import undefined
 
-    names = [name for name in release.by_attribute if name]
-    if not names:
+    by_attribute = {name: groups for name, groups in release.by_attribute.items() if name}
+    if not by_attribute:
         raise InputError("the release has no sensitive column, so nothing could be learnt from it")
-    found: list[Attack] = [
-        relative_threat(release, original, sensitive=name, seed=seed)
-        for name in names
-        if not undefined(release, release.groups_for(name))
+    attacker = MembershipAttacker(original, seed=seed)
+    results: list[Attack] = [
+        attacker.attack(release, groups)
+        for groups in by_attribute.values()
+        if not undefined(release, groups)
     ]
     if earlier:
-        from sfumato.adversaries.composition.attack import intersection_attack
+        from sfumato.adversaries.composition.attack import Intersector
 
-        found += [
-            intersection_attack(
-                [release, *earlier], original, truth=name, sensitive=name, seed=seed
-            )
-            for name in names
+        results += [
+            Intersector(tuple(earlier), original, truth=name).attack(release, groups)
+            for name, groups in by_attribute.items()
         ]
-    return tuple(found)
+    return tuple(results)
 
 
 Judged = tuple[Criterion, Verdict]
@@ -137,12 +139,8 @@ def audit(
         criterion.judge_attacks(release, attacks) or judge(criterion, release)
         for criterion in criteria
     ]
-    linked = linkage(
-        release,
-        population=population if population is not None else _population(criteria),
-        sampling_fraction=sampling_fraction,
-        thresholds=(threshold,),
-    )
+    register = population if population is not None else _population(criteria)
+    linked = Linker(register, sampling_fraction, (threshold,)).attack(release)
     judged = list(zip(criteria, verdicts, strict=True))
     seen = as_read(release)
     threats = _threats(release, seen, criteria, linked)
@@ -198,7 +196,7 @@ class Audited:
         seen = as_read(self.release)
         criteria = tuple(criterion for criterion, _ in self.judged)
         open_to_all = [criterion for criterion in criteria if not criterion.private]
-        linked = linkage(seen, thresholds=(self.threshold,))
+        linked = Linker(thresholds=(self.threshold,)).attack(seen)
         judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
         threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
         again = Audited(seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold)

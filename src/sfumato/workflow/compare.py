@@ -4,6 +4,8 @@ The Pareto front is that of the risk and the cost chosen as axes. The risk is by
 prosecutor risk, the share of people somebody finds who knows that they are in the release. The
 highest risk would put all releases with the same smallest group at one place; the mean tells them
 apart, and no sensitive column is needed for it. The cost is the first utility measure.
+
+A sweep varies parameters of a policy, every combination a point of its own.
 """
 
 from __future__ import annotations
@@ -54,17 +56,6 @@ from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.audit import audit
-
-# Sweeps: a policy with some of its parameters varied, every combination a point of its own.
-#
-# A sweep names a parameter and its values. A plain name sets the parameter wherever it occurs: in
-# every criterion of the policy that has it, and in the anonymizer (microaggregation's k is the k
-# of k-anonymity). What a criterion's adversary takes (her stubbornness, whom she knows) is named
-# like a parameter of the criterion. `t-closeness.t` names that of one criterion,
-# `epsilon-privacy#2.known` that of the second epsilon-privacy of the policy, and `anonymizer.l`
-# that of the anonymizer only; where several are given, the longest name decides. `anonymizer`
-# itself and `suppression` can be swept too. What does not concern a point's anonymizer is left out
-# of the point, and points that become the same are one.
 
 # Sweeps as text: `k=2,5,10` from the command line, and values as tables and JSON tell them.
 
@@ -123,6 +114,17 @@ def plain(value: Any) -> Value:
         return "+".join(str(plain(entry)) for entry in value)
     return getattr(value, "__name__", None) or type(value).__name__
 
+
+# Sweeps: a policy with some of its parameters varied, every combination a point of its own.
+#
+# A sweep names a parameter and its values. A plain name sets the parameter wherever it occurs: in
+# every criterion of the policy that has it, and in the anonymizer (microaggregation's k is the k
+# of k-anonymity). What a criterion's adversary takes (her stubbornness, whom she knows) is named
+# like a parameter of the criterion. `t-closeness.t` names that of one criterion,
+# `epsilon-privacy#2.known` that of the second epsilon-privacy of the policy, and `anonymizer.l`
+# that of the anonymizer only; where several are given, the longest name decides. `anonymizer`
+# itself and `suppression` can be swept too. What does not concern a point's anonymizer is left out
+# of the point, and points that become the same are one.
 
 MOST_POINTS = 1_000
 SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"

@@ -17,6 +17,8 @@ uniformly among all ways to pick one matching record from each release that agre
 confidence never asks whether she is *right*; with the truth at hand, `precision` does. The paper
 counts as vulnerable whom the intersection narrows (drop >= 1), which misses those whom one release
 already exposed: they are told apart.
+
+Here are the attack, its private table of targets, and the adversary of the catalogue.
 """
 
 from __future__ import annotations
@@ -167,15 +169,15 @@ class IntersectionAttack:
 class Intersector:
     """Somebody who holds other releases about the same people.
 
-    `earlier` are those releases; `targets`, `truth`, `prior`, `weight`: as `intersection_attack`
-    takes them.
+    `earlier` are those releases; `targets`, `truth`, `prior`, `overlap`: as
+    `intersection_attack` takes them.
     """
 
     earlier: tuple[Release, ...]
     targets: object
     truth: Truth = None
     prior: PriorGiven = "uniform"
-    weight: Literal["count", "volume"] = "count"
+    overlap: Literal["count", "volume"] = "count"
 
     @property
     def name(self) -> str:
@@ -183,11 +185,11 @@ class Intersector:
 
     def attack(self, release: Release, groups: Groups | None = None) -> IntersectionAttack:
         return intersection_attack(
-            [*self.earlier, release],
+            [release, *self.earlier],
             self.targets,
             self.truth,
             self.prior,
-            self.weight,
+            self.overlap,
             sensitive=None if groups is None else groups.attribute,
         )
 

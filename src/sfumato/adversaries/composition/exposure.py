@@ -10,6 +10,9 @@ it is still a true bound for everybody who may be there.
 Let T(v) be the earlier releases that show v of her. The choices that leave v are those within T(v),
 and the whole of T(v) leaves the fewest: so the answer is the least, over v in V, of the number of
 u in V with T(u) containing T(v). No choice needs to be tried.
+
+Where nobody knows the people, every combination of values that a group's regions allow is tried.
+What searches and verdicts ask is how many people of each group are known too well (`Watched`).
 """
 
 from __future__ import annotations
@@ -39,13 +42,6 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, codes_inside, place_of
-
-# All combinations of values that the people of a release may have, as far as releases differ.
-#
-# Whoever has no table of the people can still go through everything a group's regions allow.
-# Values that no release tells apart need be tried once: of numbers and dates the ends of all
-# ranges and one value between each two of them, of words those that some release names and one
-# that none does.
 
 # Examples of everything that regions of one column tell apart.
 #
@@ -135,6 +131,13 @@ def _meet(one: str, other: str) -> str | None:
         signs.append(b if a == "*" else a)
     return "".join(signs)
 
+
+# All combinations of values that the people of a release may have, as far as releases differ.
+#
+# Whoever has no table of the people can still go through everything a group's regions allow.
+# Values that no release tells apart need be tried once: of numbers and dates the ends of all
+# ranges and one value between each two of them, of words those that some release names and one
+# that none does.
 
 MOST = 2_000_000  # combinations that are tried
 

@@ -2,6 +2,9 @@
 
 What release j says of a case is the mass m_j(s) of each value over the groups the case may be in:
 people, or people over volume. A value survives if every release that locates the case shows it.
+
+Before that, sensitive values are matched by label, and groups may be weighed by the room their
+descriptions leave.
 """
 
 from __future__ import annotations

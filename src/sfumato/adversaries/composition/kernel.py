@@ -3,6 +3,8 @@
 All releases lie one behind another: group g holds the values `codes[indptr[g]:indptr[g + 1]]` with
 the masses beside them, and unit u (a person's place in one release) may be in the groups
 `groups[begins[u]:begins[u + 1]]`. `units[j, i]` is the unit of case i in release j.
+
+Beside it the core of `exposure.py`: which earlier releases show a value, and the fewest left.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ Who is alone in her group (sample unique) is found for sure by the prosecutor; w
 finds her depends on the population (`uniqueness.py` estimates that from a sampling fraction).
 
 People who were suppressed are in no group and count nowhere here.
+
+`weakest_columns` tells which quasi-identifier gives most people away.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ group, and `true_groups.py` tells how often.
 
 No group is looked at for every person. Regions become boxes in a k-d tree, lists are joined, and
 centroids have a k-d tree of their own.
+
+Here too: classes of values that no region tells apart, and the axes on which centroids lie.
 """
 
 from __future__ import annotations

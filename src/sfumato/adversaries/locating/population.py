@@ -8,6 +8,8 @@ stands for so many people.
 The population must contain the release, so a group of f people has F >= f. Where a source says
 less (an incomplete or outdated register, weights below 1) it is wrong about that group; the fewest
 people there can be, F = f, is then used, which errs to unsafe, and the shortfall is told.
+
+The population may be another release: who of it may fit a group, and who must.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ figure is the smaller, of many the tighter one. Either is true; `best` is the sm
 
 All of it needs one relation of neighbours, and people who are in all releases: for releases about
 different people the worst one counts, not the sum.
+
+Here is the one door to OpenDP.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ p_in and p_out of each group and value against stubbornness are the data of a ch
 stubbornness for which the release is epsilon-private is where its curves cross. Every ratio is a
 quotient of two linear functions of the stubbornness, so each bound is one linear inequality and
 the release is private on one interval, found without any search.
+
+Her stand-ins, for policies that name none, and her entries of the catalogue stand at the end.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ Errata. Theorem 1 as printed has N + total in R1 and one more in the numerator o
 gives that form, which is only sound when every present value has a weight of at least 1. Its left
 side turns negative for N <= b: such groups are refused first. For sets, Eq. 9 subtracts |S| where
 the minimum is at A - 1.
+
+`worst_shift` answers for one group in fractions; the smallest epsilon of all groups is vectorised.
 """
 
 from __future__ import annotations

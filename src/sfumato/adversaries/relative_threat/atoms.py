@@ -2,6 +2,8 @@
 
 For each sensitive value the column is cut into atoms anew, by the regions that people with this
 value show: fewer atoms, less to explore.
+
+What is believed of such a column follows from its atoms, alike for draws and for sums.
 """
 
 from __future__ import annotations

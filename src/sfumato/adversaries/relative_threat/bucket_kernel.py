@@ -13,6 +13,8 @@ other buckets, which is what is averaged, not the draw itself.
 If a bucket repeats a value the product is not right any more (its second person changes the weight
 of the third), and beyond 12 people there are too many sets: there pairs of people swap their values
 with the right probability, one pair after another.
+
+The paper's Metropolis samplers stand beside it, for comparison.
 """
 
 from __future__ import annotations

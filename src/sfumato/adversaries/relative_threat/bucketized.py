@@ -4,6 +4,8 @@ Everybody's exact quasi-identifiers are listed; who has which of her bucket's va
 attacker's belief is the chance that the person she looks at was dealt s, averaged over all the
 people listed with these values. The learner's is E[prod_A theta_{A,s}(r_A)] over all ways of
 dealing, which is not the product of the columns' expectations. Random worlds: n(g, s) / n_g.
+
+Here too: how a bucketized release is laid out for the kernels.
 """
 
 from __future__ import annotations

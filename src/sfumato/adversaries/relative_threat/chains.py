@@ -3,6 +3,8 @@
 Stages double in length. The first only warms up; each later one is judged on its own draws, and
 everything before it counts as warm-up. So no start-up bias stays, at most twice the needed sweeps
 are made, and the same seed gives the same result on any machine.
+
+Whether chains agree is told by library diagnostics, and on request by the paper's own.
 """
 
 from __future__ import annotations

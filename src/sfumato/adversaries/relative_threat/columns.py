@@ -3,6 +3,8 @@
 Values that no published region tells apart form an atom: a run of codes between two places where
 some region begins or ends. What the release says about a value it says about its whole atom; inside
 an atom only the prior speaks, so a value has the share of its weight. All work is done on atoms.
+
+A column's domain is all that a value could be, not what somebody has.
 """
 
 from __future__ import annotations

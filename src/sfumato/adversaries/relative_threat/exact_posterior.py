@@ -1,4 +1,7 @@
-"""The exact posterior where regions are nested or apart: a Dirichlet tree.
+"""The posterior where nothing need be sampled: a tree, or a sum over few worlds.
+
+Regions that are nested or apart have a Dirichlet tree. Of small releases all ways are gone through:
+how people lie in regions that cross, and who has which value of a bucket.
 
 Boreale, Corradi, Viscardi: Relative Privacy Threats and Learning From Anonymized Data (IEEE TIFS
 2020) sample this posterior; no sampling is needed. Regions that are pairwise nested or disjoint, as
@@ -30,13 +33,6 @@ from sfumato.adversaries.relative_threat.columns import RegionColumn
 from sfumato.adversaries.relative_threat.model import split_atoms, weigh_atoms
 from sfumato.errors import ResourceError
 from sfumato.numbers import Floats, Ints, fraction
-
-# The exact posterior of small crossing columns: a sum over how people may lie in their regions.
-#
-# A region of n people contributes (theta_a + theta_b + ...)^n to the likelihood. Multiplied out,
-# the likelihood is a sum of monomials, each a way in which people may be spread over atoms, and
-# the posterior the same mixture of Dirichlets. Where there are few enough monomials nothing is
-# sampled.
 
 # The exact posterior of small bucketized releases: every way of dealing the values, weighed.
 
@@ -98,6 +94,13 @@ def _ways(counts: Ints) -> list[Ints]:
 
 
 Spread = tuple[int, ...]  # people in each atom
+# The exact posterior of small crossing columns: a sum over how people may lie in their regions.
+#
+# A region of n people contributes (theta_a + theta_b + ...)^n to the likelihood. Multiplied out,
+# the likelihood is a sum of monomials, each a way in which people may be spread over atoms, and
+# the posterior the same mixture of Dirichlets. Where there are few enough monomials nothing is
+# sampled.
+
 MOST_TERMS = 5_000
 MOST_PEOPLE = 60  # in regions of several atoms; beyond, coefficients grow out of proportion
 _WORK = 200_000  # terms multiplied in all
@@ -221,6 +224,8 @@ def expanded(column: RegionColumn, problems: Problems) -> Expanded | None:
         mixtures.append(Mixture(problems.beta[start:stop], cells, terms))
     return Expanded(column, problems, mixtures)
 
+
+# The Dirichlet tree of regions that are nested or apart.
 
 MOST_CELLS = 1 << 27
 _DRAWN_AT_ONCE = 1 << 22

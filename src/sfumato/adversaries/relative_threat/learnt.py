@@ -4,6 +4,9 @@ The *joint* reading takes the expected population, E[f(s, r)], and conditions on
 *conditional* reading takes the expectation of f(s|r) itself. They are not the same number. The
 first is exact and cheap; the second always needs draws of the population. One result never mixes
 them.
+
+Beside them the ideal learner, who has the original table, and everybody's own value as each would
+guess it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ adds. RF is told below. ABS = 2 (N - sum of p(own value)): the distance of all b
 truth. Ti = p_A / p_L for threatened rows: how much more surely an attacker knows a person.
 
 Erratum: Table IV's RGT at k = 6 is .0238.
+
+And relative faithfulness: how much of the population a release still teaches.
 """
 
 from __future__ import annotations

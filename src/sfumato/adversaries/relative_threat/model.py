@@ -15,6 +15,8 @@ product over columns of Pr(R_jA = r_A), which given the row's region is
 E[theta(r_A) / theta(region)]. *Random worlds* takes all values of a region as equally likely.
 
 Erratum: Definition 1 asks p_A to have full support; it may have zeros.
+
+Here too: what every way of learning one column must answer, and the prior.
 """
 
 from __future__ import annotations

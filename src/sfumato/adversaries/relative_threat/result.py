@@ -1,4 +1,8 @@
-"""RelativeThreat: what was found, for the owner of the table."""
+"""RelativeThreat: what was found, for the owner of the table.
+
+Here too: what somebody knows of a victim, read from exact or coarse values; Ti in fractions, for
+bounds that floating point cannot decide; the entries of the catalogue.
+"""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ Multiset counts labelled occurrences: two people and {A, A} give 3/4. Errata. A 
 target value has V = 1 even where k + m reach its size (not 0 / 0). Theorem 4 (merging groups never
 raises the probability) is true of single values only: with sets, {1 person: B, C} and {3 people:
 A} at (2, 0, 0) give 1/3 apart and 16/43 merged. For Fig. 6 see `criteria.skyline_privacy`.
+
+What floating point cannot decide is decided in fractions, at the end.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ as an upper bound (`at_most`). Single values: known people have values that are 
 value nor among those l, so that what is left for the target shrinks. Several values: known people
 lack the target value. Where fewer people or values than (l, k, m) settle it, the grounding names
 only those.
+
+Private: whom of the table it speaks of (`grounding_people`).
 """
 
 from __future__ import annotations

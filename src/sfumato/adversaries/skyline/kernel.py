@@ -1,4 +1,20 @@
-"""The closed forms of one group, and one pass over all groups for many questions; compiled."""
+"""The closed forms of one group, and one pass over all groups for many questions; compiled.
+
+Of a group's n people, a have the target value. `doubt` is the paper's T(l, k): the odds against
+the target having it, when l facts about the target and k about others of the group are known.
+`kin` is V(m, k): the share of worlds in which none of m family members has it, k others being
+known. A `column` is one question: a target value and a point (l, k, m). Its five factors in one
+group are
+
+    OWN        doubt(l, k) * kin(m, k + 1): everything known is about the target's own group
+    BARE       doubt(l, 0)                  } the people known are in the family's group,
+    KIN_AIDED  kin(m, k)                    } not in the target's
+    AIDED      doubt(l, k)                  } the people known are in the target's group,
+    KIN        kin(m, 0)                    } the family elsewhere
+
+A group without the target value has infinite doubt and kin 1. Any numerator that is not positive
+makes the whole factor zero: negative over negative would look positive.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +34,6 @@ from sfumato.adversaries.skyline.breach import (
     SINGLE,
 )
 from sfumato.numbers import Codes, Floats, Ints
-
-# The closed forms of the privacy skyline for one group, compiled.
-#
-# Of a group's n people, a have the target value. `doubt` is the paper's T(l, k): the odds against
-# the target having it, when l facts about the target and k about others of the group are known.
-# `kin` is V(m, k): the share of worlds in which none of m family members has it, k others being
-# known. A `column` is one question: a target value and a point (l, k, m). Its five factors in one
-# group are
-#
-#     OWN        doubt(l, k) * kin(m, k + 1): everything known is about the target's own group
-#     BARE       doubt(l, 0)                  } the people known are in the family's group,
-#     KIN_AIDED  kin(m, k)                    } not in the target's
-#     AIDED      doubt(l, k)                  } the people known are in the target's group,
-#     KIN        kin(m, 0)                    } the family elsewhere
-#
-# A group without the target value has infinite doubt and kin 1. Any numerator that is not positive
-# makes the whole factor zero: negative over negative would look positive.
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")

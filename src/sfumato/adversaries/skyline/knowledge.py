@@ -9,6 +9,8 @@ of checks grows with the number of steps there are, not with how far the axes re
 
 Single values bound every axis. With several values per person no number of facts about the target
 settles it, so l may be unbounded; the walk stops at the number of other values there are.
+
+Only groups that can decide are looked at, one of each shape.
 """
 
 from __future__ import annotations

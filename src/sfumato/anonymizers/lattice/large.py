@@ -4,6 +4,8 @@ A node whose tuples fit is brought to memory and judged there. One that is too f
 by part: criteria of scope "group" look at each group alone, and sums over parts are all that the
 simple utility measures need. Where criteria judge all groups together, or the engine is elsewhere
 and counts should not travel, equal groups are told once (`StoredCounts.kinds`) and judged first.
+
+And in which order a search looks at nodes whose tables are costly.
 """
 
 from __future__ import annotations

@@ -1,5 +1,20 @@
 """Full-domain generalization (Samarati 2001; LeFevre et al. 2005): one level per column for all.
 
+Every quasi-identifier is published at one level of its hierarchy for everybody; groups that still
+violate a criterion are suppressed, up to a limit. Among the nodes that are safe within the limit
+the search returns the one of least cost, and all minimal ones (no safe node is finer).
+
+What may be skipped follows from what criteria declare. A failure of an *upward closed* criterion
+(k, distinct l) is inherited by all finer nodes under any suppression limit: the people suppressed
+for it can only grow. Other criteria lend themselves to that only when nothing may be suppressed,
+since a good group merged with a bad one can turn bad. Likewise safety is inherited by coarser
+nodes; such a node is judged only if the utility's bound leaves it a chance to be the best. Counts
+of a node are rolled up from a table that is already coarse in the columns before.
+
+Criteria that no search can carry along (relative threat) then choose: the nodes that keep all the
+others are made into releases in the order of their cost, and the first that holds is the most
+useful there is. Nothing is inherited for those: neither failure nor safety.
+
 Here are what a search found and the anonymizer; which nodes are judged at all is in `search.py`.
 """
 
@@ -23,23 +38,6 @@ from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
-
-# Full-domain generalization: the best node of the lattice of hierarchy levels.
-#
-# Every quasi-identifier is published at one level of its hierarchy for everybody; groups that still
-# violate a criterion are suppressed, up to a limit. Among the nodes that are safe within the limit
-# the search returns the one of least cost, and all minimal ones (no safe node is finer).
-#
-# What may be skipped follows from what criteria declare. A failure of an *upward closed* criterion
-# (k, distinct l) is inherited by all finer nodes under any suppression limit: the people suppressed
-# for it can only grow. Other criteria lend themselves to that only when nothing may be suppressed,
-# since a good group merged with a bad one can turn bad. Likewise safety is inherited by coarser
-# nodes; such a node is judged only if the utility's bound leaves it a chance to be the best. Counts
-# of a node are rolled up from a table that is already coarse in the columns before.
-#
-# Criteria that no search can carry along (relative threat) then choose: the nodes that keep all the
-# others are made into releases in the order of their cost, and the first that holds is the most
-# useful there is. Nothing is inherited for those: neither failure nor safety.
 
 Levels = tuple[int, ...]
 

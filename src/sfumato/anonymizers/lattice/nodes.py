@@ -1,4 +1,7 @@
-"""One node of the lattice: is it safe once bad groups are suppressed, and what does it cost?"""
+"""One node of the lattice: is it safe once bad groups are suppressed, and what does it cost?
+
+The groups of a node as criteria see them are made here too.
+"""
 
 from __future__ import annotations
 

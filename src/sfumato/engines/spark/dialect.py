@@ -5,6 +5,8 @@ session is not ours to change. Text constants that any setting of a session coul
 (backslashes, quotes, ${variables}) are written as their bytes. A table that we keep has a view of
 its own name, so that it never meets a view of the user's: a name is a table's after FROM or JOIN,
 and before a dot.
+
+Here too: Arrow's types in Spark's, and whether all rows that its machines write have arrived.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The session that runs the SQL: the user's own, left as it is, or one that we start.
 
+And the Java that Spark runs on, which is looked at first.
+
 Stands apart: starting Java and a session is a matter of its own, and only happens where none is
 given.
 """

@@ -1,4 +1,8 @@
-"""Criteria to begin with: common thresholds, lowered where a column's values cannot reach them."""
+"""Criteria to begin with: common thresholds, lowered where a column's values cannot reach them.
+
+Before them, the hierarchy that fits a column's range; among them, commented out, an epsilon-privacy
+bound.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`sf.draft_policy`: a commented policy proposed from the data, and what it could not decide."""
+"""`sf.draft_policy`: a commented policy proposed from the data, and what it could not decide.
+
+Its schema is tried on every distinct value of each column (`settle`).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 What a single column cannot tell, whether it singles people out together with others, is measured
 in `uniqueness.py`; here such columns become candidates. Where in doubt a column gets no role, and
 so is not published: the owner loses a column until she decides, nobody loses his privacy.
+
+What a column's values look like is told by patterns of things that name a person directly.
 """
 
 from __future__ import annotations

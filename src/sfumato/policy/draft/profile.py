@@ -2,6 +2,8 @@
 
 The kind is found by the same code that reads the table for an audit, so a draft cannot believe a
 column to be something an audit will refuse.
+
+Of a large table a share of the rows is looked at, chosen by hashing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The roles of all columns: what each said alone, and what they single out together."""
+"""The roles of all columns: what each said alone, and what they single out together.
+
+Which columns single people out together is measured (`Probe`).
+"""
 
 from __future__ import annotations
 

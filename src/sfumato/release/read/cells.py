@@ -4,6 +4,8 @@ What a column's values are is taken from the schema where it says so (a domain, 
 otherwise from the texts together: numbers when every cell reads as a number or a range of them,
 dates likewise, else words, beside which ranges are still ranges. `13053` next to `130**` is a word:
 a mask hides characters, so its column holds codes.
+
+Cells of centroids that somebody else made are points.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Only distinct cell texts are ever parsed; people are counted by the published te
 every other scan. What is published is a group: rows whose every quasi-identifier is `*` form one
 too, which everybody fits. Only what is not in the file is suppressed, and how much that is the file
 does not say.
+
+A file larger than memory is read as one group of each kind.
 """
 
 from __future__ import annotations

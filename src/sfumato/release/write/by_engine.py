@@ -5,6 +5,8 @@ are counted by their sensitive values (cells); the engine shows them in the grou
 many rows as there are people. Rows are sorted by what is published of them and by nothing else:
 not by the numbers of groups, which may come from the order of the original rows. Only kept columns,
 which are each person's own, make the engine read the original rows again.
+
+What it needs for that are tables for a while (`Scratch`).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The type of a column follows from what is published in it and from the values that the schema
 declares, never from the values of people who were suppressed.
+
+Here too: kept columns, fetched from the rows again; and how many bounds are one person's own value.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError, SfumatoError, quoted
-from sfumato.release.description import Regions
 from sfumato.release.made import Randomised
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
@@ -136,11 +135,8 @@ def _check_regions(release: Release) -> None:
     if isinstance(release.made, Randomised):
         for axis in release.made.table.axes:
             check_readable(axis.name, axis.parts, np.arange(len(axis)))
-    elif isinstance(release.regions, Regions):
-        described = zip(
-            release.regions.columns, release.regions.parts, release.regions.codes, strict=True
-        )
-        for name, parts, codes in described:
+    elif (regions := release.regions.each_region) is not None:
+        for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
             check_readable(name, parts, codes, points=points)
 
 

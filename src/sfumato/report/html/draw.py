@@ -6,6 +6,8 @@ light or dark, from its style sheet. Infinity and what does not apply have no pl
 are left out of the picture; they are in the tables beside it. Labels come from data: Plotly reads
 some HTML in texts, so each is escaped, and long ones are cut on axes only, never when pointed at.
 
+Labels of a map are placed here, short and never over each other.
+
 Stands apart: charts as Plotly figures; the page is written without Plotly where there is none.
 """
 

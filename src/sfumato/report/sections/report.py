@@ -3,7 +3,7 @@
 A section is made by a function from a report, or None where it has nothing to say. It asks the
 report's `audience` where the public may not see what the owner sees, and knows only what it shows;
 an adversary of a new paper is one more of them, registered here once. Attacks that are run beside
-an audit have sections of their own, as many as were run.
+an audit have sections of their own if they are listed in `ATTACKS`, as many as were run.
 
 Stands apart: one subject of a report.
 """
@@ -82,7 +82,10 @@ def _attacks(report: Report) -> Iterator[Section]:
     if report.evidence is None or report.audience == "public":
         return
     for result in report.evidence.attacks:
-        title, tell = ATTACKS[type(result).__name__]
+        name = type(result).__name__
+        if name not in ATTACKS:
+            continue  # what she found is in the threat matrix
+        title, tell = ATTACKS[name]
         told = tell(result).public()
         words = [told.about, *(one.words for one in told.sections if one.words)]
         yield Section(

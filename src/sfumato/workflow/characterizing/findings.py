@@ -1,5 +1,7 @@
 """From the leakage of every class to one finding: figures, and the worst class with its values.
 
+Here too: the largest leakage of every person, and what each column adds.
+
 Stands apart: what is told of a combination; how combinations are walked is told elsewhere.
 """
 

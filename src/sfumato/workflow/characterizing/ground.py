@@ -1,6 +1,6 @@
 """What is characterized, as one compact table of coded columns, whatever it came from.
 
-A table shows its values; what a release shows is gathered by `published.py`.
+A table shows its values, a release the cells it publishes.
 """
 
 from __future__ import annotations

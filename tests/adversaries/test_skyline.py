@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline.breach import breach, combine, exact_factor, factors, minima, safe
+from sfumato.adversaries.skyline.breach import (
+    breach,
+    combine,
+    exact_factor,
+    factor_bounds,
+    minima,
+    safe,
+)
 from sfumato.errors import InputError
 from sfumato.papers.skyline_baseline import breach_probability as by_programming
 from tests.oracles.skyline_oracle import Tiny
@@ -93,7 +100,9 @@ def test_one_pass_over_all_is_one_pass_for_each(case, data) -> None:
     points = rng.integers(0, [12, 9, 9], (40, 3))
     targets = rng.integers(0, width, 40)
     together = minima(groups, targets, points, case)
-    assert together == pytest.approx(factors(groups, targets, points, case).min(axis=0), rel=1e-13)
+    assert together == pytest.approx(
+        factor_bounds(groups, targets, points, case).least.min(axis=0), rel=1e-13
+    )
     one_by_one = [minima(groups, [t], [p], case)[0] for t, p in zip(targets, points, strict=True)]
     assert together == pytest.approx(np.array(one_by_one), rel=1e-13)
 
@@ -103,7 +112,7 @@ def test_many_groups_are_shared_among_threads() -> None:
     groups = sf.Groups(rng.multinomial(40, [1 / 8] * 8, size=70_000))
     points = [(3, 2, 2), (0, 9, 1)]
     found = minima(groups, [2, 5], points, "single")
-    assert np.array_equal(found, factors(groups, [2, 5], points, "single").min(axis=0))
+    assert np.array_equal(found, factor_bounds(groups, [2, 5], points, "single").least.min(axis=0))
 
 
 @each_case

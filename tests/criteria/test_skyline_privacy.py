@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline.breach import factors, minima
+from sfumato.adversaries.skyline.breach import factor_bounds, minima
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
@@ -323,9 +323,9 @@ def test_as_printed_the_update_of_fig_6_would_let_an_unsafe_split_pass() -> None
 
     rest = np.add(y, z).tolist()
     root = made(np.add(x, rest).tolist())
-    printed = factors(root, [0], [(1, 1, 1)], "single").min(axis=(0, 1))
+    printed = factor_bounds(root, [0], [(1, 1, 1)], "single").least.min(axis=(0, 1))
     for split in (made(x, rest), made(y, z)):
-        found = factors(split, [0], [(1, 1, 1)], "single").min(axis=(0, 1))
+        found = factor_bounds(split, [0], [(1, 1, 1)], "single").least.min(axis=(0, 1))
         updated = np.minimum(printed, found)
         updated[4] = min(updated[3], found[4])
         printed = updated

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.adversaries.skyline.breach import NEAR, Case, factors, minima, odds, odds_at
+from sfumato.adversaries.skyline.breach import NEAR, Case, factor_bounds, minima, odds, odds_at
 from sfumato.numbers import Bools, Floats, Ints
 from sfumato.release.groups import Groups
 
@@ -42,7 +42,7 @@ class Questions:
     closed: bool
 
     def factors(self, groups: Groups) -> Floats:
-        return factors(groups, self.targets, self.points, self.case)
+        return factor_bounds(groups, self.targets, self.points, self.case).least
 
     def safe(self, least: Floats) -> Bools:
         """Whether every question is answered safely, from minima [..., P, 5]."""

@@ -131,18 +131,6 @@ def factor_bounds(
     return Bounds(out[0], out[1] if case == "lists" else out[0])
 
 
-def factors(
-    groups: Groups,
-    targets: npt.ArrayLike,
-    points: npt.ArrayLike,
-    case: Case,
-    start: int = 0,
-    stop: int | None = None,
-) -> Floats:
-    """The least that the five factors of groups start..stop can be: [B, P, 5]."""
-    return factor_bounds(groups, targets, points, case, start, stop).least
-
-
 def minima(groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: Case) -> Floats:
     """The least that the minimum of each factor over all groups can be: [P, 5]."""
     return minima_bounds(groups, targets, points, case).least
@@ -427,7 +415,7 @@ def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats)
     kept: list[list[Ints]] = [[] for _ in range(5)]
     limits = least * (1 + NEAR)
     for start, stop in groups.blocks():
-        block = factors(groups, [target], [point], case, start, stop)[:, 0]
+        block = factor_bounds(groups, [target], [point], case, start, stop).least[:, 0]
         for factor in range(5):
             some = start + np.flatnonzero(block[:, factor] <= limits[factor])
             kept[factor].append(_distinct(_shapes(groups, some, target, int(point[0]), case)))

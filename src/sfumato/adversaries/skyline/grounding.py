@@ -35,7 +35,7 @@ from sfumato.adversaries.skyline.breach import (
     case_of,
     check_point,
     code_of,
-    factors,
+    factor_bounds,
     groups_of,
     minima_bounds,
     odds,
@@ -174,7 +174,7 @@ def _where(
     """The first group that attains the minimum of each factor."""
     found = [-1] * 5
     for start, stop in groups.blocks():
-        block = factors(groups, [target], [point], case, start, stop)[:, 0]
+        block = factor_bounds(groups, [target], [point], case, start, stop).least[:, 0]
         for factor in range(5):
             here = np.flatnonzero(block[:, factor] <= least[factor])
             if found[factor] < 0 and len(here):
@@ -198,7 +198,8 @@ def _tell(
     people = min(k, _without(groups, known, value, facts if known == his else (), case))
     # Somebody of the group must be the target, if it is his; known people are not the family.
     room = int(groups.sizes[family]) - int(family == his) - (people if known == family else 0)
-    settled = factors(groups, [target], [point], case, his, his + 1)[0, 0, AIDED] == 0.0
+    own = factor_bounds(groups, [target], [point], case, his, his + 1).least
+    settled = own[0, 0, AIDED] == 0.0
     members = 0 if settled and known == his else min(m, room)
     values: tuple[tuple[str, int], ...] = ()
     if case == "single":

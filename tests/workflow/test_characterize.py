@@ -22,8 +22,7 @@ from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
-from sfumato.workflow.characterizing.findings import LargestLeakage, Naming, measure
-from sfumato.workflow.characterizing.priors import Priors
+from sfumato.workflow.characterizing.findings import LargestLeakage, Naming, TargetPriors, measure
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")
@@ -219,7 +218,7 @@ def test_the_order_in_which_combinations_come_does_not_show() -> None:
     asked = {(0, 2): [target], (1, 2): [target], (0, 1, 2): [target]}
     leaks = {(0, 2): 0.5, (1, 2): 0.5 + 1e-16, (0, 1, 2): 0.5 + 3e-16}
     named = Naming(("a", "b", "s"), (["x"], ["x"], ["x"]))
-    priors = Priors({2: weighted([1])}, None, None, {})
+    priors = TargetPriors({2: weighted([1])}, None, None, {})
     for order in permutations(asked):
         exposure = LargestLeakage(base, CombinationPlan((0, 1), (target,), asked, {}, ()))
         for columns in order:

@@ -19,26 +19,30 @@ from sfumato.report.characterization import Characterization, CombinationFinding
 from sfumato.table.load import Table
 from sfumato.workflow.characterizing.combinations import (
     OTHERS,
+    CodedColumns,
     CombinationPlan,
     LeakageTarget,
     Set,
     Targets,
+    check_apart,
     check_given,
     choose_columns,
     choose_targets,
+    coded_columns,
     named_targets,
     plan,
 )
 from sfumato.workflow.characterizing.findings import (
+    CHARACTERIZE,
     LargestLeakage,
     Naming,
+    TargetPriors,
     coarsenings,
     contributions,
     finding,
     measure,
+    words,
 )
-from sfumato.workflow.characterizing.ground import Ground, check_apart, ground_of
-from sfumato.workflow.characterizing.priors import CHARACTERIZE, Priors, words
 
 
 def characterize(
@@ -67,53 +71,53 @@ def characterize(
     wanted = {*(columns or ()), *(name for one in named_targets(targets) or () for name in one)}
     if targets == OTHERS and isinstance(subject, Table):
         wanted |= set(subject.schema.keep)
-    ground = ground_of(subject, wanted)
-    chosen = choose_columns(ground, columns)
-    aims = choose_targets(ground, targets, chosen, explicit=columns is not None)
+    coded = coded_columns(subject, wanted)
+    chosen = choose_columns(coded, columns)
+    aims = choose_targets(coded, targets, chosen, explicit=columns is not None)
     known: Set = ()
     if isinstance(checked, FewerColumns):
         if targets == OTHERS:
-            aims = [aim for aim in aims if ground.names[aim.column] not in checked.columns]
-        known = check_given(ground, checked.columns, chosen, aims)
+            aims = [aim for aim in aims if coded.names[aim.column] not in checked.columns]
+        known = check_given(coded, checked.columns, chosen, aims)
         if isinstance(subject, Release):
             check_apart(subject, checked.columns)
-    base, naming = _with_joints(ground, chosen, aims)
+    base, naming = _with_joints(coded, chosen, aims)
     sizes = dict(zip(base.columns, base.sizes, strict=True))
     planned = plan(chosen, aims, sizes, max_size, known)
-    priors = Priors.of(checked, ground, base, aims, known)
+    priors = TargetPriors.of(checked, coded, base, aims, known)
     naming = replace(naming, labels=priors.labels(naming.labels))
     exposure = LargestLeakage(base, planned) if individuals else None
     run = _Run(base, planned, priors, naming, exposure)
     findings = run.all()
     return Characterization(
-        label=ground.label,
-        people=ground.people,
-        columns=tuple(ground.names[column] for column in chosen),
+        label=coded.label,
+        people=coded.people,
+        columns=tuple(coded.names[column] for column in chosen),
         targets=tuple(aim.name for aim in aims),
         max_size=min(max_size, len(chosen)),
-        prior=words(checked, ground),
+        prior=words(checked, coded),
         findings=findings,
         contributions=contributions(findings),
-        coarsenings=coarsenings(findings, base, ground.levels, aims, priors, naming),
-        notes=ground.notes,
-        public=ground.public,
-        individuals=None if exposure is None else exposure.result(naming, len(ground.names)),
+        coarsenings=coarsenings(findings, base, coded.levels, aims, priors, naming),
+        notes=coded.notes,
+        public=coded.public,
+        individuals=None if exposure is None else exposure.result(naming, len(coded.names)),
     )
 
 
 def _with_joints(
-    ground: Ground, columns: Set, targets: Sequence[LeakageTarget]
+    coded: CodedColumns, columns: Set, targets: Sequence[LeakageTarget]
 ) -> tuple[Marginal, Naming]:
     """The columns that are needed, and one more for each joint target."""
     needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
-    base = ground.base if len(needed) == len(ground.names) else ground.base.onto(needed)
-    names, labels = list(ground.names), list(ground.labels)
+    base = coded.base if len(needed) == len(coded.names) else coded.base.onto(needed)
+    names, labels = list(coded.names), list(coded.labels)
     for target in targets:
         if len(target.members) > 1:
             number, first = base.classes(target.members)
             shown = [
                 [
-                    ground.labels[place][int(code)]
+                    coded.labels[place][int(code)]
                     for code in base.codes[base.columns.index(place)][first]
                 ]
                 for place in target.members
@@ -135,7 +139,7 @@ class _Run:
 
     base: Marginal
     plan: CombinationPlan
-    priors: Priors
+    priors: TargetPriors
     naming: Naming
     exposure: LargestLeakage | None
 

@@ -1,21 +1,321 @@
-"""Which combinations are measured against which targets, and in what order counts are rolled up.
+"""What is characterized, and which combinations of its columns are measured against which targets.
 
-A set of columns with its target is counted once, whatever roles its columns play in it. The widest
-sets are summed up from the table, every narrower one from the set that has one column more, the one
-with the fewest values: that is the smallest table there is.
+Whatever it came from, it is one compact table of coded columns: a table shows its values, a release
+the cells it publishes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
 
-from sfumato.errors import InputError, ResourceError, did_you_mean
-from sfumato.release.membership import BETWEEN
-from sfumato.workflow.characterizing.ground import Ground
+import numpy as np
+
+from sfumato.adversaries.leakage.expectation import overlap_reason
+from sfumato.counts.counts import Counts
+from sfumato.counts.marginals import Marginal, People
+from sfumato.counts.scan import scan
+from sfumato.engines.base import Source
+from sfumato.errors import InputError, ResourceError, did_you_mean, expect
+from sfumato.numbers import Codes, Ints, rows_of, run_places
+from sfumato.release.description import Buckets, Regions
+from sfumato.release.made import AnyPlacement
+from sfumato.release.membership import BETWEEN, label_of
+from sfumato.release.release import Release, standing_notes
+from sfumato.schema.hierarchy import Levels
+from sfumato.schema.region import Region
+from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
+
+Labels = Sequence[str]
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """Columns and the people by their values.
+
+    `quasi` and `sensitive` are the columns with those roles; `left_out` says of other columns why
+    they are not here. `levels` are the hierarchies of a table's columns. `public`: it is, or would
+    be, handed out. `unseen`: values of a column that nobody shown has; an observer may expect them.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[Labels, ...]
+    base: Marginal
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    label: str
+    people: int
+    notes: tuple[str, ...]
+    public: bool
+    levels: Mapping[str, Levels] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, Labels] = field(default_factory=dict)
+
+    def place(self, name: str) -> int:
+        """The position of a column."""
+        if name in self.left_out:
+            raise InputError(f"column {name!r} {self.left_out[name]}")
+        if name not in self.names:
+            raise InputError(
+                f"column {name!r} is not in {self.label} or has no role; "
+                f"{did_you_mean(name, self.names)}"
+            )
+        return self.names.index(name)
+
+
+def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
+    """The columns of a table; kept ones if they are wanted."""
+    schema = table.schema
+    kept = tuple(name for name in schema.keep if name in wanted)
+    counted = table.counts
+    if kept:
+        others = tuple(name for name in schema.keep if name not in kept)
+        wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=others)
+        counted = scan(table.engine, table.source, wider)
+    counts = counted.in_memory("characterizing a table")
+    labels: list[Labels] = [domain.labels for domain in counts.quasi]
+    sensitive, its_labels = sensitive_columns(counts)
+    names = (*schema.quasi, *(attribute.name for attribute in counts.sensitive))
+    return CodedColumns(
+        names=names,
+        labels=(*labels, *its_labels),
+        base=marginal([*counts.codes, *sensitive], [*labels, *its_labels], counts.n),
+        quasi=tuple(schema.quasi),
+        sensitive=tuple(schema.sensitive),
+        label=table.source.label,
+        people=counts.people,
+        notes=standing_notes(table),
+        public=False,
+        levels=table.levels,
+        left_out=left_out(schema, table.source, (*names, *schema.keep)),
+    )
+
+
+def left_out(schema: Schema, source: Source, names: Collection[str]) -> dict[str, str]:
+    """Why other columns of the policy and of a file are not among these.
+
+    Of a frame only columns with a role are held: of its others nothing is known.
+    """
+    roles = {name: role for role, name in schema.roles()}
+    return {
+        name: f"has the role {roles[name]!r} in the policy and is not measured; use keep instead"
+        if name in roles
+        else "has no role in the policy; give it one (keep, to measure it only)"
+        for name in {**roles, **source.types}
+        if name not in names
+    }
+
+
+def sensitive_columns(counts: Counts) -> tuple[list[Codes], list[Labels]]:
+    """Codes and labels of the sensitive attributes; a set of values is one value."""
+    labels: list[Labels] = []
+    for attribute in counts.sensitive:
+        sets = attribute.sets
+        labels.append(
+            attribute.domain.labels
+            if sets is None
+            else [label_of(attribute, code) for code in range(len(sets))]
+        )
+    return list(counts.values), labels
+
+
+def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marginal:
+    """The tuples; some may stand twice, since several tuples of a table may show the same."""
+    columns = tuple(range(len(rows)))
+    sizes = tuple(len(one) for one in labels)
+    codes = np.ascontiguousarray(np.vstack([row.astype(np.int32, copy=False) for row in rows]))
+    assert all(row.max(initial=-1) < size for row, size in zip(codes, sizes, strict=True))
+    return Marginal(columns, sizes, codes, n)
+
+
+# What a release shows of its people: the cells it publishes, and nothing of anybody suppressed.
+#
+# A release that was made here, or whose private side is there, knows more than its readers do:
+# values that only suppressed people have, and how the whole table is distributed. What a reader
+# could subtract from the published counts would be those people's values, so neither enters:
+# values are those that are published, and what everybody has is what the published people have.
+#
+# A bucketized release shows exact quasi-identifiers and, apart from them, the sensitive values of
+# each bucket: whoever has a tuple has each value of the bucket with its share, so people are
+# expected people there.
+
+_KEPT = (
+    "is published as it is; of a release, quasi-identifiers and sensitive columns are measured: "
+    "characterize the table, or read the published file with this column as a sensitive one"
+)
+
+
+class _Texts(Sequence[str]):
+    """The cells of a column, written out when asked for."""
+
+    def __init__(self, parts: Sequence[Region]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        return self._parts[place].text
+
+
+class _Some(Sequence[str]):
+    """Some of a column's labels, by their places."""
+
+    def __init__(self, labels: Labels, places: Ints) -> None:
+        self._labels, self._places = labels, places.tolist()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+        return self._labels[self._places[place]]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def coded_columns(subject: Table | Release, wanted: Collection[str]) -> CodedColumns:
+    """The columns of a table or release; kept columns of a table if they are wanted."""
+    expect("subject", subject, (Release, Table), "a Table or a Release")
+    if isinstance(subject, Table):
+        return of_table(subject, wanted)
+    if subject.regions.noisy:
+        raise InputError("counts of a randomised release are noisy; characterize the table instead")
+    subject.refuse_wildcards()
+    if len(subject.groups) == 0:
+        raise InputError(f"{subject.label} has no group; there is nothing to characterize")
+    if subject.regions.buckets is not None:
+        return _of_buckets(subject, subject.regions.buckets)
+    return _of_regions(subject, subject.regions.require_regions())
+
+
+def check_apart(release: Release, columns: Sequence[str]) -> None:
+    """Refuse to group by cells that overlap without being equal, as the criteria do."""
+    known = [name for name in columns if name in release.regions.columns]
+    if known and not release.regions.exact:
+        reason = overlap_reason(release.groups, known)
+        if reason:
+            raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
+
+
+def _of_regions(release: Release, regions: Regions) -> CodedColumns:
+    source = release.counted_from
+    cells: list[Labels] = [_Texts(parts) for parts in regions.parts]
+    if source is not None:
+        source = source.in_memory("characterizing a release")
+        kept = np.flatnonzero(source.groups >= 0)
+        group, n = source.groups[kept], source.n[kept]
+        codes, labels = sensitive_columns(source.counts)
+        sensitive = [row[source.tuples[kept]] for row in codes]
+        names = tuple(attribute.name for attribute in source.counts.sensitive)
+    else:
+        groups = release.groups
+        names = tuple(release.by_attribute) if groups.width else ()
+        if len(names) > 1 or not groups.single_valued:
+            raise InputError("this release tells of each sensitive column alone; read it anew")
+        group, n = groups.row, groups.data
+        sensitive, labels = [groups.indices], [groups.values]
+        if not names:
+            group, n, sensitive, labels = np.arange(len(groups)), groups.sizes, [], []
+    shown = [row[group] for row in regions.codes]
+    overlapping = [name for name in regions.columns if overlap_reason(release.groups, [name])]
+    notes: tuple[str, ...] = ()
+    if overlapping:
+        notes = (
+            f"cells of {', '.join(overlapping)} overlap without being equal: a class is the people "
+            "who show the same cells, and whoever fits several of them may be in another",
+        )
+    return _ground(
+        release,
+        (*regions.columns, *names),
+        names,
+        [*shown, *sensitive],
+        [*cells, *labels],
+        n,
+        notes,
+    )
+
+
+def _of_buckets(release: Release, members: Buckets) -> CodedColumns:
+    groups = release.groups
+    if len(release.by_attribute) != 1 or not groups.single_valued or groups.width == 0:
+        raise InputError("a bucketized release must have one sensitive column of one value each")
+    length = np.diff(groups.indptr)
+    bucket = rows_of(members.indptr)
+    # Every tuple of a bucket with every value of it: the tuple's people times the value's share.
+    times = length[bucket]
+    tuples = np.repeat(np.arange(len(bucket)), times)
+    place = run_places(groups.indptr[bucket], times)
+    (name,) = release.by_attribute
+    return _ground(
+        release,
+        (*members.columns, name),
+        (name,),
+        [*members.codes[:, tuples], groups.indices[place]],
+        [*(domain.labels for domain in members.domains), groups.values],
+        members.n[tuples] * groups.share[place],
+        ("a bucket does not say who has which value: people are expected ones, by shares",),
+    )
+
+
+def _ground(
+    release: Release,
+    names: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    rows: Sequence[Codes],
+    labels: Sequence[Labels],
+    n: People,
+    notes: tuple[str, ...],
+) -> CodedColumns:
+    """The published people by the values that are published, each column's coded anew."""
+    used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
+    shown = [_Some(one, places) for one, places in zip(labels, used, strict=True)]
+    source = release.counted_from
+    return CodedColumns(
+        names=names,
+        labels=tuple(shown),
+        base=marginal(coded, shown, n),
+        quasi=names[: len(names) - len(sensitive)],
+        sensitive=sensitive,
+        label=release.label,
+        people=_people(release, source),
+        notes=(*release.notes, *_suppressed(release), *notes),
+        public=True,
+        left_out={
+            **({} if source is None else left_out(release.schema, source.table.source, names)),
+            **dict.fromkeys(release.schema.keep, _KEPT),
+        },
+        unseen={
+            name: sorted(set(release.by_attribute[name].values) - set(shown[names.index(name)]))
+            for name in sensitive
+            if release.by_attribute[name].single_valued
+        },
+    )
+
+
+def _people(release: Release, source: AnyPlacement | None) -> int:
+    """Published people; one who is in several groups counts once, as far as that is known."""
+    return release.people if source is None else min(release.people, source.table.counts.people)
+
+
+def _suppressed(release: Release) -> tuple[str, ...]:
+    if not release.suppressed:
+        return ()
+    return (
+        f"{release.suppressed:,} suppressed people are in no class, and what is expected is how "
+        "the published people are distributed",
+    )
+
+
+# Which combinations are measured against which targets, and in what order counts are rolled up.
+#
+# A set of columns with its target is counted once, whatever roles its columns play in it. The
+# widest sets are summed up from the table, every narrower one from the set that has one column
+# more, the one with the fewest values: that is the smallest table there is.
 
 OTHERS = "*"  # every column as a target of all others
 MOST = 200_000  # combinations and targets at once
@@ -61,32 +361,32 @@ def named_targets(targets: Targets) -> list[tuple[str, ...]] | None:
     return found
 
 
-def choose_columns(ground: Ground, columns: Sequence[str] | None) -> tuple[int, ...]:
+def choose_columns(coded: CodedColumns, columns: Sequence[str] | None) -> tuple[int, ...]:
     """The columns that are combined: the quasi-identifiers, unless others are named."""
-    names = ground.quasi if columns is None else columns
+    names = coded.quasi if columns is None else columns
     if isinstance(names, str) or not names or len(set(names)) < len(names):
         raise InputError(f"columns = {names!r} is not allowed; list columns, each once")
-    return tuple(ground.place(name) for name in names)
+    return tuple(coded.place(name) for name in names)
 
 
 def choose_targets(
-    ground: Ground, targets: Targets, columns: tuple[int, ...], *, explicit: bool
+    coded: CodedColumns, targets: Targets, columns: tuple[int, ...], *, explicit: bool
 ) -> list[LeakageTarget]:
     """The targets; `explicit`: the columns were named, so that none may be a target as well."""
     named = named_targets(targets)
     if named is None:
-        chosen = ground.names if targets == OTHERS else ground.sensitive
+        chosen = coded.names if targets == OTHERS else coded.sensitive
         named = [(name,) for name in chosen]
         if not named:
             raise InputError(
-                f"{ground.label} has no sensitive column; name targets, or '*' for every column"
+                f"{coded.label} has no sensitive column; name targets, or '*' for every column"
             )
         explicit = False
     found: list[LeakageTarget] = []
-    joints = len(ground.names)
+    joints = len(coded.names)
     for members in named:
-        places = tuple(ground.place(name) for name in members)
-        inside = [ground.names[place] for place in places if place in columns]
+        places = tuple(coded.place(name) for name in members)
+        inside = [coded.names[place] for place in places if place in columns]
         if explicit and inside:
             raise InputError(
                 f"target {inside[0]!r} is one of the columns that are combined; what is known "
@@ -151,17 +451,17 @@ def _check_number(
 
 
 def check_given(
-    ground: Ground, given: Sequence[str], columns: Set, targets: list[LeakageTarget]
+    coded: CodedColumns, given: Sequence[str], columns: Set, targets: list[LeakageTarget]
 ) -> Set:
     """The columns she knows already: some of those combined, and no target."""
     for name in given:
-        place = ground.place(name)
+        place = coded.place(name)
         inside = [target.name for target in targets if place in target.members]
         if inside:
             raise InputError(f"prior: {name!r} is the target {inside[0]!r} itself; leave it out")
         if place not in columns:
-            names = [ground.names[column] for column in columns]
+            names = [coded.names[column] for column in columns]
             raise InputError(
                 f"prior: {name!r} is not one of the columns combined; {did_you_mean(name, names)}"
             )
-    return tuple(ground.place(name) for name in given)
+    return tuple(coded.place(name) for name in given)

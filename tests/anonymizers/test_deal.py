@@ -306,7 +306,8 @@ def test_what_a_sweep_keeps_track_of_is_what_its_groups_are(
 ) -> None:
     rows = people(seed, 60, missing=True)
     table = table_of(rows, hierarchies={"town": REGION, "age": sf.intervals([10, 20])})
-    ground = ground_of(table, (sf.KAnonymity(3), sf.TCloseness(0.4)), style)
+    require = (sf.KAnonymity(3), sf.TCloseness(0.4)) if seed % 2 else (sf.BetaLikeness(2),)
+    ground = ground_of(table, require, style)
     dealt = ground.dealt
     state = exchange.state_of(ground.cut([1.0]), dealt.people, dealt.columns)
     gone = gamma ** np.arange(exchange.SOFT + 1.0)
@@ -407,6 +408,13 @@ def test_sweeps_bound_the_search_whatever_the_clock_says() -> None:
     task = Task(table_of(people(1, 80)), (sf.KAnonymity(3), sf.TCloseness(0.3)), seed=4)
     first, again = (sf.Deal(seconds=s, sweeps=3).run(task) for s in (0.001, 60))
     assert first.to_arrow().equals(again.to_arrow())
+
+
+@pytest.mark.parametrize("rows", [[(30, "ulm", "smith", "flu")], [(30, "ulm", "smith", "flu")] * 9])
+def test_where_nothing_is_to_be_gained_it_ends(rows: list[tuple[Any, ...]]) -> None:
+    release = sf.Deal(sweeps=2).run(Task(table_of(rows), (sf.KAnonymity(1),)))
+    assert loss_of(release) == 0
+    assert release.people == len(rows)
 
 
 def test_without_time_it_still_returns_what_holds() -> None:

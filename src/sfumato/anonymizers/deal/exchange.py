@@ -129,13 +129,13 @@ def _widen(ends: Codes, g: Int, s: Int, code: Int) -> None:
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: Int) -> None:
-    """Take a person out of her group, which has others."""
+    """Take a person out of her group; one who was alone there changes places with somebody."""
     g = np.int64(state.group[x])
     state.size[g] -= 1
     last, following = state.before[x], state.after[x]
     state.after[last], state.before[following] = following, last
     if state.head[g] == x:
-        state.head[g] = following
+        state.head[g] = following if state.size[g] > 0 else -1
     _count(state, people, g, x, np.int64(-1))
     for j in range(people.places.shape[1]):
         code = np.int64(people.places[x, j])

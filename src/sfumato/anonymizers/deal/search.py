@@ -32,7 +32,15 @@ from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import Rules
 from sfumato.numbers import Codes, Floats, Ints
 
-SCHEDULES: tuple[tuple[float, ...], ...] = ((1.0,), (0.7, 0.85, 1.0), (0.9, 1.0), (0.5, 0.75, 1.0))
+# Shares of their room that criteria are tightened to, one after another, and the order that decides
+# ties in the tree: which of them leads furthest differs from criterion to criterion.
+STARTS: tuple[tuple[tuple[float, ...], int], ...] = (
+    ((1.0,), 0),
+    ((0.7, 0.85, 1.0), 1),
+    ((1.0,), 2),
+    ((0.5, 0.75, 1.0), 0),
+    ((0.9, 1.0), 1),
+)
 ORDERS = 6
 _MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
 GAMMA, TEMPERATURE = 0.85, 0.1
@@ -43,6 +51,8 @@ _COOLED = 0.85  # from this part of the sweeps on, widths are the true ones
 _GAIN = 1e-3  # the last sweeps end when one gains less than this share
 _NEAR = 4  # groups with people so near on an order may be cut anew together
 _CHAINS = 2
+_ROUND = 12  # a round takes as long as so many sweeps, about
+_STARTING = 0.4  # of the time may be spent on starts
 
 
 @dataclass
@@ -99,9 +109,9 @@ class SearchGround:
         """The same people under other rules."""
         return replace(self, rules=rules, bounds=rules(1.0))
 
-    def cut(self, schedule: Sequence[float]) -> Codes:
+    def cut(self, schedule: Sequence[float], order: int = 0) -> Codes:
         """The groups of a cut tree that keeps to tighter bounds first."""
-        who = self.orders[0].copy()
+        who = self.orders[order].copy()
         begins = np.array([0, len(who)], dtype=np.int64)
         for share in schedule:
             begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
@@ -129,6 +139,7 @@ class Chain:
         self._state = self._state_of(group)
         self.best, self.cost = group, self._true_cost()
         self.sweeps = self.changes = 0
+        self._pace = 0.0  # seconds that a sweep takes
 
     def try_out(self) -> Chain:
         """A first look at how far it may come."""
@@ -141,21 +152,25 @@ class Chain:
         """Rounds of re-cutting and sweeps that cool down, then sweeps by true widths only."""
         clock, number, before = self._ground.clock, 0, self.cost
         planned = FULL if clock.sweeps is None else clock.sweeps
-        while clock.left > 0 and planned > 0:
-            self._recut(RECUTS)
-            self._anneal(min(SWEEPS, planned), GAMMA * max(1 - 0.15 * number, 0.4))
+        while clock.left > self._pace and planned > 0 and self.cost > 0:
+            # The last round is as long as there is time: cut short, it would end before it cools.
+            short = clock.left < _ROUND * self._pace
+            self._recut(0 if short else RECUTS)
+            some = min(SWEEPS, planned, max(1, int(min(clock.left / (self._pace or 1), SWEEPS))))
+            self._anneal(some, GAMMA * max(1 - 0.15 * number, 0.4))
             planned -= SWEEPS
             number += 1
             if planned <= 0 and clock.sweeps is None and self.cost < before * (1 - 5 * _GAIN):
                 planned = SWEEPS  # it still gains: another round
             before = self.cost
-        self._recut(RECUTS)
+        if clock.left > RECUTS * self._pace:
+            self._recut(RECUTS)
         reached = np.inf
-        while clock.left > 0:
+        while clock.left > self._pace:
             self._sweep(0.0, 0.0)
-            if self._true_cost() > reached * (1 - _GAIN):
+            before, reached = reached, self._true_cost()
+            if not reached < before * (1 - _GAIN):  # also where there is nothing left to gain
                 break
-            reached = self._true_cost()
         return self
 
     def _anneal(self, sweeps: int, gamma: float) -> None:
@@ -166,7 +181,7 @@ class Chain:
                 return
 
     def _sweep(self, gamma: float, temperature: float) -> None:
-        ground, total = self._ground, len(self._state.group)
+        ground, total, began = self._ground, len(self._state.group), time.monotonic()
         gone = gamma ** np.arange(SOFT + 1.0)
         gone[-1] = 0.0
         self.changes += sweep(
@@ -182,6 +197,8 @@ class Chain:
         )
         self.sweeps += 1
         self._keep()
+        if ground.clock.sweeps is None:
+            self._pace = time.monotonic() - began
 
     def _recut(self, times: int) -> None:
         """Pool pairs of near groups, cut each pair anew, and keep what is cheaper."""
@@ -236,9 +253,12 @@ def search(
     """
     chains: list[Chain] = []
 
-    def start(number: int) -> Chain:
-        known = number - len(SCHEDULES)
-        group = others[known] if known >= 0 else ground.cut(SCHEDULES[number])
+    def start(number: int) -> Chain | None:
+        clock = ground.clock
+        if number and clock.left < (1 - _STARTING) * clock.seconds:
+            return None
+        known = number - len(STARTS)
+        group = others[known] if known >= 0 else ground.cut(*STARTS[number])
         chain = Chain(ground, group, (seed, 1, number))
         chains.append(chain)
         return chain.try_out()
@@ -247,19 +267,21 @@ def search(
         try:
             first = pool.submit(start, 0)
             _heard([first], chains, tell)
-            numbers = range(1, len(SCHEDULES) + len(others))
-            # Without time for more than the first start, that one is improved as far as it goes.
-            if ground.clock.left > ground.clock.seconds / 2:
-                _heard([pool.submit(start, number) for number in numbers], chains, tell)
+            numbers = range(1, len(STARTS) + len(others))
+            _heard([pool.submit(start, number) for number in numbers], chains, tell)
             chains.sort(key=lambda chain: chain.cost)
-            _heard([pool.submit(chain.improve) for chain in chains[:_CHAINS]], chains, tell)
+            _heard([pool.submit(_improve, chain) for chain in chains[:_CHAINS]], chains, tell)
         except KeyboardInterrupt:
             ground.clock.stopped = True
     return sorted(chains, key=lambda chain: chain.cost)
 
 
+def _improve(chain: Chain) -> Chain | None:
+    return chain.improve()
+
+
 def _heard(
-    running: Sequence[Future[Chain]], chains: Sequence[Chain], tell: Callable[[float], None]
+    running: Sequence[Future[Chain | None]], chains: Sequence[Chain], tell: Callable[[float], None]
 ) -> None:
     """Wait for chains, and tell how far they are."""
     left = set(running)

@@ -3,8 +3,6 @@
 Figures of the leakage of all classes, the worst class with its values, what every person's classes
 leak, what a column adds and what coarsening it would buy.
 
-Here too: the largest leakage of every person, and what each column adds.
-
 Stands apart: what is told of a combination; how combinations are walked is told elsewhere.
 """
 

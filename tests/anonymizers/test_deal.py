@@ -417,6 +417,12 @@ def test_where_nothing_is_to_be_gained_it_ends(rows: list[tuple[Any, ...]]) -> N
     assert release.people == len(rows)
 
 
+def test_more_counts_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.anonymizers.deal.deal.MOST_CELLS", 100)
+    with pytest.raises(sf.ResourceError, match=r"deal.*use mondrian"):
+        sf.Deal(sweeps=1).run(Task(table_of(people(1, 80)), (sf.KAnonymity(2),)))
+
+
 def test_without_time_it_still_returns_what_holds() -> None:
     task = Task(table_of(people(1, 80)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
     release = sf.Deal(seconds=1e-6).run(task)

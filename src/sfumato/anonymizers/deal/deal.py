@@ -27,7 +27,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import GroupCriterion, groups_about, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
-from sfumato.errors import NoSafeRelease, PolicyError, did_you_mean, quoted
+from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.deal.people import Dealt
     from sfumato.anonymizers.deal.rules import Rules
 
+MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
@@ -153,6 +154,14 @@ class Deal(Anonymizer):
         clock = Clock(self.seconds, self.sweeps)
         dealt = Dealt.of(task.table, self.regions, self.weights, read.attributes, self.name)
         ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock)
+
+        cells = len(dealt) // ground.bounds.least * dealt.columns.cells
+        if cells > MOST_CELLS:
+            raise ResourceError(
+                f"{self.name}: so many groups by so many values ({cells:,} counts) are more than "
+                "it keeps in memory; give columns of many values a hierarchy and use regions = "
+                "'hierarchy', or use mondrian"
+            )
 
         def published(group: Codes, sweeps: int, many: float = 1.0) -> Release | None:
             """Mended, if no more than this share of the groups fail."""

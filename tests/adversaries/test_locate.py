@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.locating import kernel
 from sfumato.adversaries.locating.kernel import nearest
-from sfumato.adversaries.locating.locate import alike, locate
+from sfumato.adversaries.locating.locate import locate, value_classes
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
@@ -150,7 +150,7 @@ def test_a_release_that_nobody_fits() -> None:
 def test_values_that_nothing_tells_apart_are_one_class() -> None:
     domain = Domain("w", "categorical", ("a", "b", "c", "d", None))
     parts = (ValueSet(frozenset("ac")), ValueSet(frozenset("ac") | {None}), Mask("d"))
-    classes = alike(domain, parts, np.array([0, 1, 2], np.int32))
+    classes = value_classes(domain, parts, np.array([0, 1, 2], np.int32))
     assert classes.class_of[0] == classes.class_of[2]
     assert classes.class_of[1] == -1
     assert len({int(c) for c in classes.class_of}) == 4

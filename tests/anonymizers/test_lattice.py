@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.lattice.lattice import (
-    Found,
     Lattice,
     LatticeFindings,
+    LatticeOutcome,
     judge_all,
     search_lattice,
 )
@@ -66,12 +66,12 @@ def search(
     suppression: float = 0.0,
     utility: str = "loss",
     budget: int = BUDGET,
-) -> Found:
+) -> LatticeOutcome:
     task = Task(table, tuple(require), utility_named(utility), suppression)
     return search_lattice(Judge(task), budget)
 
 
-def check_found(found: Found, oracle: LatticeOracle, utility: Utility) -> None:
+def check_found(found: LatticeOutcome, oracle: LatticeOracle, utility: Utility) -> None:
     """The best and the minimal nodes are the oracle's, and so is all that was measured."""
     assert found.exact
     assert set(found.minimal) == oracle.minimal

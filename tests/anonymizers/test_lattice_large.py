@@ -23,7 +23,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.lattice import large
 from sfumato.anonymizers.lattice.large import judge_of
-from sfumato.anonymizers.lattice.lattice import Found, Lattice, search_lattice
+from sfumato.anonymizers.lattice.lattice import Lattice, LatticeOutcome, search_lattice
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import TooManyKinds, bytes_for
 from sfumato.criteria.base import Criterion, GroupCriterion
@@ -85,7 +85,7 @@ def search(
     suppression: float = 0.0,
     utility: str = "loss",
     budget: int = BUDGET,
-) -> Found:
+) -> LatticeOutcome:
     task = Task(table, tuple(require), utility_named(utility), suppression)
     return search_lattice(judge_of(task), budget)
 
@@ -99,7 +99,7 @@ def check_same(
     utility: str = "loss",
     *,
     embedded: bool = True,
-) -> Found:
+) -> LatticeOutcome:
     """Both searches find the same, to the last digit."""
     one = search(sf.read(rows, schema, threads=1), require, suppression, utility)
     table = held_table(rows, schema, most, embedded=embedded)

@@ -114,7 +114,7 @@ def test_what_a_policy_cannot_tell_is_refused(tmp_path: Path) -> None:
 def test_what_is_said_last_holds(option: Any) -> None:
     """Options win over the policy; what they do not say is the policy's."""
     said = Reading(**{option.name: other(option)})
-    assert said.stated() == {option.name: other(option)}
+    assert said.given_fields() == {option.name: other(option)}
     assert said.over(Reading()) == Reading().over(said) == said
     assert said.about(option.metadata["subject"]) == said
     assert Reading(delimiter="|").over(Reading(delimiter=";", spill="x")) == Reading(

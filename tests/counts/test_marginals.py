@@ -96,7 +96,7 @@ def test_people_of_every_class_by_their_value_of_a_target(size: int, rows, chose
         low, high = found.indptr[group], found.indptr[group + 1]
         values = found.values[low:high].tolist()
         assert values == sorted(values)
-        counted = right[tuple(found.shown(group).values())]
+        counted = right[tuple(found.cells_of(group).values())]
         assert dict(zip(values, found.n[low:high].tolist(), strict=True)) == counted
 
 

@@ -22,7 +22,7 @@ def run(source: object, draft: sf.Draft) -> sf.Report:
     """Audit the source by the draft, unedited."""
     policy = draft.policy
     assert policy.schema is not None
-    return sf.audit(sf.read(source, policy.schema, **policy.read.stated()), policy)
+    return sf.audit(sf.read(source, policy.schema, **policy.read.given_fields()), policy)
 
 
 def schema_of(draft: sf.Draft) -> sf.Schema:
@@ -68,7 +68,7 @@ def test_adult(data_folder: Path) -> None:
         *("native-country", "workclass", "occupation"),
     }
     assert schema.sensitive == ("salary-class",)
-    assert draft.policy.read.stated() == {"delimiter": ";"}
+    assert draft.policy.read.given_fields() == {"delimiter": ";"}
     assert schema.hierarchies["age"] == sf.intervals([5, 10, 20, 40], top=75)
     assert sf.DistinctDiversity(2, sensitive="salary-class") in draft.policy.require
     assert '# "Married-civ-spouse" = ["fill me in"]' in draft.text
@@ -108,7 +108,7 @@ def test_semicolons_and_german_decimals(tmp_path: Path) -> None:
     file.write_text(german(), encoding="utf-8")
     draft = sf.draft_policy(file)
     schema = schema_of(draft)
-    assert draft.policy.read.stated() == {"delimiter": ";", "decimal": ","}
+    assert draft.policy.read.given_fields() == {"delimiter": ";", "decimal": ","}
     assert schema.person == "Patienten-Nr"
     assert schema.identifiers == ("Nachname",)
     assert {"PLZ", "Geburtsdatum", "Geschlecht"} <= set(schema.quasi)
@@ -116,7 +116,7 @@ def test_semicolons_and_german_decimals(tmp_path: Path) -> None:
     assert schema.hierarchies["PLZ"] == sf.mask()
     assert schema.hierarchies["Geburtsdatum"].kind == "dates"
     assert schema.hierarchies["Jahreseinkommen"].kind == "intervals"
-    table = sf.read(file, schema, **draft.policy.read.stated())
+    table = sf.read(file, schema, **draft.policy.read.given_fields())
     assert table.people < 600
     assert sf.audit(table, draft.policy).status == "violated"
 
@@ -525,7 +525,7 @@ def test_thousands_are_asked_about(tmp_path: Path) -> None:
     )
     draft = sf.draft_policy(file)
     assert any("1,234 may be a thousand" in question for question in draft.questions)
-    assert "decimal" not in draft.policy.read.stated()
+    assert "decimal" not in draft.policy.read.given_fields()
 
 
 def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:

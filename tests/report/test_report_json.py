@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sfumato.report.document import Chart, Series, shown
+from sfumato.report.document import Chart, Series, cell_text
 from sfumato.report.html.draw import _places
 from sfumato.report.html.page import numbers_of
 from sfumato.report.json import SCHEMA, SCHEMA_VERSION
@@ -97,7 +97,7 @@ def test_every_number_on_the_page_is_in_the_json(variant: Report, page: Page) ->
             assert set(trace["x"]) | set(trace["y"]) | set(trace.get("z", ())) <= known | {None}
 
     said = " ".join(" ".join(strings(told)).split())
-    glance = {shown(value) for value in told["glance"].values()}
+    glance = {cell_text(value) for value in told["glance"].values()}
     glance |= {
         f"{value:.1%}" for value in told["glance"].values() if isinstance(value, float | int)
     }

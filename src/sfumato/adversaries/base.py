@@ -237,7 +237,7 @@ class Moves:
         return self.groups.headcount(self.moved)
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """In words, for a table."""
         groups = self.groups
         words = (

@@ -68,7 +68,7 @@ class RandomWorlds:
             return [Threat(NAME, IN_IT, why, groups.attribute, status="not_applicable")]
         name = groups.attribute or "the sensitive value"
         found = self.moves()
-        return [Threat(NAME, IN_IT, f"{name}: {found.told}", name, found.people, found.worst)]
+        return [Threat(NAME, IN_IT, f"{name}: {found.words}", name, found.people, found.worst)]
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""

@@ -113,7 +113,7 @@ class ClassCounts:
             self.columns, sizes, _taken(self.cells.codes, rows, self.first), self.people
         )
 
-    def shown(self, group: int) -> dict[int, int]:
+    def cells_of(self, group: int) -> dict[int, int]:
         """What a class shows, column by column."""
         at = self.first[group]
         codes = dict(zip(self.cells.columns, self.cells.codes[:, at].tolist(), strict=True))

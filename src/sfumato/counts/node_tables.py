@@ -105,9 +105,9 @@ class NodeTables:
         with _Labels(self._steps, source, [levels]) as labels:
             told = labels.of(levels)
             listed = [named(label, f"q{column}") for column, label in enumerate(told)]
-            listed += [named(f"{stored.name}.{one}", one) for one in stored.shown]
+            listed += [named(f"{stored.name}.{one}", one) for one in stored.other_columns]
             group = [label for label in told if label != _ANY]
-            group += [f"{stored.name}.{one}" for one in stored.shown]
+            group += [f"{stored.name}.{one}" for one in stored.other_columns]
             name = fresh("node")
             text = select([*listed, *stored.sums], labels.joins, group=group)
             self._engine.materialize(name, text, large=True)
@@ -119,7 +119,7 @@ class NodeTables:
         meet = tuple(min(levels) for levels in zip(*nodes, strict=True))
         source = self.smallest_below(meet)
         stored = source.counts
-        shown = [f"{stored.name}.{one}" for one in stored.shown]
+        shown = [f"{stored.name}.{one}" for one in stored.other_columns]
         with _Labels(self._steps, source, nodes) as labels:
             keys = [", ".join([*labels.of(levels), *shown]) for levels in nodes]
             counted = [f"approx_count_distinct(hash({key})) AS e{i}" for i, key in enumerate(keys)]

@@ -119,7 +119,7 @@ class StoredCounts(TableCounts):
         return [*own, *(["p"] if self.labels is not None else [])]
 
     @property
-    def shown(self) -> list[str]:
+    def other_columns(self) -> list[str]:
         """The columns besides the quasi-identifiers: what else is to be known of people."""
         return self.columns[len(self.quasi) :]
 
@@ -225,7 +225,11 @@ class StoredCounts(TableCounts):
 
     def totals(self, where: str) -> Counts:
         """The people that a condition selects by all but their quasi-identifiers."""
-        grouped = select([*self.shown, *self.sums], f"{self.name} WHERE {where}", group=self.shown)
+        grouped = select(
+            [*self.other_columns, *self.sums],
+            f"{self.name} WHERE {where}",
+            group=self.other_columns,
+        )
         return self.made_of(self.engine.fetch(grouped))
 
     def histograms(self, node: str, target: str | None = None) -> pa.Table:
@@ -234,7 +238,7 @@ class StoredCounts(TableCounts):
         `node` is an SQL expression, NULL for those left out. `t` counts the tuples. One pass serves
         all columns. With a `target` column, also by that.
         """
-        quasi, shown = self.columns[: len(self.quasi)], self.shown
+        quasi, shown = self.columns[: len(self.quasi)], self.other_columns
         listed = [named(node, "node"), *self.columns, "n", *self._weight]
         if target is not None:
             listed.append(named(target, "target"))
@@ -275,7 +279,9 @@ class StoredCounts(TableCounts):
             engine.put(numbered, found.select(["k"]).append_column("kind", _up_to(found.num_rows)))
             brought.append(numbered)
             joined = f"{self.name} JOIN {numbered} ON {key} = {numbered}.k"
-            listed = ", ".join(["kind", *self.shown, "n", *(["w"] if self.weighted else [])])
+            listed = ", ".join(
+                ["kind", *self.other_columns, "n", *(["w"] if self.weighted else [])]
+            )
             told = engine.fetch(f"SELECT {listed} FROM {joined}")
             least = ", ".join(f"MIN({q}) AS {q}" for q in self.columns[: len(self.quasi)])
             shown = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by(
@@ -310,14 +316,14 @@ class StoredCounts(TableCounts):
 
     def _fingerprint(self) -> tuple[str, str, list[str]]:
         """SQL: the tables of secret numbers, the sums of them over people; and those tables."""
-        most = _MOST_PEOPLE // max(len(self.shown), 1)
+        most = _MOST_PEOPLE // max(len(self.other_columns), 1)
         if self.memberships >= most:
             raise ResourceError(
                 f"{self.memberships:,} people are more than a table larger than memory can be "
                 f"judged by ({most:,}); judge parts of it"
             )
         joins, brought = "", []
-        for column in self.shown:
+        for column in self.other_columns:
             size = self.codes_in(column)
             secret = {name: pa.array([secrets.randbits(31) for _ in range(size)]) for name in _SUMS}
             brought.append(fresh("secrets"))

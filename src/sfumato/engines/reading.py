@@ -210,7 +210,7 @@ class Reading:
             allowed = ", ".join(map(repr, get_args(Matching)))
             raise InputError(f"matching {quoted(self.matching)} is not known; allowed: {allowed}")
 
-    def stated(self) -> dict[str, object]:
+    def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
         told = {one.name: getattr(self, one.name) for one in fields(self)}
         plain = {one.name: one.default for one in fields(self)}
@@ -223,21 +223,21 @@ class Reading:
     def particular(self) -> dict[str, tuple[str, ...]]:
         """What was said that only some engines heed, and which ones."""
         only = {one.name: one.metadata["only"] for one in fields(self)}
-        return {name: only[name] for name in self.stated() if only[name]}
+        return {name: only[name] for name in self.given_fields() if only[name]}
 
     def over(self, other: Reading) -> Reading:
         """This, and what the other says where this says nothing."""
-        return replace(other, **self.stated())  # type: ignore[arg-type]  # of these fields
+        return replace(other, **self.given_fields())  # type: ignore[arg-type]  # of these fields
 
     def about(self, *subjects: Subject) -> Reading:
         """What it says of some subjects alone."""
         names = {one.name for one in options_about(*subjects)}
-        said = {name: value for name, value in self.stated().items() if name in names}
+        said = {name: value for name, value in self.given_fields().items() if name in names}
         return Reading(**said)  # type: ignore[arg-type]  # of these fields
 
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""
-        if strange := self.about("release").stated():
+        if strange := self.about("release").given_fields():
             raise InputError(
                 f"{', '.join(strange)}: that is about a release; read it with read_release, or "
                 "leave it out"

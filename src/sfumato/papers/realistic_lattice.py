@@ -28,7 +28,7 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.release.groups import Groups
-from sfumato.report.document import Chart, Section, Series, Sheet, shown
+from sfumato.report.document import Chart, Section, Series, Sheet, cell_text
 from sfumato.report.sections.realistic import AXIS, belief_chart, epsilon_chart
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
@@ -214,7 +214,9 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
         for kind, shape in KINDS.items()
     )
     at = named(FOLLOWED)
-    told = "; ".join(f"{one.name} from {shown(one.y[0])} to {shown(one.y[-1])}" for one in series)
+    told = "; ".join(
+        f"{one.name} from {cell_text(one.y[0])} to {cell_text(one.y[-1])}" for one in series
+    )
     beliefs = Beliefs(adversary(("table", 1e6)), found.followed)
     return Section(
         f"{name}: node {at} against stubbornness (Fig. 2a)",
@@ -307,7 +309,7 @@ def _span(series: Series) -> str:
         return "no node at all"
     (_, first), (until, last) = left[0], left[-1]
     end = "" if until == series.x[-1] else f", no node beyond {until:,.0f}"
-    return f"from {shown(first)} to {shown(last)}{end}"
+    return f"from {cell_text(first)} to {cell_text(last)}{end}"
 
 
 def claims(found: LatticeSurvey) -> list[tuple[str, bool, str]]:

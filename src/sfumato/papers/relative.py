@@ -49,6 +49,7 @@ class Studied:
 
     name: str
     scheme: str
+    exact: bool  # its quasi-identifiers
     groups: int
     people: int
     threat: RelativeThreat
@@ -59,8 +60,8 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     table = _people(data, FEW if quick else ROWS, seed)
     sweeps = FEW_SWEEPS if quick else SWEEPS
     studied = list(_studied(table, seed, SIZES[:1] if quick else SIZES, sweeps))
-    generalized = [one for one in studied if one.scheme == "generalized"]
-    bucketized = [one for one in studied if one.scheme == "bucketized"]
+    generalized = [one for one in studied if not one.exact]
+    bucketized = [one for one in studied if one.exact]
     sections = [
         _table("Table IV: generalized releases", generalized),
         _table("Table V: Anatomy", bucketized),
@@ -105,7 +106,9 @@ def _study(
     threat = relative_threat(release, seed=seed, sweeps=sweeps)
     people = int(release.groups.sizes.sum())
     label = name if threat.status != "not_converged" else f"{name} (not converged)"
-    return Studied(label, release.scheme, len(release.groups), people, threat)
+    return Studied(
+        label, release.scheme, release.regions.exact, len(release.groups), people, threat
+    )
 
 
 def _about(table: Table, data: Path | None, seed: int) -> str:

@@ -48,7 +48,10 @@ class Policy:
         if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
             raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
         expect("read", self.read, Reading, "a Reading")
-        if strange := self.read.stated().keys() - self.read.about(*OF_POLICIES).stated().keys():
+        if (
+            strange := self.read.given_fields().keys()
+            - self.read.about(*OF_POLICIES).given_fields().keys()
+        ):
             raise PolicyError(f"read: {', '.join(sorted(strange))} cannot be told by a policy")
         for criterion in self.require:
             if not isinstance(criterion, Criterion):

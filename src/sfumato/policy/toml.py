@@ -354,7 +354,7 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     files = Links(path.parent, policy.schema) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
     schema = policy.schema
-    if told := policy.read.stated():
+    if told := policy.read.given_fields():
         lines += ["", "[read]"]
         lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in told.items()]
     if policy.anonymizer is not None:

@@ -68,6 +68,11 @@ class Description(ABC):
         """The region of every group, where groups show regions and all of them are at hand."""
         return None
 
+    @property
+    def regions_at_hand(self) -> Regions | None:
+        """Those of every group or, of a release larger than memory, of one group of each kind."""
+        return self.each_region
+
     @abstractmethod
     def require_regions(self) -> Regions:
         """The region of every group; refuses where there is none, or not all are at hand."""
@@ -200,6 +205,10 @@ class Examples(Description):
 
     def take(self, groups: Ints) -> Self:
         return type(self)(self.shown.take(groups))
+
+    @property
+    def regions_at_hand(self) -> Regions:
+        return self.shown
 
     def require_regions(self) -> Regions:
         raise ResourceError(

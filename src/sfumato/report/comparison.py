@@ -24,8 +24,8 @@ from sfumato.report.document import (
     Section,
     Series,
     Sheet,
+    cell_text,
     percentage,
-    shown,
 )
 
 Value = int | float | bool | str
@@ -411,7 +411,7 @@ def _named(outcome: Outcome) -> str:
     lines = [outcome.label, outcome.anonymizer]
     lines += ["on the Pareto front"] if outcome.pareto else []
     lines += [f"{kind.words}: {percentage(found.risks[name])}" for name, kind in RISKS.items()]
-    lines += [f"{name}: {shown(value)}" for name, value in found.costs.items()]
+    lines += [f"{name}: {cell_text(value)}" for name, value in found.costs.items()]
     lines.append(f"{found.groups:,} groups, {percentage(found.suppressed_share)} suppressed")
     return "\n".join(lines)
 

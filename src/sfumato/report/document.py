@@ -150,7 +150,7 @@ class Sheet:
         beside = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
         return [
             tuple(
-                percentage(cell) if share else shown(cell, words, digits=self.digits)
+                percentage(cell) if share else cell_text(cell, words, digits=self.digits)
                 for cell, share in zip(row, shares, strict=True)
             )
             for row, words in zip(self.rows, beside, strict=True)
@@ -183,7 +183,7 @@ def mood_of(text: str) -> Mood:
     return _MOODS.get(text, "")
 
 
-def shown(cell: object, beside: str = "", *, digits: int = 4) -> str:
+def cell_text(cell: object, beside: str = "", *, digits: int = 4) -> str:
     """A cell as people read it, beside the words of its row; from ten thousand on to the unit."""
     value = plain(cell)
     if value is None:
@@ -203,7 +203,7 @@ def shown(cell: object, beside: str = "", *, digits: int = 4) -> str:
 def percentage(cell: object) -> str:
     """A share in percent, in three digits."""
     value = plain(cell)
-    return f"{100 * value:.3g}%" if isinstance(value, float | int) else shown(value)
+    return f"{100 * value:.3g}%" if isinstance(value, float | int) else cell_text(value)
 
 
 def number(value: float | None, *, at_most: bool = False, beside: str = "") -> str:

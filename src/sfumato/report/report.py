@@ -24,7 +24,7 @@ from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
-from sfumato.release.description import Examples, Singletons
+from sfumato.release.description import Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
@@ -325,7 +325,7 @@ def few_of(report: Report, share: float, everybody: int) -> float | str:
 def shows_all(release: Release) -> bool:
     """Whether every group shows exact values: a table as it stands."""
     described = release.regions
-    regions = described.shown if isinstance(described, Examples) else described.each_region
+    regions = described.regions_at_hand
     if regions is None or not len(regions) or not described.generalizes or release.suppressed:
         return False
     return all(

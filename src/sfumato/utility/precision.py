@@ -25,7 +25,7 @@ from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import View
 
 
-class Ladder:
+class LabelHeights:
     """How high each label of one column's hierarchy stands, as a share of the whole height."""
 
     def __init__(self, levels: Levels) -> None:
@@ -58,7 +58,7 @@ class Precision(Utility):
         "mean share of its hierarchy's height a value was raised (1 - precision); suppressed = 1"
     )
 
-    _ladders: Remembered[list[Ladder]] = field(
+    _by_column: Remembered[list[LabelHeights]] = field(
         default_factory=Remembered, init=False, repr=False, compare=False
     )
 
@@ -67,8 +67,10 @@ class Precision(Utility):
             return float("nan")
         if view.exact:
             return view.suppressed / view.people
-        ladders = self._ladders.of(*view.levels, make=lambda: [Ladder(one) for one in view.levels])
-        raised = view.total(
-            [ladder.heights(parts) for ladder, parts in zip(ladders, view.parts, strict=True)]
+        by_column = self._by_column.of(
+            *view.levels, make=lambda: [LabelHeights(one) for one in view.levels]
         )
-        return raised / max(len(ladders), 1) / view.people + view.suppressed / view.people
+        raised = view.total(
+            [heights.heights(parts) for heights, parts in zip(by_column, view.parts, strict=True)]
+        )
+        return raised / max(len(by_column), 1) / view.people + view.suppressed / view.people

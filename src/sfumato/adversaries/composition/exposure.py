@@ -32,7 +32,7 @@ from sfumato.adversaries.composition.intersection import (
     match_values,
     stack,
 )
-from sfumato.adversaries.locating.locate import Located, Scale, alike, locate
+from sfumato.adversaries.locating.locate import Located, Scale, locate, value_classes
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
@@ -211,7 +211,10 @@ def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
     said = [parts for parts in said if parts]
     domain = examples(name, [part for parts in said for part in parts])
     classes = np.array(
-        [alike(domain, parts, np.arange(len(parts), dtype=np.int32)).class_of for parts in said]
+        [
+            value_classes(domain, parts, np.arange(len(parts), dtype=np.int32)).class_of
+            for parts in said
+        ]
     ).astype(np.int32)
     _, first = rank_rows(classes + 1, [int(row.max()) + 2 for row in classes])
     return Domain(name, domain.kind, tuple(domain.values[place] for place in sorted(first)))

@@ -205,7 +205,7 @@ class Observation:
         learns = (
             f"{name}: distribution off by up to "
             f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
-            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.told}"
+            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.words}"
         )
         return [Threat(her.name, knows, learns, name, moves.people, moves.worst)]
 

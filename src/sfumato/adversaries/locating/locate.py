@@ -41,7 +41,7 @@ _NONE = -1
 
 
 @dataclass(frozen=True)
-class Alike:
+class ValueClasses:
     """The classes of one column.
 
     `class_of[code]` is a value's class, -1 if no region contains it. Region p covers the classes
@@ -57,7 +57,7 @@ class Alike:
     listed: Ints
 
 
-def alike(domain: Domain, parts: Sequence[Region], shown: Codes) -> Alike:
+def value_classes(domain: Domain, parts: Sequence[Region], shown: Codes) -> ValueClasses:
     """The classes of a column by the regions that groups show (`shown`, codes of parts)."""
     runs = {part: _run(values) for part, values in codes_inside(parts, np.unique(shown), domain)}
     if all(isinstance(run, range) for run in runs.values()):
@@ -75,7 +75,7 @@ def _run(values: Sequence[int]) -> range | Ints:
     return range(codes[0], codes[-1] + 1) if len(codes) else range(0)
 
 
-def _in_order(size: int, total: int, runs: dict[int, range]) -> Alike:
+def _in_order(size: int, total: int, runs: dict[int, range]) -> ValueClasses:
     """Every region is a run of codes: classes lie between their ends."""
     part = np.array([p for p, run in runs.items() if len(run)], dtype=np.int64)
     starts = np.array([run.start for run in runs.values() if len(run)], dtype=np.int64)
@@ -90,7 +90,7 @@ def _in_order(size: int, total: int, runs: dict[int, range]) -> Alike:
     low, high = np.zeros(total, dtype=np.int64), np.full(total, -1, dtype=np.int64)
     low[part], high[part] = class_of[starts], class_of[stops - 1]
     none = np.zeros(0, dtype=np.int64)
-    return Alike(
+    return ValueClasses(
         np.where(covered, class_of, _NONE),
         low,
         high,
@@ -100,7 +100,7 @@ def _in_order(size: int, total: int, runs: dict[int, range]) -> Alike:
     )
 
 
-def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> Alike:
+def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> ValueClasses:
     """Values by the regions they are in, from the largest to the smallest, as a tree is walked."""
     whole = [p for p, run in runs.items() if len(run) == size]
     others = [p for p, run in runs.items() if 0 < len(run) < size]
@@ -130,7 +130,7 @@ def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> Alike:
     if not whole and b"" in number:
         class_of[class_of == number[b""]] = _NONE
     listed = Ragged.of(lists)
-    return Alike(class_of, low, high, gap, listed.offsets, listed.values)
+    return ValueClasses(class_of, low, high, gap, listed.offsets, listed.values)
 
 
 # The axes on which a microaggregated release is read: where values and centroids lie.
@@ -261,7 +261,7 @@ def _inside(regions: Regions, targets: Targets) -> Located:
     from sfumato.adversaries.locating import kernel  # its compiler loads slowly
 
     columns = [
-        alike(domain, parts, codes)
+        value_classes(domain, parts, codes)
         for domain, parts, codes in zip(targets.domains, regions.parts, regions.codes, strict=True)
     ]
     shape = (len(columns), len(regions))

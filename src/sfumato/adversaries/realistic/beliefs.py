@@ -183,7 +183,7 @@ class Beliefs:
         for p_out, p_in in beliefs_by_count(groups, her.prior(groups), her.known):
             found.see_counts(p_out, p_in)
         found.unknown(self._unjudged)
-        return [Threat(her.name, knows, f"{name}: {found.told}", name, found.people, found.worst)]
+        return [Threat(her.name, knows, f"{name}: {found.words}", name, found.people, found.worst)]
 
 
 def in_words(groups: Groups, binding: Binding, known: int) -> str:

@@ -30,7 +30,7 @@ class BucketChains:
     """Whole buckets dealt anew in turn (`bucket_kernel`), the population integrated out."""
 
     @property
-    def told(self) -> str:
+    def method(self) -> str:
         """How buckets are dealt: as a whole where that can be worked out, else by swaps."""
         whole, every = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
         if whole == every:

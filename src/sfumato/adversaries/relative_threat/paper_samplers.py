@@ -64,7 +64,7 @@ class Swaps(BucketChains):
     permute = False
 
     @property
-    def told(self) -> str:
+    def method(self) -> str:
         return "sampled (Metropolis swaps)"
 
     def _sweep(
@@ -104,5 +104,5 @@ class Permutations(Swaps):
     permute = True
 
     @property
-    def told(self) -> str:
+    def method(self) -> str:
         return "sampled (Metropolis permutations)"

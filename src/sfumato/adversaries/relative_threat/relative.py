@@ -246,7 +246,7 @@ def _learn_buckets(
     sampler = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
     diagnostics = run_chains(sampler, goal, seed)
     assert sampler.learnt is not None
-    return sampler.learnt, {"buckets": sampler.told}, diagnostics
+    return sampler.learnt, {"buckets": sampler.method}, diagnostics
 
 
 def _notes(people: People | None, domains: Sequence[Domain], learner: Reading) -> list[str]:

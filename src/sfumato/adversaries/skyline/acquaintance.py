@@ -103,7 +103,7 @@ class Acquainted:
             moves.worst = _bounded(moves.worst, reached.worst)
             moves.surest = _bounded(moves.surest, reached.surest)
         name = groups.attribute or "the sensitive value"
-        learns = f"{name}: {moves.told}"
+        learns = f"{name}: {moves.words}"
         return [
             Threat(NAME, words(self.known, case), learns, name, moves.people, moves.worst),
         ]

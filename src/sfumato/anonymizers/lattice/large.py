@@ -126,7 +126,7 @@ class StoredJudge(Judge):
         with self.engine.yield_memory():
             for part in self.parts(table):
                 kept.add(part, ~tally.add(part))
-        node = tally.told(table.levels)
+        node = tally.node(table.levels)
         return self.priced(node, self._summed(table.levels, kept)) if node.satisfied else node
 
     @property
@@ -252,7 +252,7 @@ class NodeSizes:
             np.array([len(level.regions) for level in one.levels], dtype=np.float64)
             for one in judge.levels
         ]
-        other = prod(float(stored.codes_in(column)) for column in stored.shown)
+        other = prod(float(stored.codes_in(column)) for column in stored.other_columns)
         self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(stored))
         self._least: Floats = np.ones(judge.heights)
         self.learn(tables.finest.levels, len(stored))

@@ -43,7 +43,7 @@ Levels = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Found:
+class LatticeOutcome:
     """What a lattice search learnt: nodes it judged, the best, the minimal; exact or heuristic.
 
     Nodes that are not listed were not judged: they inherit a coarser node's failure or a finer
@@ -73,10 +73,10 @@ class LatticeFindings(Findings):
     anonymizer: ClassVar[str] = "lattice"
 
     levels: Mapping[str, int]
-    search: Found | None = None
+    search: LatticeOutcome | None = None
 
 
-def search_lattice(judge: Judge, budget: int) -> Found:
+def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     """Judge the lattice without making a release."""
     exact = prod(judge.heights) <= budget
     if exact:
@@ -89,7 +89,7 @@ def search_lattice(judge: Judge, budget: int) -> Found:
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
-    return Found(
+    return LatticeOutcome(
         columns, judge.heights, tuple(nodes), best, minimal, exact, judge, judge.passes, inherited
     )
 
@@ -153,17 +153,19 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
     return tuple(levels for levels in sorted(safe) if not strictly[levels])
 
 
-def release_of(task: Task, judge: Judge, levels: Levels, found: Found | None = None) -> Release:
+def release_of(
+    task: Task, judge: Judge, levels: Levels, found: LatticeOutcome | None = None
+) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
     return check_release(_made(judge, levels, found), task)
 
 
-def _made(judge: Judge, levels: Levels, found: Found | None) -> Release:
+def _made(judge: Judge, levels: Levels, found: LatticeOutcome | None) -> Release:
     names = (one.domain.name for one in judge.levels)
     return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), found))
 
 
-def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
+def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Release:
     """The release of least cost that also holds by what only finished releases can be judged by.
 
     The search is told as far as it is known: nodes that are costlier than the chosen one may hold
@@ -192,7 +194,7 @@ def most_useful_release(task: Task, judge: Judge, found: Found) -> Release:
     return _made(judge, chosen.levels, told)
 
 
-def _by_cost(judge: Judge, found: Found) -> Iterator[Node]:
+def _by_cost(judge: Judge, found: LatticeOutcome) -> Iterator[Node]:
     """The nodes that are safe so far, the cheapest first; what was inherited is judged in turn."""
     judged = {node.levels: node for node in found.nodes if node.satisfied}
     queue = [preference(node) for node in judged.values() if not isnan(node.cost)]
@@ -208,7 +210,7 @@ def _by_cost(judge: Judge, found: Found) -> Iterator[Node]:
             heapq.heappush(queue, preference(node))
 
 
-def nothing_safe(task: Task, judge: Judge, found: Found) -> NoSafeRelease:
+def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelease:
     """Name the criterion that stands in the way at the coarsest node, and how near one came."""
     with judge.node(tuple(height - 1 for height in judge.heights)) as top:
         for criterion in task.searched:

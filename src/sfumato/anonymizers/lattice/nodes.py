@@ -202,7 +202,7 @@ class Judge:
         """Safe within the limit? And which groups would be published?"""
         tally = SuppressionTally(self, thoroughly=thoroughly)
         kept = ~tally.add(node)
-        found = tally.told(node.levels)
+        found = tally.node(node.levels)
         failing = self._unsafe_release(node, kept) if found.satisfied else None
         if failing is not None:
             # A release-scope failure is never repaired by suppression.
@@ -366,7 +366,7 @@ class SuppressionTally:
                 self._broken = self._broken or criterion
         return bad
 
-    def told(self, levels: tuple[int, ...]) -> Node:
+    def node(self, levels: tuple[int, ...]) -> Node:
         """The node, as far as checks of single groups go."""
         last = len(self._checks) - 1
         number = self._all_groups - int(self._groups[last])

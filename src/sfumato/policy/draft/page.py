@@ -67,7 +67,7 @@ def _head(sample: Sample, questions: list[str], tried: Rehearsal) -> list[str]:
     size = f"{sample.rows:,} rows, {len(sample.columns):,} columns"
     lines = [f"# A policy drafted by `sfumato init` from {label} ({size}).", "#"]
     lines += _note(
-        f"Roles and hierarchies are guesses from names and values. {tried.told} But only "
+        f"Roles and hierarchies are guesses from names and values. {tried.words} But only "
         "you know what outsiders know and what must stay secret: read every line. It names "
         "categories and ranges of your data, so keep it where you keep the data."
     )

@@ -33,7 +33,7 @@ class Rehearsal:
     rows: int = 0
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         if self.obstacle:
             return "They were tried, and no release could be made (see below)."
         return f"They run as they are (tried on {self.rows:,} rows)."

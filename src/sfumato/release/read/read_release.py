@@ -77,12 +77,12 @@ def large_release(
             "groups together, which is done in memory; raise the memory limit"
         )
     release = as_it_stands(table)
-    shown = release.regions
-    assert isinstance(shown, Examples)
+    of_kinds = release.regions.regions_at_hand
+    assert of_kinds is not None
     regions = Regions(
-        shown.columns,
+        of_kinds.columns,
         tuple(cells.parts for cells in columns),
-        shown_parts(columns, shown.shown.codes),
+        shown_parts(columns, of_kinds.codes),
     )
     hidden = [
         f"q{place} IN ({', '.join(map(str, cells.hidden)) or 'NULL'})"

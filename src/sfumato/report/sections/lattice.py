@@ -16,7 +16,7 @@ from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
 
 if TYPE_CHECKING:  # a mere audit need not load it
-    from sfumato.anonymizers.lattice.lattice import Found
+    from sfumato.anonymizers.lattice.lattice import LatticeOutcome
     from sfumato.anonymizers.lattice.nodes import Node
 
 Levels = tuple[int, ...]
@@ -66,7 +66,7 @@ def lattice_section(report: Report) -> Section | None:
     )
 
 
-def _minimal(found: Found, chosen: Levels) -> Sheet:
+def _minimal(found: LatticeOutcome, chosen: Levels) -> Sheet:
     """The nodes no finer one of which is safe; the chosen one first."""
     judged = {node.levels: node for node in found.nodes}
     others = [levels for levels in found.minimal if levels != chosen]
@@ -84,7 +84,7 @@ def _minimal(found: Found, chosen: Levels) -> Sheet:
     )
 
 
-def _picture(found: Found, chosen: Levels) -> Chart:
+def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
     """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
     words = dict(_told(found))
     rows: dict[int, list[Levels]] = {}
@@ -131,7 +131,7 @@ def _rank(what: str) -> tuple[int, str]:
     return (order.index(what) if what in order else 2, what)
 
 
-def _told(found: Found) -> Iterator[tuple[Levels, str]]:
+def _told(found: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
     """Every node and what is known of it."""
     judged = {node.levels: node for node in found.nodes}
     doomed = [node.levels for node in found.nodes if node.outcome == "fails below too"]
@@ -165,11 +165,11 @@ def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
     return Series("one step coarser", x, y)
 
 
-def _levels(found: Found, levels: Levels) -> str:
+def _levels(found: LatticeOutcome, levels: Levels) -> str:
     return ", ".join(f"{name} {level}" for name, level in zip(found.columns, levels, strict=True))
 
 
-def _named(found: Found, levels: Levels, node: Node | None, what: str) -> str:
+def _named(found: LatticeOutcome, levels: Levels, node: Node | None, what: str) -> str:
     if node is None or not node.satisfied:
         return f"{_levels(found, levels)}: {what}"
     return (

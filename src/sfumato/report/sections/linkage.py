@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
 from sfumato.numbers import Ints
-from sfumato.report.document import Chart, Section, Series, Sheet, number, shown
+from sfumato.report.document import Chart, Section, Series, Sheet, cell_text, number
 from sfumato.report.report import Report, few, few_of
 
 _EACH = 15  # so many different sizes are shown one by one
@@ -220,7 +220,7 @@ def _chart(
     people = np.cumsum(own[order])
     half = int(sizes[order[np.searchsorted(people, people[-1] / 2)]])
     smallest, largest, middle = (
-        shown(few(report, size)) for size in (int(sizes.min()), int(sizes.max()), half)
+        cell_text(few(report, size)) for size in (int(sizes.min()), int(sizes.max()), half)
     )
     alt = (
         f"Groups have {smallest} to {largest} people; half of the people are in groups of "
@@ -230,7 +230,7 @@ def _chart(
     if any(start < k for start in starts):
         series.append(bars(f"people in groups of fewer than {k}", below=True))
         short = int(own[sizes < k].sum())
-        alt += f" {shown(few(report, short))} people are in groups of fewer than {k}."
+        alt += f" {cell_text(few(report, short))} people are in groups of fewer than {k}."
     return Chart(
         "People by the size of their group",
         "bars",

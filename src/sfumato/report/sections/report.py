@@ -18,7 +18,7 @@ from typing import Any
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
-from sfumato.report.document import Answer, Document, Section, number, shown
+from sfumato.report.document import Answer, Document, Section, cell_text, number
 from sfumato.report.json import SCHEMA_VERSION
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
 from sfumato.report.sections.criteria import (
@@ -185,7 +185,7 @@ def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Docum
         answer=Answer(report.status, headline(report)),
         warnings=tuple(closing_words(report)) if private else (),
         tiles={
-            name: f"{value:.1%}" if name == KEPT else shown(value)
+            name: f"{value:.1%}" if name == KEPT else cell_text(value)
             for name, value in glance(report).items()
         },
         **more,

@@ -285,7 +285,7 @@ def _cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[str, s
     """What a class shows, column by column."""
     return {
         naming.names[column]: naming.labels[column][code]
-        for column, code in measured.counted.shown(group).items()
+        for column, code in measured.counted.cells_of(group).items()
     }
 
 

@@ -30,11 +30,12 @@ def test_right_calls_are_right(tmp_path: Path) -> None:
         (lambda: sf.Groups([[10**30]]), "fewer people than 64 bits can count"),
         (lambda: sf.Groups([[2**62], [2**62]]), "fewer people than 64 bits can count"),
         (lambda: sf.Groups([[3, -1]]), "counts must not be negative"),
+        (lambda: sf.CompositionBound(0.1, 0.5, "\0"), "signs that no file name can have"),
         (lambda: sf.Reading(threads=0), "threads 0 is not allowed"),
         (lambda: sf.Reading(threads=10**8), "whole number from 1 to 1,024"),
         (lambda: sf.Reading(threads=10**5000), "threads a number of thousands of digits"),
     ],
 )
 def test_what_was_wrong_is_said(call: object, told: str) -> None:
-    with pytest.raises(sf.InputError, match=told):
+    with pytest.raises(sf.SfumatoError, match=told):
         call()  # type: ignore[operator]

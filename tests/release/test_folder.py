@@ -166,6 +166,39 @@ def test_the_manifest_tells_nothing_of_suppressed_people(tmp_path: Path) -> None
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("one", ["30", "10.5", "2020-01-31", "unknown", "007"])
+@pytest.mark.parametrize("column", ["income", "age"])
+def test_the_words_of_suppressed_people_do_not_make_a_type(
+    tmp_path: Path, column: str, one: str
+) -> None:
+    """A text file's column is one of words if one cell is: told or not, it is one person's."""
+    rows = [("30", str(20 + place % 2)) for place in range(20)]
+    rows.append((one, "20") if column == "age" else ("77", one))
+    data = tmp_path / "people.csv"
+    data.write_text("age,income\n" + "".join(f"{age},{income}\n" for age, income in rows))
+
+    def saved(**declared: str) -> list[str]:
+        schema = sf.Schema(
+            quasi=["age"],
+            sensitive="income",
+            hierarchies={"age": sf.suppression()},
+            domains=declared,
+        )
+        release = sf.generalize(sf.read(data, schema), [0], [sf.KAnonymity(5)], suppression=0.1)
+        assert release.suppressed == (1 if column == "income" or one != "30" else 0)
+        out = tmp_path / "-".join(["out", *declared])
+        release.save(out)
+        manifest = json.loads((out / "public" / "manifest.json").read_text())
+        return [entry["type"] for entry in manifest["columns"]]
+
+    if one in ("30", "10.5"):
+        assert saved() == ["int64", "int64"]
+        return
+    with pytest.raises(sf.InputError, match=f"column '{column}' holds words, but only of people"):
+        saved()
+    assert saved(**{column: "categorical"})[column == "income"] == "string"
+
+
 def test_the_manifest_of_centroids_has_no_scale(table, tmp_path: Path) -> None:
     release, _ = made(table, "microaggregation")
     out = release.save(tmp_path / "out")

@@ -48,9 +48,9 @@ def real_path(path: str | Path) -> Path:
     """Where something is, links followed; one that leads back to itself is nowhere."""
     try:
         return Path(path).resolve()
-    except UnicodeEncodeError:
+    except ValueError:
         raise InputError(
-            "a name of a file holds signs that no file name can have (half of a pair); name "
+            "a name of a file holds signs that no file name can have (NUL, half of a pair); name "
             "the file or folder that is meant"
         ) from None
     except (RuntimeError, OSError):  # before Python 3.13 the one, since then the other if any

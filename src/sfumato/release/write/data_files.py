@@ -15,11 +15,15 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError, SfumatoError, quoted
+from sfumato.numbers import Codes, Ints
 from sfumato.release.made import Randomised
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
-from sfumato.release.write.cells import check_readable
+from sfumato.release.write.cells import check_readable, occurring, used_values
 from sfumato.release.write.publish import tables_of
+from sfumato.schema.domain import Domain, build_domain
+from sfumato.schema.region import ValueSet
+from sfumato.table.load import Table
 
 PARTS = "data"  # the folder of the parts, where one file would not do
 _CSV = pa_csv.WriteOptions(quoting_style="needed")
@@ -41,6 +45,7 @@ class Data(Protocol):
 def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Iterator[Data]:
     """The data of a release; refuses what cannot be published before anything is written."""
     _check_regions(release)
+    _check_types(release)
     # An empty text of a list lists nothing, in a CSV file too.
     may_be_empty = (*release.schema.keep, *release.schema.lists)
     if is_for_engine(release):
@@ -138,6 +143,49 @@ def _check_regions(release: Release) -> None:
     elif (regions := release.regions.each_region) is not None:
         for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
             check_readable(name, parts, codes, points=points)
+
+
+def _check_types(release: Release) -> None:
+    """Refuse words that only suppressed people have beside everybody's numbers or dates.
+
+    A text file has no types: its column is one of words, and published as such, because of them.
+    """
+    placement = release.placement
+    if placement is None or not release.suppressed or not placement.table.source.untyped:
+        return
+    for domain, used in _shown_codes(release, placement.table):
+        if domain.kind != "categorical" or domain.name in release.schema.domains:
+            continue
+        texts = [text for text in used_values(domain, used) if text is not None]
+        alone = build_domain(domain.name, pa.array(texts, pa.string()), untyped=True)[0]
+        if alone.kind != "categorical":
+            raise InputError(
+                f"column {quoted(domain.name)} holds words, but only of people who are suppressed: "
+                "published as words, the others' numbers or dates would tell of them; declare the "
+                "column in domains as 'categorical', or change the data"
+            )
+
+
+def _shown_codes(release: Release, table: Table) -> Iterator[tuple[Domain, Ints | Codes]]:
+    """The columns whose values are published as they are, and the codes that are published."""
+    known = table.schema.hierarchies  # whose labels are published, or whose leaves are words
+    for attribute in table.counts.sensitive:
+        if attribute.name not in known:
+            yield attribute.domain, release.groups_for(attribute.name).indices
+    if release.regions.buckets is not None:
+        yield from zip(release.regions.buckets.domains, release.regions.buckets.codes, strict=True)
+    regions = release.regions.each_region
+    if regions is None:
+        return
+    # A taxonomy's words are its own, whoever is in the table.
+    free = [name for name in regions.columns if name not in known or not list(known[name].leaves())]
+    for domain, parts, codes in zip(table.counts.quasi, regions.parts, regions.codes, strict=True):
+        cells = [parts[place] for place in occurring(codes, len(parts))]
+        plain = [cell.values for cell in cells if isinstance(cell, ValueSet) and not cell.label]
+        own = [domain.code(next(iter(values))) for values in plain if len(values) == 1]
+        told = [code for code in own if code is not None]
+        if domain.name in free and len(told) == len(cells):
+            yield domain, np.array(told)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

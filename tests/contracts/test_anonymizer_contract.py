@@ -185,7 +185,7 @@ def test_how_a_release_was_made_is_told_by_types_of_its_own(
     name: str, table: sf.Table, tmp_path: Path
 ) -> None:
     """Not by which fields are missing: what was made is `MadeHere`, read back it is `ReadFrom`."""
-    example = EXAMPLES[name]
+    example = example_of(name)
     if example.noisy:
         release = noisy.release(noisy.read(noisy.people()), noisy.noise())
         assert isinstance(release.made, Randomised)

@@ -15,7 +15,7 @@ from sfumato.adversaries.locating.targets import read_targets
 from tests.adversaries.releases import buckets, release
 from tests.oracles.composition_oracle import by_pairs, learn
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "composition.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "composition.json").read_text())
 COLUMNS = ["x", "y"]
 EVERYBODY = [{"x": x, "y": y} for x in range(6) for y in range(3)]
 SCALE = {"x": 2.0, "y": 1.0}

@@ -19,7 +19,7 @@ from sfumato.release.groups import Groups
 from sfumato.schema.region import Mask, Span
 from tests.adversaries.releases import buckets, release
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "composition.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "composition.json").read_text())
 ZIP = Mask("130**")
 FIRST = release(
     ["age", "zip"],

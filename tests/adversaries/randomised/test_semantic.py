@@ -22,7 +22,7 @@ from tests.oracles.semantic_oracle import (
     total_variation,
 )
 
-GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "composition.json").read_text())[
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "composition.json").read_text())[
     "semantic_bound"
 ]
 BITS = (0, 1)

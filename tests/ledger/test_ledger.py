@@ -439,7 +439,7 @@ def test_a_check_for_people_who_are_given(ledger: sf.Ledger) -> None:
     (finding,) = check.findings
     # x = 2: {a, c} and {a, b} leave a; 4: {b, c} and {a, b} leave b; 8: {b, c} and {c} leave c.
     assert (check.basis, check.status) == ("targets", "violated")
-    assert (finding.people, finding.not_located) == (4, 1)
+    assert (finding.people.number, finding.not_located) == (4, 1)
     assert (finding.alone.number, finding.before, finding.together) == (0, 1, (4, 4))
     assert finding.by_release == (("old", 4),)
     assert ledger.check(NEW, people, share=1).status == "holds"
@@ -460,7 +460,7 @@ def test_a_check_for_the_people_it_was_made_of(ledger: sf.Ledger) -> None:
     made = sf.generalize(sf.read(rows, sf.Schema(["x"], "s")), [1])  # everybody together
     check = ledger.check(made, confidence=0.5)
     (finding,) = check.findings
-    assert (check.basis, finding.people, finding.together) == ("people", 4, (4, 4))
+    assert (check.basis, finding.people.number, finding.together) == ("people", 4, (4, 4))
     assert (finding.alone.number, finding.before) == (0, 4)
     assert ledger.check(made, share=0.5).status == "holds"
     assert ledger.check(made, share=0.4).status == "violated"
@@ -616,7 +616,7 @@ def test_the_whole_way_on_a_census(tmp_path: Path) -> None:
     check = ledger.check(releases[1], sensitive="disease")
     (finding,) = check.findings
     assert check.status == "violated"
-    assert finding.people == 1000
+    assert finding.people.number == 1000
     assert finding.together[0] > finding.alone.number
     shared = rows.slice(500, 500)
     attack = intersection_attack(
@@ -639,8 +639,8 @@ def test_shares_are_of_people_though_some_are_in_many_groups(tmp_path: Path) -> 
     path.write_text("\n".join(",".join(row) for row in [("id", "q", "s"), *rows]))
     told = sf.read_release(path, sf.Schema(["q"], "s", person="id"))
     found = check_release(told, [], share=0.1)
-    assert [(one.people, str(one.alone), one.together) for one in found.findings] == [
-        (3, "1", (1, 1))
+    assert [(str(one.people), str(one.alone), one.together) for one in found.findings] == [
+        ("3", "1", (1, 1))
     ]
     assert found.status == "violated"
     verdict = judge(sf.CompositionBound(0.1, 1.0, [told]), told)
@@ -665,3 +665,28 @@ def test_who_is_in_several_groups_is_not_kept_and_the_figure_is_at_most(tmp_path
         assert f"({words} by the new release alone)" in found.threats()[0].learns
         row = check_document(found).sections[0].tables[0].rows[0][0]
         assert row == "the new release by itself" + at_most * ", at most"
+
+
+def test_of_people_who_are_not_counted_a_share_is_of_the_fewest_there_may_be(
+    tmp_path: Path,
+) -> None:
+    """Two of five people are exposed; the other three are in nine groups, so they look like more.
+
+    Whoever leaves out some groups of an entry no longer knows how many people there are.
+    """
+    rows = [("p1", "b", "x"), ("p2", "b", "x")]
+    rows += [(f"r{n}", f"c{place}", value) for place in range(9) for n, value in enumerate("xyz")]
+    path = tmp_path / "release.csv"
+    path.write_text("\n".join(",".join(row) for row in [("id", "q", "s"), *rows]))
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    ledger.add(sf.read_release(path, sf.Schema(["q"], "s", person="id")), "kept")
+    (kept,) = ledger.releases()
+    some = kept.groups.take(np.arange(len(kept.groups) - 1))
+    assert some.headcount().at_most
+    assert some.fewest_people <= 5 < some.people()
+    before = release(["q"], [((Anything(),), {"x": 9, "y": 9, "z": 9})])
+    bound = sf.CompositionBound(0.1, 1, [before])
+    assert bound.verdict(kept.groups).status == "violated"
+    verdict = bound.verdict(some)
+    assert verdict.status == "cannot_judge"
+    assert "of at most 26" in verdict.note

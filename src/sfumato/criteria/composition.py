@@ -198,8 +198,9 @@ class CompositionBound(ReleaseCriterion):
         people = self._watch(groups.inside.counts, groups).exposed(groups, most, self.counting)
         return Exposed(people, people)
 
-    def _limit(self, groups: Groups) -> int:
-        return math.floor(fraction(self.share) * groups.people())
+    def _limit(self, people: int) -> int:
+        """How many of so many people may be exposed."""
+        return math.floor(fraction(self.share) * people)
 
     def measure(self, groups: Groups) -> Measure:
         reason = self.inapplicable(groups)
@@ -210,9 +211,10 @@ class CompositionBound(ReleaseCriterion):
     def _measured(self, groups: Groups, found: Exposed) -> Share:
         """What is surely so where that alone is too much, else what may be so."""
         least, most = found.people(groups)
-        violated = least > self._limit(groups)
+        violated = least > self._limit(groups.people())
         people = found.sure if violated else found.possible
-        overall = (least if violated else most) / groups.people()
+        # Of people who are not all known the share is at most that of the fewest there may be.
+        overall = least / groups.people() if violated else min(1.0, most / groups.fewest_people)
         return Share(people / groups.sizes, groups.sizes, "at_most", overall=overall)
 
     def inapplicable(self, groups: Groups) -> str:
@@ -230,14 +232,15 @@ class CompositionBound(ReleaseCriterion):
         except (InputError, ResourceError) as error:
             alone = exposed_alone(groups, values_left(self.confidence), self.counting)
             found, note = Exposed(alone, groups.sizes), str(error)
-        limit, (sure, possible) = self._limit(groups), found.people(groups)
+        sure, possible = found.people(groups)
+        limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
         status: Status = "cannot_judge"
-        if sure > limit or possible <= limit:
+        if sure > limit or possible <= surely:
             status = "violated" if sure > limit else "holds"
         told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; give the table it was made of (--table)"
-        words = f"{told} of {groups.people():,}, with {self.beside}"
+        words = f"{told} of {groups.headcount()}, with {self.beside}"
         beyond_mending = ""
         if groups.inside is not None and not note:
             words += self._before(groups, sure)
@@ -303,7 +306,7 @@ class CompositionBound(ReleaseCriterion):
     # -- searches -----------------------------------------------------------------------------
 
     def start(self, groups: Groups) -> State:
-        return State(int(self.exposed(groups).possible.sum()), self._limit(groups))
+        return State(int(self.exposed(groups).possible.sum()), self._limit(groups.fewest_people))
 
     def split(self, state: object, parent: Groups, children: Groups) -> State | None:
         weighed = self.candidates(state, parent, children, np.array([0, len(children)]))

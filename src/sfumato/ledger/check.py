@@ -119,7 +119,7 @@ Status = Literal["holds", "violated", "could_not_judge"]
 
 @dataclass(frozen=True)
 class Finding:
-    """About one sensitive attribute: people exposed, of `people` judged.
+    """About one sensitive attribute: people exposed, of `people` judged, `fewest` at least.
 
     `alone` by the new release by itself (at most so many where it is not known who is in several of
     its groups), `before` by the earlier ones by themselves (None where
@@ -130,7 +130,8 @@ class Finding:
     """
 
     attribute: str
-    people: int
+    people: Headcount
+    fewest: int
     alone: Headcount
     before: int | None
     together: tuple[int, int]
@@ -178,13 +179,13 @@ class Check:
         return self.status == "holds"
 
     def _status(self, finding: Finding) -> Status:
-        if not finding.people:
+        if not finding.people.number:
             return "could_not_judge"
-        limit = fraction(self.share) * finding.people
+        share = fraction(self.share)
         least, most = finding.counted(self.counting)
-        if least > limit:
+        if least > share * finding.people.number:
             return "violated"
-        return "holds" if most <= limit else "could_not_judge"
+        return "holds" if most <= share * finding.fewest else "could_not_judge"
 
     def threats(self) -> list[Threat]:
         also = f", and {len(self.earlier) + 1} releases" if self.earlier else ""
@@ -194,7 +195,7 @@ class Check:
                 NAME,
                 knows,
                 f"{one.attribute}: with confidence {self.confidence:g} or more of "
-                f"{_range(one.together)} of {one.people:,} people ({one.alone} by the new release "
+                f"{_range(one.together)} of {one.people} people ({one.alone} by the new release "
                 "alone)",
                 one.attribute,
                 Headcount(one.together[1], at_most=one.together[0] < one.together[1]),
@@ -218,6 +219,8 @@ class Check:
             "findings": [
                 {
                     **one.__dict__,
+                    "people": one.people.number,
+                    "people_at_most": one.people.at_most,
                     "alone": one.alone.number,
                     "alone_at_most": one.alone.at_most,
                     "together": _ends(one.together),
@@ -336,7 +339,17 @@ def _finding(
         alone = groups.headcount(groups.distinct <= most)
         added = None if counting == "all" else (0, people)
         told = str(error)
-        return Finding(name, people, alone, None, (least, people), (), reason=told, added=added)
+        return Finding(
+            name,
+            groups.headcount(),
+            groups.fewest_people,
+            alone,
+            None,
+            (least, people),
+            (),
+            reason=told,
+            added=added,
+        )
 
 
 def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int) -> Finding:
@@ -353,6 +366,7 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
     added = int(watched.exposed(groups, most, "added").sum())
     return Finding(
         name,
+        Headcount(int(inside.n.sum())),
         int(inside.n.sum()),
         Headcount(int(groups.sizes[groups.distinct <= most].sum())),
         watched.exposed_before(groups, most),
@@ -389,6 +403,7 @@ def _of_targets(
     together, added = counted(now), counted(now & ~exposed_already(exposure, most)[here])
     return Finding(
         name,
+        Headcount(int(per_case[here].sum())),
         int(per_case[here].sum()),
         Headcount(int(per_case[here[np.diff(indptr) <= most]].sum())),
         int(per_case[here[known[here]]].sum()),
@@ -419,7 +434,8 @@ def _of_regions(
 
     return Finding(
         name,
-        groups.people(),
+        groups.headcount(),
+        groups.fewest_people,
         groups.headcount(groups.distinct <= most),
         None,
         exposed(earlier),

@@ -384,6 +384,12 @@ class Groups(SparseCounts):
         return Headcount(int((people if chosen is None else people[chosen]).sum()))
 
     @property
+    def fewest_people(self) -> int:
+        """No fewer are in the groups: where it is not known who is in several, those of one."""
+        whole = self.headcount()
+        return int(self.own_people.max(initial=0)) if whole.at_most else whole.number
+
+    @property
     def places(self) -> int:
         """People, one who is in several groups counted in each."""
         return int(self._people_of_all.sum())

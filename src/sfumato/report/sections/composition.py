@@ -157,7 +157,7 @@ def _finding(finding: Finding) -> Section:
         if low < high:
             added = [(f"{what}, at least", low), (f"{what}, at most", high)]
         rows += added
-    notes = [f"of {finding.people:,} people"]
+    notes = [f"of {finding.people} people"]
     if finding.not_located:
         notes.append(f"{finding.not_located:,} more were not found in the new release")
     sheet = Sheet(("exposed by", "people"), tuple(rows), notes=tuple(notes))

@@ -93,7 +93,7 @@ def test_people_of_a_folder_follow_their_groups(table: sf.Table, tmp_path: Path)
     assert isinstance(back.made, ReadFrom)
     assert sizes_by(back) == back.groups.sizes.tolist() == sizes_by(made)
     # A manifest says how many were suppressed; a file alone does not, and its reading says so.
-    alone = sf.read_release(tmp_path / "out" / "public" / "data.csv", SCHEMA)
+    alone = sf.read_release(tmp_path / "earlier" / "public" / "data.csv", SCHEMA)
     told = ["counted as suppressed" in " ".join(one.notes) for one in (back, alone)]
     assert told == [False, True]
     step = next_step(back, "age")

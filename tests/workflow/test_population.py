@@ -51,7 +51,8 @@ def test_a_register_beside_the_policy_is_the_population(folder: Path) -> None:
     assert policy.schema is not None
     table = sf.read(folder / "rows.csv", policy.schema)
     raw = sf.audit(table, policy)
-    assert raw.verdicts[0].measured == 1
+    # The weights in the file have no role here: that is a verdict of its own.
+    assert [one.measured for one in raw.verdicts if one.criterion == "k-map"] == [1]
     release = sf.anonymize(table, policy)
     assert sf.audit(release, policy).verdicts[0].measured == 9
     # 30 to 34 has 12 people of the register, 45 to 49 has 9: one step up the hierarchy suffices.

@@ -5,8 +5,7 @@
 Adult: 30,162 people, eight quasi-identifiers (age to the year), occupation is sensitive, k = 5 with
 one more criterion. ACS: 27,253 people, the income decile is sensitive. Printed for each policy and
 anonymizer: loss (mean share of the domain a value was widened to), the median error of counting
-queries, groups, seconds, and the ratio of its loss to that of deal. What is given as a floor is the
-loss that the one group of everybody has: no release of that policy loses more.
+queries, groups, seconds, and the ratio of its loss to that of deal.
 """
 
 from __future__ import annotations

@@ -198,7 +198,10 @@ def main() -> None:
     for table in given.tables.split(","):
         named, people_of = TABLES[table]
         if table == "million":
-            ways = {"deal, 120 s": sf.Deal(seconds=120), "mondrian, tight": sf.Mondrian("tight")}
+            ways = {
+                "deal, 160 s": sf.Deal(seconds=160),
+                "mondrian, tight": sf.Mondrian(regions="tight"),
+            }
             compare(named, people_of(given.data), chosen or ["0.2-close"], ways)
         else:
             compare(named, people_of(given.data), chosen, anonymizers(given.seconds), given.peer)

@@ -153,6 +153,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     from sfumato.table.load import (
         read as read,
     )
+    from sfumato.utility.use import Use as Use
     from sfumato.workflow.anonymize import (
         anonymize as anonymize,
     )
@@ -272,6 +273,7 @@ _HOMES = {
         "Table",
         "read",
     ),
+    "sfumato.utility.use": ("Use",),
     "sfumato.workflow.anonymize": (
         "anonymize",
         "generalize",

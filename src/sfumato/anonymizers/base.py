@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict, judge
 from sfumato.errors import NoSafeRelease, PolicyError, quoted
+from sfumato.numbers import Floats
 from sfumato.release.release import Release
 from sfumato.table.load import Table
 from sfumato.utility.base import Utility
@@ -46,6 +47,11 @@ class Task:
             )
         bound = tuple(criterion.bind(self.table.counts) for criterion in self.require)
         object.__setattr__(self, "require", bound)
+
+    @property
+    def column_weights(self) -> Floats:
+        """How much the width of each quasi-identifier counts, 1 on average."""
+        return self.utility.column_weights(len(self.table.counts.quasi))
 
     @property
     def by_group(self) -> tuple[GroupCriterion, ...]:

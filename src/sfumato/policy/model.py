@@ -18,16 +18,21 @@ from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
 from sfumato.schema.roles import Schema
+from sfumato.table.load import Table
 from sfumato.utility import utility_named
+from sfumato.utility.base import Utility
+from sfumato.utility.loss import Loss
+from sfumato.utility.use import Use
 
 
 @dataclass(frozen=True)
 class Policy:
     """What a release must satisfy.
 
-    `anonymizer` makes the release (Mondrian when none is named), `utility` names what the lattice
-    makes best, `suppression` is the share of people it may suppress. `read` says how the file the
-    policy was written for is to be read: how it is written, and by which engine.
+    `anonymizer` makes the release (Mondrian when none is named), `utility` names what is made best,
+    `suppression` is the share of people it may suppress. `use` says what the release is for: loss
+    is then measured by that, so another utility cannot be named beside it. `read` says how the file
+    the policy was written for is to be read: how it is written, and by which engine.
     """
 
     require: Sequence[Criterion]
@@ -35,6 +40,7 @@ class Policy:
     utility: str = "loss"
     suppression: float = 0.0
     schema: Schema | None = None
+    use: Use | None = None
     read: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
@@ -44,6 +50,7 @@ class Policy:
         if not self.require:
             raise PolicyError("a policy must require at least one criterion")
         utility_named(self.utility)
+        self._check_use()
         check_suppression(self.suppression)
         if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
             raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
@@ -57,6 +64,26 @@ class Policy:
             if not isinstance(criterion, Criterion):
                 raise PolicyError(f"require: {quoted(criterion)} is not a criterion")
             self._check_columns(criterion)
+
+    def _check_use(self) -> None:
+        """A use fits the loss to itself, and is about columns of the schema, if there is one."""
+        if self.use is None:
+            return
+        if not isinstance(self.use, Use):
+            raise PolicyError(f"use = {quoted(self.use)} is not allowed; it must be a Use")
+        if self.utility != Loss.name:
+            raise PolicyError(
+                f"utility = {self.utility!r} and use both say what makes a release useful; leave "
+                "out one of them"
+            )
+        if self.schema is not None:
+            self.use.check(self.schema.quasi, self.schema.sensitive)
+
+    def measure(self, table: Table) -> Utility:
+        """What releases of a table cost by this policy: its utility, fitted to the use if any."""
+        if self.use is None:
+            return utility_named(self.utility)
+        return self.use.measure(table.counts)
 
     def _check_columns(self, criterion: Criterion) -> None:
         """A criterion is about columns that the schema, if there is one, calls sensitive."""

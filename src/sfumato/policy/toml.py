@@ -34,6 +34,7 @@ from sfumato.schema import recipes
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
+from sfumato.utility.use import Use
 
 # How values are spelt in TOML: names and texts of any kind, numbers, dates, lists, hierarchies.
 
@@ -166,6 +167,12 @@ class SchemaModel(_Strict):
     several: str = "set"
 
 
+class UseModel(_Strict):
+    weights: dict[str, Any] = Field(default_factory=dict)
+    queries: list[Any] = Field(default_factory=list)
+    target: str | None = None
+
+
 class PolicyModel(_Strict):
     read: dict[str, Any] = Field(default_factory=dict)
     schema_: SchemaModel | None = Field(default=None, alias="schema")
@@ -173,6 +180,7 @@ class PolicyModel(_Strict):
     anonymizer: dict[str, Any] | None = None
     utility: str = "loss"
     suppression: Number = 0.0
+    use: UseModel | None = None
 
 
 def load_policy(path: Path) -> dict[str, Any]:
@@ -216,6 +224,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
             for place, entry in enumerate(model.require, start=1)
         ]
         anonymizer = _anonymizer(model.anonymizer)
+        use = None if model.use is None else Use(**model.use.model_dump())
     except SfumatoError as error:
         raise type(error)(f"{path.name}: {error}") from None
     return {
@@ -224,6 +233,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         "anonymizer": anonymizer,
         "utility": model.utility,
         "suppression": model.suppression,
+        "use": use,
         "read": read,
     }
 
@@ -258,6 +268,8 @@ def _allowed(path: list[str]) -> list[str]:
     """The keys allowed at a place of the policy."""
     if not path:
         return [field.alias or name for name, field in PolicyModel.model_fields.items()]
+    if path == ["use"]:
+        return list(UseModel.model_fields)
     model: type[BaseModel] = SchemaModel
     if len(path) > 3 and path[1] == "hierarchies":
         model = _KINDS.get(path[3], SchemaModel)
@@ -357,6 +369,8 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     if told := policy.read.given_fields():
         lines += ["", "[read]"]
         lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in told.items()]
+    if policy.use is not None:
+        lines += ["", "[use]", *_options(policy.use, files)]
     if policy.anonymizer is not None:
         lines += ["", "[anonymizer]", f"kind = {toml_value(policy.anonymizer.name)}"]
         lines += _options(policy.anonymizer, files)
@@ -386,7 +400,7 @@ def _plain(value: Any) -> Any:
 
 
 def _options(configured: Any, files: Links) -> list[str]:
-    """The fields of a criterion or anonymizer, as TOML lines."""
+    """The fields of a criterion, an anonymizer or a use, as TOML lines."""
     lines = []
     for f in fields(configured):
         value = files.plain(f.name, getattr(configured, f.name))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
 from sfumato.release.coverage import Coverage
@@ -42,6 +44,10 @@ class Utility(ABC):
         `covers[column][level]` is given. None when there is no such bound.
         """
         return None
+
+    def column_weights(self, columns: int) -> Floats:
+        """For searches that weigh widths: how much each column's counts, 1 on average."""
+        return np.ones(columns)
 
 
 class Remembered(Generic[Known]):

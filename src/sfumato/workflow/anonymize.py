@@ -15,7 +15,6 @@ from sfumato.progress import phase
 from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
 from sfumato.table.load import Table
-from sfumato.utility import utility_named
 
 
 @phase("searching")
@@ -31,9 +30,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
         check_values(domain)
     expect("policy", policy, Policy, "a Policy")
     drawn = randbits(63) if seed is None else seed
-    task = Task(
-        table, tuple(policy.require), utility_named(policy.utility), policy.suppression, drawn
-    )
+    task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
     return (policy.anonymizer or Mondrian()).run(task)
 
 

@@ -15,8 +15,8 @@ by the policy's utility.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
@@ -27,7 +27,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import GroupCriterion, groups_about, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
-from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, did_you_mean, quoted
+from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
@@ -86,7 +86,7 @@ class Deal(Anonymizer):
     ends earlier where nothing is gained, and after the sweep in which time is over: what a time
     limit cuts short depends on the machine. sweeps: improve by so many sweeps instead, whatever
     the clock says; the same seed then gives the same release everywhere. regions: what is
-    published, "tight" or "hierarchy". weights: how much a column's width counts, 1 where not named.
+    published, "tight" or "hierarchy".
     """
 
     name: ClassVar[str] = "deal"
@@ -94,7 +94,6 @@ class Deal(Anonymizer):
     seconds: float = 30.0
     sweeps: int | None = None
     regions: Literal["tight", "hierarchy"] = "tight"
-    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         parameter(self.name, "seconds", self.seconds, above=0)
@@ -105,19 +104,8 @@ class Deal(Anonymizer):
                 f"{self.name}: regions = {quoted(self.regions)} is not known; use tight or "
                 "hierarchy"
             )
-        if not isinstance(self.weights, Mapping):
-            raise PolicyError(f"{self.name}: weights must be a table of columns and numbers")
-        for column, weight in self.weights.items():
-            parameter(self.name, f"weights of {column!r}", weight, least=0)
 
     def run(self, task: Task) -> Release:
-        names = [domain.name for domain in task.table.counts.quasi]
-        for column in self.weights:
-            if column not in names:
-                raise PolicyError(
-                    f"{self.name}: weights name {column!r}, which is no quasi-identifier; "
-                    f"{did_you_mean(str(column), names)}"
-                )
         task.table.counts.in_memory(self.name)
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
@@ -128,22 +116,11 @@ class Deal(Anonymizer):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
         made = [*self._deal(task, cut), *([cut] if cut is not None else [])]
-        made.sort(key=lambda release: self._cost(task, release))
+        made.sort(key=lambda release: _cost(task, release))
         try:
             return Finished(task).first_safe(made)
         except NoSafeRelease:
             raise refusal or NoSafeRelease("no release") from None
-
-    def _cost(self, task: Task, release: Release) -> float:
-        """By the policy's utility; by weighted widths where columns have weights."""
-        view = view_of(release)
-        if self.weights and isinstance(task.utility, Loss):
-            names = [domain.name for domain in view.counts.quasi]
-            wide = [view.coverage(c).widening() for c in range(len(names))]
-            each = view.totals(wide)
-            return sum(self.weights.get(n, 1.0) * w for n, w in zip(names, each, strict=True))
-        cost = task.utility.cost(view)
-        return cost if np.isfinite(cost) else Loss().cost(view)
 
     def _deal(self, task: Task, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
@@ -152,7 +129,7 @@ class Deal(Anonymizer):
 
         read = _Reading.of(task)
         clock = Clock(self.seconds, self.sweeps)
-        dealt = Dealt.of(task.table, self.regions, self.weights, read.attributes, self.name)
+        dealt = Dealt.of(task, self.regions, read.attributes, self.name)
         ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock)
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
@@ -195,6 +172,13 @@ class Deal(Anonymizer):
         release = published(chains[0].best, sum(chain.sweeps for chain in chains))
         assert release is not None
         yield replace(release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else [])))
+
+
+def _cost(task: Task, release: Release) -> float:
+    """By the policy's utility, or by the loss where that has no number."""
+    view = view_of(release)
+    cost = task.utility.cost(view)
+    return cost if np.isfinite(cost) else Loss().cost(view)
 
 
 @dataclass(frozen=True)

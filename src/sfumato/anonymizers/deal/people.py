@@ -1,10 +1,11 @@
 """People and columns as the search sees them: codes on an order, and what widening a column costs.
 
-What is minimised is what is published: the mean widening of everybody's values. Three kinds of
-columns follow from how a column is told. A SET costs by how many values a group has. A RANGE (a
-number or date) costs by its extent, between blocks of values that no published bound tells apart.
-A LABEL costs what the finest label of the hierarchy covers; with values in the order of the tree
-that is the lowest common label of the first and the last, so it is a range with other widths.
+What is minimised is what is published: the mean widening of everybody's values, by the weights of
+columns. Three kinds of columns follow from how a column is told. A SET costs by how many values a
+group has. A RANGE (a number or date) costs by its extent, between blocks of values that no
+published bound tells apart. A LABEL costs what the finest label of the hierarchy covers; with
+values in the order of the tree that is the lowest common label of the first and the last, so it is
+a range with other widths.
 
 Somebody without a value is told by herself; beside others everything is told, `*`. A column that
 follows its hierarchy has NULL among its values.
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.cells import Columns as MondrianColumns
 from sfumato.anonymizers.mondrian.cells import describe
 from sfumato.counts.counts import Counts
@@ -85,15 +87,9 @@ class Dealt:
     _published: MondrianColumns
 
     @classmethod
-    def of(
-        cls,
-        table: Table,
-        style: str,
-        weights: Mapping[str, float],
-        attributes: Sequence[int],
-        why: str,
-    ) -> Dealt:
+    def of(cls, task: Task, style: str, attributes: Sequence[int], why: str) -> Dealt:
         """`attributes`: those whose values rules read; `why`: who needs every person in memory."""
+        table, weights = task.table, task.column_weights.tolist()
         counts = table.counts.in_memory(why)
         levels = tuple(table.levels[domain.name] for domain in counts.quasi)
         published = MondrianColumns.of(table.schema, levels, counts, style)
@@ -101,7 +97,7 @@ class Dealt:
         laid = _Layout()
         rows = []
         for column, one in enumerate(levels):
-            weight = float(weights.get(one.domain.name, 1.0))
+            weight = weights[column]
             codes = published.searched(column, counts.codes[column])
             if style == "hierarchy":
                 order = laid.label(one, weight)

@@ -262,7 +262,7 @@ class Choice:
         elif self._order == "gain":
             priority = self._gains(batch, spread)
         else:
-            priority = widths
+            priority = widths * self.safety.task.column_weights
         return np.argsort(-priority, axis=1, kind="stable")
 
     def _widths(self, spread: Spread) -> Floats:

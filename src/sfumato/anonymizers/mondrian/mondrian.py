@@ -51,10 +51,10 @@ class MondrianFindings(Findings):
 class Mondrian(Anonymizer):
     """Multidimensional partitioning.
 
-    order: which column to split first: "widest" (of its domain), "gain" (most information about
-    the `target` column), or a function of (widths[nodes, columns], people[nodes]) that returns
-    priorities of the same shape, higher first. strict: equal values stay together. regions: what
-    is published, "cell", "tight" or "hierarchy".
+    order: which column to split first: "widest" (of its domain, times what the policy's use makes
+    it worth), "gain" (most information about the `target` column), or a function of (widths[nodes,
+    columns], people[nodes]) that returns priorities of the same shape, higher first. strict: equal
+    values stay together. regions: what is published, "cell", "tight" or "hierarchy".
     """
 
     name: ClassVar[str] = "mondrian"

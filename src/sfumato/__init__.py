@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
         knowledge_skyline as knowledge_skyline,
     )
     from sfumato.anonymizers.anatomy import Anatomy as Anatomy
+    from sfumato.anonymizers.best import Best as Best
     from sfumato.anonymizers.deal.deal import Deal as Deal
     from sfumato.anonymizers.lattice.lattice import Lattice as Lattice
     from sfumato.anonymizers.microaggregation import Microaggregation as Microaggregation
@@ -204,6 +205,7 @@ _HOMES = {
         "knowledge_skyline",
     ),
     "sfumato.anonymizers.anatomy": ("Anatomy",),
+    "sfumato.anonymizers.best": ("Best",),
     "sfumato.anonymizers.deal.deal": ("Deal",),
     "sfumato.anonymizers.lattice.lattice": ("Lattice",),
     "sfumato.anonymizers.microaggregation": ("Microaggregation",),

@@ -2,7 +2,8 @@
 
 Long work has phases (reading, searching, judging, reporting, writing), each begun where its code
 is; work that knows how many steps it takes counts them with a Ticker, whose bar takes the place of
-the phase's line.
+the phase's line. Work that counts its steps can be given a time limit: it is stopped at the step
+after which the time is over.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from math import inf
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -106,6 +109,23 @@ def heard(listener: Listener) -> Any:
     return _line.heard(listener)
 
 
+class OutOfTime(Exception):
+    """The time that work was given is over; whoever gave it knows what to do."""
+
+
+_seconds_left: ContextVar[Callable[[], float]] = ContextVar("seconds_left", default=lambda: inf)
+
+
+@contextmanager
+def time_limit(seconds_left: Callable[[], float]) -> Iterator[None]:
+    """Within, work that counts its steps raises `OutOfTime` when no seconds are left."""
+    before = _seconds_left.set(seconds_left)
+    try:
+        yield
+    finally:
+        _seconds_left.reset(before)
+
+
 class Ticker:
     """Counts steps done; shows a bar once the work has taken a second and somebody watches.
 
@@ -114,6 +134,7 @@ class Ticker:
 
     _open: ClassVar[int] = 0
     showing: ClassVar[bool] = False
+    _clock: ClassVar[TimeBar | None] = None  # the bar of the time that all work within shares
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total, self._done = label, total, 0
@@ -133,6 +154,13 @@ class Ticker:
     def reach(self, done: int, label: str | None = None) -> None:
         """So many steps are done; `label` says how far that is in other words."""
         self._done, self._label = done, label or self._label
+        if _seconds_left.get()() <= 0:
+            raise OutOfTime
+        if Ticker._clock is not None:
+            Ticker._clock.pass_on(self._label)
+        self._draw()
+
+    def _draw(self) -> None:
         if not self._watched or time.monotonic() - self._start < _PATIENCE:
             return
         if self._bar is None:
@@ -157,3 +185,33 @@ class Ticker:
             self._bar.stop()
             Ticker.showing = False
             _line.resume()
+
+
+class TimeBar(Ticker):
+    """A bar of seconds for work that is done in several ways within one time.
+
+    It tells which way is tried, and what the work inside tells of itself.
+    """
+
+    def __init__(self, label: str, seconds: float) -> None:
+        super().__init__(label, max(1, round(10 * seconds)))
+        self._way, self._before = label, Ticker._clock
+
+    def __enter__(self) -> Self:
+        Ticker._clock = self
+        return super().__enter__()
+
+    def tell(self, way: str) -> None:
+        """Another way is tried."""
+        self._way = way
+        self.pass_on("")
+
+    def pass_on(self, inside: str) -> None:
+        """The work inside got so far."""
+        self._done = min(round(10 * (time.monotonic() - self._start)), self._total)
+        self._label = f"{self._way}: {inside}" if inside else self._way
+        self._draw()
+
+    def __exit__(self, *error: Any) -> None:
+        Ticker._clock = self._before
+        super().__exit__(*error)

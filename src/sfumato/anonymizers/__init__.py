@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer
+from sfumato.anonymizers.best import Best
 from sfumato.anonymizers.deal.deal import Deal
 from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation
@@ -12,5 +13,5 @@ from sfumato.anonymizers.noise import Noise
 
 ANONYMIZERS: dict[str, type[Anonymizer]] = {
     anonymizer.name: anonymizer
-    for anonymizer in (Lattice, Mondrian, Deal, Anatomy, Microaggregation, Noise)
+    for anonymizer in (Best, Lattice, Mondrian, Deal, Anatomy, Microaggregation, Noise)
 }

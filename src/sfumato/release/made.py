@@ -123,7 +123,19 @@ class Findings:
     def of(cls, made: Made) -> Self | None:
         """These findings, of a release that was made with them."""
         known = made.findings if isinstance(made, MadeHere) else None
-        return known if isinstance(known, cls) else None
+        while known is not None and not isinstance(known, cls):
+            known = known.within
+        return known
+
+    @property
+    def within(self) -> Findings | None:
+        """Those of the anonymizer that was chosen, where one chose among others."""
+        return None
+
+    @property
+    def made_by(self) -> str:
+        """The anonymizer, and the one it chose."""
+        return self.anonymizer
 
     @property
     def distances(self) -> DistanceUnits | None:

@@ -287,7 +287,7 @@ def _summary(release: Release, *, raw: bool) -> ReleaseSummary:
         sensitive=tuple(release.schema.sensitive),
         keep=tuple(release.schema.keep),
         raw=raw,
-        anonymizer=release.made.findings.anonymizer if isinstance(release.made, MadeHere) else "",
+        anonymizer=release.made.findings.made_by if isinstance(release.made, MadeHere) else "",
     )
 
 

@@ -35,7 +35,7 @@ from sfumato.anonymizers.lattice.search import Walk, best_of, preference
 from sfumato.counts.node_tables import Passes
 from sfumato.counts.roll_up import Rolled
 from sfumato.errors import NoSafeRelease, PolicyError
-from sfumato.progress import Ticker
+from sfumato.progress import OutOfTime, Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
 
@@ -77,15 +77,26 @@ class LatticeFindings(Findings):
 
 
 def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
-    """Judge the lattice without making a release."""
+    """Judge the lattice without making a release.
+
+    When the time is over, the best of what was judged is as good as can be.
+    """
     exact = prod(judge.heights) <= budget
-    if exact:
-        walk = Walk(judge)
-        judge.walk(walk)
-        nodes, best, inherited = walk.nodes, walk.best, walk.inherited
-    else:
-        nodes = list(_best_first(judge, budget, judge.one_by_one()))
-        best, inherited = best_of(nodes), ()
+    nodes: list[Node] = []
+    inherited: tuple[Levels, ...] = ()
+    try:
+        if exact:
+            walk = Walk(judge)
+            nodes = walk.nodes
+            judge.walk(walk)
+            inherited = walk.inherited
+        else:
+            nodes.extend(_best_first(judge, budget, judge.one_by_one()))
+    except OutOfTime:
+        exact = False
+        if best_of(nodes) is None:
+            raise
+    best = best_of(nodes)
     columns = tuple(one.domain.name for one in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)

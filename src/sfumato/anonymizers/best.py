@@ -1,0 +1,337 @@
+"""Best: every way of making a release that applies to the policy, and the most useful one is kept.
+
+Which anonymizer serves a policy best depends on its criteria, the columns and how many people there
+are, and nobody can tell without trying. Quick ones come first, so that a release is there within
+seconds; the lattice has a share of the time and keeps the best node it has seen; dealing has the
+rest. Each release is judged by the criteria before it counts, and measured by the policy's utility.
+What every way came to is told with the release: its cost, or why there is none.
+
+The first release is finished whatever the clock says. Where no time limit bites, the same seed
+gives the same release; what a limit cuts short depends on the machine, and the attempts tell it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import inf, isfinite, nan
+from typing import Any, ClassVar, Literal
+
+import pyarrow as pa
+
+from sfumato.anonymizers.anatomy import Anatomy
+from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.deal.deal import Deal, DealFindings
+from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
+from sfumato.anonymizers.microaggregation import Microaggregation
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.noise import Noise
+from sfumato.criteria.base import parameter
+from sfumato.criteria.differential_privacy import DifferentialPrivacy
+from sfumato.criteria.diversity import DistinctDiversity
+from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, SfumatoError, quoted
+from sfumato.progress import OutOfTime, TimeBar, time_limit
+from sfumato.release.made import DistanceUnits, Findings, MadeHere
+from sfumato.release.release import Release
+from sfumato.schema.roles import Schema
+from sfumato.table.load import read
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import view_of
+
+Scheme = Literal["generalized", "bucketized", "microaggregated"]
+SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated")
+Outcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
+
+_LATTICE = 0.3  # of the time that is left when the lattice begins is its own
+_FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
+_INTERRUPTED = "you interrupted the search"
+_TIME_OVER = "the time was over"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one way of making the release came to.
+
+    `cost` is by the policy's utility and `loss` by widths; NaN where a measure does not apply, None
+    where there is no release. `seconds`: how long it took, None where it was not begun. `why`: the
+    reason of an outcome that is no release, or what to know of one that is.
+    """
+
+    anonymizer: str
+    outcome: Outcome
+    why: str = ""
+    cost: float | None = None
+    loss: float | None = None
+    groups: int | None = None
+    suppressed: int | None = None
+    seconds: float | None = None
+
+    @property
+    def rank(self) -> tuple[float, float, float]:
+        """By the policy's utility; by loss where that does not apply; the rest at the end."""
+        cost = inf if self.cost is None or not isfinite(self.cost) else self.cost
+        loss = inf if self.loss is None or not isfinite(self.loss) else self.loss
+        return cost, loss, self.suppressed or 0
+
+
+@dataclass(frozen=True)
+class BestFindings(Findings):
+    """Every attempt, in the order they were made, and what the chosen anonymizer found itself."""
+
+    anonymizer: ClassVar[str] = "best"
+
+    chosen: Findings
+    utility: str
+    attempts: tuple[Attempt, ...]
+    interrupted: bool = False
+
+    @property
+    def within(self) -> Findings:
+        return self.chosen
+
+    @property
+    def made_by(self) -> str:
+        return f"{self.anonymizer} ({self.chosen.made_by})"
+
+    @property
+    def distances(self) -> DistanceUnits | None:
+        return self.chosen.distances
+
+    @property
+    def winner(self) -> Attempt:
+        return next(attempt for attempt in self.attempts if attempt.outcome == "chosen")
+
+    @property
+    def next_best(self) -> Attempt | None:
+        """The most useful release that was not chosen."""
+        others = [attempt for attempt in self.attempts if attempt.outcome == "holds"]
+        return min(others, key=lambda attempt: attempt.rank, default=None)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """An anonymizer that may be tried, as it is told."""
+
+    label: str
+    anonymizer: Anonymizer
+    share: float = 1.0  # of the time that is left
+
+
+@dataclass(frozen=True)
+class Best(Anonymizer):
+    """The most useful of what applies: lattice, Mondrian's forms, dealing; others if allowed.
+
+    seconds: for all of them together (half a minute; small tables take less). The first release is
+    made whatever the clock says. schemes: what may be published: "generalized" regions, and where
+    the owner allows it "bucketized" (Anatomy) and "microaggregated" (centroids).
+    """
+
+    name: ClassVar[str] = "best"
+
+    seconds: float = 30.0
+    schemes: Sequence[Scheme] = ("generalized",)
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "seconds", self.seconds, above=0)
+        given = (self.schemes,) if isinstance(self.schemes, str) else tuple(self.schemes)
+        object.__setattr__(self, "schemes", given)
+        for scheme in given:
+            if scheme not in SCHEMES:
+                raise PolicyError(
+                    f"{self.name}: schemes = {quoted(scheme)} is not known; allowed: "
+                    f"{', '.join(SCHEMES)}"
+                )
+        if not given:
+            raise PolicyError(f"{self.name}: schemes is empty; allowed: {', '.join(SCHEMES)}")
+
+    def run(self, task: Task) -> Release:
+        from numba.core.event import TimingListener, install_listener
+
+        compiling = TimingListener()  # type: ignore[no-untyped-call]
+        with (
+            TimeBar("searching", self.seconds) as bar,
+            install_listener("numba:compile", compiling),
+        ):
+            contest = _Contest(task, bar, self.seconds, compiling)
+            for way in self._ways(task):
+                contest.enter(way)
+            return contest.result()
+
+    def _ways(self, task: Task) -> Iterator[_Way]:
+        """What may be tried, quick ones first."""
+        promised = [one for one in task.require if isinstance(one, DifferentialPrivacy)]
+        if promised:  # kept by noise alone: whoever requires it has asked for noise
+            epsilon = min(one.epsilon for one in promised)
+            yield _Way("noise", Noise(epsilon, neighbours=promised[0].neighbours))
+            return
+        if "bucketized" in self.schemes:
+            asked = [int(getattr(criterion, "l", 2)) for criterion in task.require]
+            yield _Way("anatomy", Anatomy(max(2, *asked, 2)))
+        if "generalized" in self.schemes:
+            stored = task.table.stored is not None
+            yield _Way("mondrian (cells)", Mondrian())
+            yield _Way("mondrian (tight)", Mondrian(regions="tight"))
+            if not stored:
+                yield _Way("mondrian (hierarchy)", Mondrian(regions="hierarchy"))
+                yield _Way("mondrian (relaxed)", Mondrian(strict=False, regions="tight"))
+        if "microaggregated" in self.schemes:
+            least = max(criterion.fewest_people for criterion in task.require)
+            yield _Way("microaggregation", Microaggregation(max(2, least)))
+        if "generalized" in self.schemes:
+            yield _Way("lattice", Lattice(), _LATTICE)
+            yield _Way("deal", Deal(self.seconds))
+
+
+@dataclass
+class _Contest:
+    """The attempts so far and the best release among them."""
+
+    task: Task
+    bar: TimeBar
+    seconds: float
+    compiling: Any
+    began: float = field(default_factory=time.monotonic)
+    attempts: list[Attempt] = field(default_factory=list)
+    best: Release | None = None
+    leader: int = -1
+    refusals: list[SfumatoError] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; compiling, once an installation, is not counted."""
+        compiled = self.compiling.duration if self.compiling.done else 0.0
+        return self.began + self.seconds + compiled - time.monotonic()
+
+    def enter(self, way: _Way) -> None:
+        """Try one way, if there is reason and time to."""
+        idle = self._idle(way)
+        if idle:
+            self.attempts.append(Attempt(way.label, "not begun", idle))
+            return
+        self.bar.tell(f"{way.label}{self._so_far()}")
+        started = time.monotonic()
+
+        def tell(outcome: Outcome, why: str) -> None:
+            spent = time.monotonic() - started
+            self.attempts.append(Attempt(way.label, outcome, why, seconds=spent))
+
+        try:
+            release = self._run(way)
+            self._measure(way, release, started)
+        except OutOfTime:
+            tell("stopped", _TIME_OVER)
+        except KeyboardInterrupt:
+            tell("stopped", _INTERRUPTED)
+            self.interrupted = True
+            if self.best is None:
+                raise
+        except MemoryError:
+            tell("does not apply", "there is not memory enough")
+            self.refusals.append(ResourceError(f"{way.label}: there is not memory enough"))
+        except SfumatoError as error:
+            tell("refused" if isinstance(error, NoSafeRelease) else "does not apply", str(error))
+            self.refusals.append(error)
+
+    def _run(self, way: _Way) -> Release:
+        if isinstance(way.anonymizer, Deal):  # has a clock of its own, and ends well
+            self.bar.pass_on("compiling, for the first time only")
+            _compile_deal()
+            self.bar.pass_on("")
+            return replace(way.anonymizer, seconds=max(self.left, 1.0)).run(self.task)
+        # The first release is finished whatever the clock says: there must be one.
+        spared = -inf if self.best is None else self.left * (1 - way.share)
+        with time_limit(lambda: self.left - spared):
+            return way.anonymizer.run(self.task)
+
+    def _idle(self, way: _Way) -> str:
+        """Why a way is not worth trying; empty if it is."""
+        deals = isinstance(way.anonymizer, Deal)
+        if self.interrupted:
+            return _INTERRUPTED
+        if deals and self.task.table.counts.memberships < _FEW:
+            return f"there are fewer than {_FEW} people"
+        if self.best is None:
+            return self._hopeless()
+        winner = self.attempts[self.leader]
+        if winner.loss == 0:
+            return "nothing is lost, so nothing can be gained"
+        return _TIME_OVER if self.left <= 0 else ""
+
+    def _hopeless(self) -> str:
+        """What fails for everybody together fails for any groups, if merging does no harm."""
+        merges = all(criterion.merge_closed for criterion in self.task.require)
+        generalized = any(
+            attempt.outcome == "refused" and attempt.anonymizer.startswith("mondrian")
+            for attempt in self.attempts
+        )
+        if merges and generalized and self.task.suppression == 0 and not self.task.at_end:
+            return "what fails for everybody together fails for any groups"
+        return ""
+
+    def _measure(self, way: _Way, release: Release, started: float) -> None:
+        seconds = time.monotonic() - started
+        view = view_of(release) if isinstance(release.made, MadeHere) else None
+        utility, stored = self.task.utility, self.task.table.stored is not None
+        loss = nan if view is None else Loss().cost(view)
+        cost = loss
+        if view is not None and utility != Loss() and not (stored and utility.reads_tuples):
+            cost = utility.cost(view)
+        attempt = Attempt(
+            way.label,
+            "holds",
+            _caveat(release),
+            cost,
+            loss,
+            len(release.groups),
+            release.suppressed,
+            seconds,
+        )
+        self.attempts.append(attempt)
+        if self.best is None or attempt.rank < self.attempts[self.leader].rank:
+            self.best, self.leader = release, len(self.attempts) - 1
+        dealt = DealFindings.of(release.made)
+        self.interrupted |= dealt is not None and dealt.interrupted
+
+    def _so_far(self) -> str:
+        if self.best is None:
+            return ""
+        leader = self.attempts[self.leader]
+        told = f"{self.task.utility.name} {leader.cost:.4g}"
+        return f"; best so far {leader.anonymizer}, {told}"
+
+    def result(self) -> Release:
+        """The best release with all attempts; the most helpful refusal where there is none."""
+        if self.best is None:
+            raise next(
+                (error for error in self.refusals if isinstance(error, NoSafeRelease)),
+                self.refusals[0],
+            )
+        made = self.best.made
+        if not isinstance(made, MadeHere):
+            return self.best
+        self.attempts[self.leader] = replace(self.attempts[self.leader], outcome="chosen")
+        told = BestFindings(
+            made.findings, self.task.utility.name, tuple(self.attempts), self.interrupted
+        )
+        return replace(self.best, made=replace(made, findings=told))
+
+
+@cache
+def _compile_deal() -> None:
+    """Dealing counts its time from the start: what it must compile is compiled before that."""
+    rows = pa.table({"age": [20, 20, 30, 30] * 2, "sex": [*"FMFM"] * 2, "ill": [*"yynn"] * 2})
+    few = read(rows, Schema(quasi=["age", "sex"], sensitive="ill"))
+    Deal(sweeps=1).run(Task(few, (KAnonymity(2), DistinctDiversity(2))))
+
+
+def _caveat(release: Release) -> str:
+    """What to know of a release that holds."""
+    lattice = LatticeFindings.of(release.made)
+    if lattice is not None and lattice.search is not None and not lattice.search.exact:
+        return f"{len(lattice.search.nodes):,} nodes were judged, not all"
+    dealt = DealFindings.of(release.made)
+    return _INTERRUPTED if dealt is not None and dealt.interrupted else ""

@@ -1,0 +1,229 @@
+"""Best: the most useful of what applies, held to each of its candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from math import nan
+from random import Random
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.best import Best, BestFindings
+from sfumato.anonymizers.lattice.lattice import LatticeFindings
+from sfumato.criteria.base import Criterion
+from sfumato.release.release import Release
+from sfumato.utility import utility_named
+from sfumato.utility.base import Utility
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import View, view_of
+
+GENERALIZED: dict[str, Anonymizer] = {
+    "mondrian (cells)": sf.Mondrian(),
+    "mondrian (tight)": sf.Mondrian(regions="tight"),
+    "mondrian (hierarchy)": sf.Mondrian(regions="hierarchy"),
+    "mondrian (relaxed)": sf.Mondrian(strict=False, regions="tight"),
+    "lattice": sf.Lattice(),
+}
+EVERY = [*GENERALIZED, "deal"]
+
+
+def read(seed: int, people: int = 60, **more: Any) -> sf.Table:
+    chance = Random(seed)
+    rows = pa.table(
+        {
+            "age": [chance.randrange(20, 60) for _ in range(people)],
+            "city": [chance.choice(["ulm", "bonn", "kiel"]) for _ in range(people)],
+            "sex": [chance.choice("FM") for _ in range(people)],
+            "ill": [chance.choice(["flu", "gout", "cold", "hiv"]) for _ in range(people)],
+        }
+    )
+    roles = sf.Schema(
+        quasi=["age", "city", "sex"],
+        sensitive="ill",
+        hierarchies={"age": sf.intervals([5, 10, 20])},
+    )
+    return sf.read(rows, roles, **more)
+
+
+def findings_of(release: Release) -> BestFindings:
+    findings = BestFindings.of(release.made)
+    assert findings is not None
+    return findings
+
+
+POLICIES: dict[str, tuple[Criterion, ...]] = {
+    "k": (sf.KAnonymity(4),),
+    "close": (sf.KAnonymity(3), sf.TCloseness(0.3)),
+    "diverse": (sf.EntropyDiversity(2.5),),
+    "skyline": (sf.SkylinePrivacy([(1, 1, 1, 0.9)]),),
+}
+
+
+@pytest.mark.parametrize("named", POLICIES)
+@pytest.mark.parametrize("utility", ["loss", "discernibility"])
+def test_it_is_never_worse_than_any_of_its_candidates(named: str, utility: str) -> None:
+    for seed in range(3):
+        task = Task(read(seed), POLICIES[named], utility_named(utility), 0.1, seed)
+        release = Best().run(task)
+        assert sf.audit(release, task.require).holds
+        told = {attempt.anonymizer: attempt for attempt in findings_of(release).attempts}
+        assert list(told) == EVERY
+        cost = task.utility.cost(view_of(release))
+        for label, anonymizer in GENERALIZED.items():
+            try:
+                other = task.utility.cost(view_of(anonymizer.run(task)))
+            except sf.SfumatoError:
+                assert told[label].outcome in ("refused", "does not apply")
+                assert told[label].why
+                continue
+            assert told[label].cost == other
+            assert cost <= other
+
+
+def test_dealing_is_among_them_where_there_are_people_enough() -> None:
+    task = Task(read(1, 150), (sf.KAnonymity(3), sf.TCloseness(0.4)), seed=2)
+    first, again = (Best().run(task) for _ in range(2))
+    assert first.to_arrow().equals(again.to_arrow())
+    findings = findings_of(first)
+    assert findings.attempts[-1].anonymizer == "deal"
+    assert findings.winner.anonymizer == "deal"
+    assert findings.made_by == "best (deal)"
+    assert findings.winner.cost == Loss().cost(view_of(first))
+    second = findings.next_best
+    assert second is not None
+    assert second.cost is not None
+    assert findings.winner.cost is not None
+    assert findings.winner.cost < second.cost
+    assert all(attempt.seconds is not None for attempt in findings.attempts)
+
+
+def test_the_chosen_anonymizers_own_findings_stay_at_hand() -> None:
+    rows = pa.table({"city": ["ulm", "bonn"] * 4, "ill": ["flu", "flu", "cold", "cold"] * 2})
+    table = sf.read(rows, sf.Schema(quasi=["city"], sensitive="ill"))
+    release = Best().run(Task(table, (sf.KAnonymity(4),)))
+    assert findings_of(release).winner.loss == 0
+    idle = [a for a in findings_of(release).attempts if a.outcome == "not begun"]
+    assert all("nothing" in a.why or "fewer than" in a.why for a in idle)
+    only = Best().run(Task(read(0), (sf.KAnonymity(60),), suppression=0.5))
+    chosen = findings_of(only).chosen
+    assert type(chosen).of(only.made) is chosen
+    assert LatticeFindings.of(Best().run(Task(table, (sf.KAnonymity(8),))).made) is None
+
+
+# -- when it is cut short -------------------------------------------------------------------------
+
+
+def test_the_first_release_is_made_whatever_the_clock_says() -> None:
+    release = Best(seconds=1e-9).run(Task(read(2), (sf.KAnonymity(3),)))
+    first, *others = findings_of(release).attempts
+    assert first.outcome == "chosen"
+    assert [(a.outcome, a.why) for a in others[:-1]] == [("not begun", "the time was over")] * 4
+    assert sf.audit(release, [sf.KAnonymity(3)]).holds
+
+
+@dataclass(frozen=True)
+class Interrupting(Utility):
+    """Somebody presses Ctrl-C while the n-th release is measured."""
+
+    name: ClassVar[str] = "interrupting"
+    about: ClassVar[str] = "loss, until somebody interrupts"
+
+    at: int = 1
+    measured: Iterator[int] = field(default_factory=lambda: count(1), compare=False)
+
+    def cost(self, view: View) -> float:
+        if next(self.measured) == self.at:
+            raise KeyboardInterrupt
+        return Loss().cost(view)
+
+
+def test_an_interrupt_keeps_the_best_so_far() -> None:
+    task = Task(read(3), (sf.KAnonymity(3),), Interrupting(3))
+    release = Best().run(task)
+    findings = findings_of(release)
+    assert findings.interrupted
+    outcomes = [attempt.outcome for attempt in findings.attempts]
+    assert sorted(outcomes[:2]) == ["chosen", "holds"]
+    assert outcomes[2:] == ["stopped", "not begun", "not begun", "not begun"]
+    assert all("interrupted" in attempt.why for attempt in findings.attempts[2:])
+    assert sf.audit(release, task.require).holds
+
+
+def test_an_interrupt_before_there_is_any_release_is_an_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Best().run(Task(read(3), (sf.KAnonymity(3),), Interrupting(1)))
+
+
+# -- what applies ---------------------------------------------------------------------------------
+
+
+def test_other_schemes_are_tried_only_where_the_owner_allows_them() -> None:
+    task = Task(read(4), (sf.DistinctDiversity(2),))
+    assert Best().run(task).scheme == "generalized"
+    release = Best(schemes=["generalized", "bucketized"]).run(task)
+    assert release.scheme == "bucketized"
+    assert findings_of(release).winner.anonymizer == "anatomy"
+    assert Best(schemes="bucketized").run(task).scheme == "bucketized"
+    only = Best(schemes=["microaggregated"]).run(task)
+    assert only.scheme == "microaggregated"
+    assert only.made.findings.distances is not None  # type: ignore[union-attr]
+
+
+def test_a_release_that_the_utility_cannot_measure_comes_last() -> None:
+    task = Task(read(4), (sf.KAnonymity(3),))
+    release = Best(schemes=["generalized", "microaggregated"]).run(task)
+    told = {attempt.anonymizer: attempt for attempt in findings_of(release).attempts}
+    assert told["microaggregation"].outcome == "holds"
+    assert str(told["microaggregation"].cost) == str(nan)
+    assert release.scheme == "generalized"
+
+
+def test_only_the_lattice_suppresses() -> None:
+    """Two people whom no group can hold: who may be left out, is."""
+    ages = [*([20] * 30), *([40] * 30)]
+    ills = [*(["flu", "cold"] * 15), *(["flu"] * 30)]
+    rows = pa.table({"age": ages, "ill": ills})
+    table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="ill"))
+    require = (sf.AlphaK(0.6, 3),)
+    with pytest.raises(sf.NoSafeRelease, match="alpha-k"):
+        Best().run(Task(table, require))
+    release = Best().run(Task(table, require, suppression=0.5))
+    assert findings_of(release).winner.anonymizer == "lattice"
+    assert release.suppressed == 30
+
+
+def test_a_refusal_names_the_criterion_once_for_all() -> None:
+    with pytest.raises(sf.NoSafeRelease, match="k-anonymity, required k"):
+        Best().run(Task(read(5), (sf.KAnonymity(100),)))
+
+
+def test_a_criterion_of_finished_releases_is_kept() -> None:
+    task = Task(read(6, 40), (sf.KAnonymity(3), sf.RelativeThreatBound(1.2)), seed=1)
+    release = Best(seconds=5).run(task)
+    assert sf.audit(release, task.require).holds
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"seconds": 0}, "seconds"),
+        ({"schemes": []}, "schemes is empty"),
+        ({"schemes": ["noisy"]}, "'noisy' is not known; allowed: generalized"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(sf.PolicyError, match=told):
+        Best(**given)
+
+
+def test_it_is_read_from_a_policy_and_written_to_one(tmp_path: Any) -> None:
+    policy = sf.Policy([sf.KAnonymity(2)], Best(seconds=7, schemes=["generalized", "bucketized"]))
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml") == policy
+    assert replace(policy.anonymizer, seconds=8) != policy.anonymizer  # type: ignore[type-var]

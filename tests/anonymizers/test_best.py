@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -18,6 +19,7 @@ from sfumato.anonymizers.best import Best, BestFindings
 from sfumato.anonymizers.lattice.lattice import LatticeFindings
 from sfumato.criteria.base import Criterion
 from sfumato.release.release import Release
+from sfumato.report.sections.search import choice_words
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
@@ -227,3 +229,44 @@ def test_it_is_read_from_a_policy_and_written_to_one(tmp_path: Any) -> None:
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml") == policy
     assert replace(policy.anonymizer, seconds=8) != policy.anonymizer  # type: ignore[type-var]
+
+
+# -- what is told of it ---------------------------------------------------------------------------
+
+
+def test_the_report_tells_what_each_would_have_cost() -> None:
+    policy = sf.Policy([sf.KAnonymity(3)], Best(), "discernibility")
+    release = sf.anonymize(read(7), policy, seed=0)
+    report = sf.audit(release, policy)
+    (table,) = next(
+        section["tables"]
+        for section in json.loads(report.to_json())["sections"]
+        if section["title"] == "What each anonymizer would have cost"
+    )
+    told = findings_of(release)
+    assert table["columns"][:3] == ["anonymizer", "discernibility", "loss"]
+    assert [row[0] for row in table["rows"]] == EVERY
+    assert [row[-2] for row in table["rows"]] == [attempt.outcome for attempt in told.attempts]
+    assert table["starred"] == [told.attempts.index(told.winner)]
+    lines = report.brief().text(80).splitlines()
+    assert max(map(len, lines)) <= 80
+    for text in (report.brief().text(80), report.to_markdown(), report.to_html()):
+        assert "What each anonymizer would have cost" in text
+        assert all(label in text for label in EVERY)
+    assert "would have cost" not in report.public().to_html()
+    assert report.summary.anonymizer == told.made_by
+
+
+def test_the_closing_lines_say_which_way_won_and_by_how_much() -> None:
+    def words(policy: sf.Policy) -> str:
+        release = sf.anonymize(read(7), policy, seed=0)
+        return choice_words(sf.audit(release, policy))
+
+    told = words(sf.Policy([sf.KAnonymity(3)], Best()))
+    assert "the best of 5 ways: loss 0." in told
+    assert "; the next best, mondrian (" in told
+    assert words(sf.Policy([sf.KAnonymity(3)], sf.Mondrian())) == ""
+    only = words(sf.Policy([sf.DistinctDiversity(2)], Best(schemes="bucketized")))
+    assert only == "Made by anatomy, the one way that led to a release."
+    first = words(sf.Policy([sf.KAnonymity(3)], Best(seconds=1e-9)))
+    assert first == ("Made by mondrian (cells). The time was over before every way was tried.")

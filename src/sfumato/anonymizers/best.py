@@ -101,6 +101,11 @@ class BestFindings(Findings):
         return self.chosen.distances
 
     @property
+    def cut_short(self) -> bool:
+        """Whether the time was over before every way was tried to its end."""
+        return any(attempt.why == _TIME_OVER for attempt in self.attempts)
+
+    @property
     def winner(self) -> Attempt:
         return next(attempt for attempt in self.attempts if attempt.outcome == "chosen")
 

@@ -56,6 +56,7 @@ def anonymize(
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
     from sfumato.release.write.folder import check_format
+    from sfumato.report.sections.search import choice_words
     from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
@@ -78,8 +79,9 @@ def anonymize(
     release.save(out, report=report, policy=rules, format=format, force=force)
     show_report(report, json=json)
     if not json:
-        for words in (cost_words(report), *closing_words(report)):
-            say_sentence(words)
+        for words in (cost_words(report), choice_words(report), *closing_words(report)):
+            if words:
+                say_sentence(words)
         say(
             f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
             f"Report (private): {out / 'private' / 'report.html'}"

@@ -26,7 +26,6 @@ from sfumato.report.sections.criteria import (
     criteria_section,
     worst_groups_section,
 )
-from sfumato.report.sections.lattice import lattice_section
 from sfumato.report.sections.linkage import (
     brief_columns,
     brief_linkage,
@@ -36,6 +35,7 @@ from sfumato.report.sections.linkage import (
 from sfumato.report.sections.next_steps import next_steps_section
 from sfumato.report.sections.observer import observer_section
 from sfumato.report.sections.realistic import realistic_section
+from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import brief_threats, threats_section
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
@@ -117,6 +117,7 @@ def notes_section(report: Report) -> Section:
 SECTIONS: tuple[Maker, ...] = (
     criteria_section,
     usefulness_section,
+    contest_section,
     next_steps_section,
     threats_section,
     linkage_section,
@@ -156,8 +157,10 @@ def summary(report: Report) -> Document:
     """What was released, the verdict, criteria, threats and what to do next, for a file."""
     next_steps = next_steps_section(report)
     threats = threats_section(report)
+    contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        *([] if contest is None else [contest]),
         replace(threats, words="", charts=()),
         *([] if next_steps is None else [replace(next_steps, tables=())]),
         notes_section(report),
@@ -195,8 +198,10 @@ def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Docum
 def brief(report: Report, *, private: bool) -> Document:
     """What a terminal shows: the answer, criteria, worst groups, linkage, threats, notes."""
     told = report.summary
+    contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        None if contest is None else replace(contest, words=""),
         brief_worst_groups(report, private=private),
         brief_linkage(report),
         brief_columns(report),

@@ -1,4 +1,4 @@
-"""The lattice: which combinations of hierarchy levels satisfy the policy, which one was chosen.
+"""How the release was chosen: what each anonymizer came to, and which nodes of the lattice hold.
 
 Private: it tells what other releases of the table would have shown.
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING
 
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
 
 if TYPE_CHECKING:  # a mere audit need not load it
+    from sfumato.anonymizers.best import Attempt, BestFindings
     from sfumato.anonymizers.lattice.lattice import LatticeOutcome
     from sfumato.anonymizers.lattice.nodes import Node
 
@@ -30,6 +31,73 @@ SAFE, INFERRED_SAFE, INFERRED_BAD, OPEN = (
     "inferred to fail",
     "not judged",
 )
+
+
+def _contest(report: Report) -> BestFindings | None:
+    """What each anonymizer came to, where several were tried."""
+    evidence = report.evidence
+    if evidence is None or evidence.release.placement is None or report.audience == "public":
+        return None
+    from sfumato.anonymizers.best import BestFindings  # whoever made it has loaded it
+
+    return BestFindings.of(evidence.release.made)
+
+
+def contest_section(report: Report) -> Section | None:
+    """A row for each anonymizer: what its release would have cost, or why there is none."""
+    contest = _contest(report)
+    if contest is None:
+        return None
+    other = contest.utility != "loss"
+
+    def row(attempt: Attempt) -> tuple[object, ...]:
+        cost = (attempt.cost, attempt.loss) if other else (attempt.loss,)
+        seconds = None if attempt.seconds is None else round(attempt.seconds, 1)
+        sizes = attempt.groups, attempt.suppressed, seconds
+        return attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
+
+    costs = (contest.utility, "loss") if other else ("loss",)
+    return Section(
+        "What each anonymizer would have cost",
+        "Every way that applies was tried within the time allowed; the release that costs least by "
+        f"{contest.utility} was kept.",
+        (
+            Sheet(
+                ("anonymizer", *costs, "groups", "suppressed", "seconds", "outcome", "why"),
+                tuple(row(attempt) for attempt in contest.attempts),
+                remark="why",
+                starred=(contest.attempts.index(contest.winner),),
+                star="chosen",
+            ),
+        ),
+    )
+
+
+def choice_words(report: Report) -> str:
+    """Which way won, and by how much; empty where only one was tried."""
+    contest = _contest(report)
+    if contest is None:
+        return ""
+    winner, second = contest.winner, contest.next_best
+    cut = ""
+    if contest.interrupted:
+        cut = " The search was interrupted before every way was tried."
+    elif contest.cut_short:
+        cut = " The time was over before every way was tried."
+    told = f"Made by {winner.anonymizer}"
+    if second is None:
+        return f"{told}{cut and '.'}{cut or ', the one way that led to a release.'}"
+    if not (_is_number(winner.cost) and _is_number(second.cost)):
+        return f"{told}; {second.anonymizer} would hold too, but cannot be compared.{cut}"
+    many = sum(attempt.seconds is not None for attempt in contest.attempts)
+    return (
+        f"{told}, the best of {many} ways: {contest.utility} {winner.cost:.3g}; the next best, "
+        f"{second.anonymizer}, would have {second.cost:.3g}.{cut}"
+    )
+
+
+def _is_number(cost: float | None) -> bool:
+    return cost is not None and isfinite(cost)
 
 
 def lattice_section(report: Report) -> Section | None:

@@ -72,7 +72,7 @@ def audit(path: Path, memory: str, spill: Path) -> dict[str, Any]:
         "seconds": reading + judged,
         "reading": reading,
         "groups": report.summary.groups,
-        "held": table.stored is not None,
+        "held": not table.counts.fits_memory,
     }
 
 
@@ -88,7 +88,7 @@ def anonymize(step: str, path: Path, memory: str, spill: Path) -> dict[str, Any]
         "reading": reading,
         "writing": time.perf_counter() - start,
         "groups": len(release.groups),
-        "held": table.stored is not None,
+        "held": not table.counts.fits_memory,
     }
 
 

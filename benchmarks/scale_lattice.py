@@ -76,7 +76,7 @@ def run(path: Path, memory: str) -> None:
             "seconds": seconds,
             "scans": [scanned, scans.seen - scanned],
             "tuples": len(table.counts),
-            "held": table.stored is not None,
+            "held": not table.counts.fits_memory,
             "nodes": prod(found.heights),
             "judged": len(found.nodes),
             "passes": None if found.passes is None else found.passes.finest,

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.counts.stored import StoredCounts, bytes_for, fresh
-from sfumato.engines.base import Engine
+from sfumato.counts.stored import StoredCounts, bytes_for
+from sfumato.engines.base import Engine, fresh
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.release.release import Release

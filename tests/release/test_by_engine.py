@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers import Lattice, Microaggregation, Mondrian
-from sfumato.counts.stored import fresh
 from sfumato.datasets.census import census, census_schema
 from sfumato.engines import duckdb as duckdb_module
+from sfumato.engines.base import fresh
 from sfumato.policy.model import Policy
 from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release

@@ -93,13 +93,13 @@ def test_stored_counts_are_those_of_memory(
     schema = sf.Schema(**SCHEMAS[kind])  # type: ignore[arg-type]
     table = pa.table(rows(seed))
     expected = sf.read(table, schema)
-    assert expected.stored is None
+    assert expected.counts.fits_memory
     monkeypatch.setattr(stored, "COPIES", 10**9)
     found = sf.read(table, schema)
-    assert found.stored is not None
+    assert not found.counts.fits_memory
     assert found.people == expected.people
     assert len(found.counts) == len(expected.counts)
-    same(found.stored.within().compact(), expected.counts)
+    same(found.counts.within().compact(), expected.counts)
     for place in range(len(schema.quasi)):
         assert found.counts.by_code(place).tolist() == expected.counts.by_code(place).tolist()
     for place in range(len(schema.sensitive)):
@@ -109,7 +109,7 @@ def test_stored_counts_are_those_of_memory(
 def test_a_text_file_too(tmp_path: Path, nothing_fits: None) -> None:
     (tmp_path / "a.csv").write_text("age,ill\n20,flu\n20,\n30,gout\n20,flu\n")
     table = sf.read(tmp_path / "a.csv", sf.Schema(quasi=["age"], sensitive="ill"), memory="1GB")
-    assert table.stored is not None
+    assert not table.counts.fits_memory
     assert table.people == 4
     assert len(table.counts) == 3
     assert "3 distinct tuples" in repr(table)
@@ -177,7 +177,7 @@ def test_a_limit_is_kept_by_spilling(tmp_path: Path) -> None:
     spill = tmp_path / "spill"
     spill.mkdir()
     table = sf.read(tmp_path / "a.pq", schema, memory="60MB", spill=spill)
-    assert table.stored is not None
+    assert not table.counts.fits_memory
     assert table.people == total
     assert list(spill.iterdir())  # what is kept lies there
     assert all(path.stat().st_mode & 0o077 == 0 for path in spill.iterdir())

@@ -87,9 +87,10 @@ def _carried(criterion: Criterion) -> bool:
 
 @dataclass(frozen=True)
 class Anonymizer(ABC):
-    """A way of making releases."""
+    """A way of making releases; `suppresses`: it may leave people out, up to the task's limit."""
 
     name: ClassVar[str]
+    suppresses: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, task: Task) -> Release:

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from sfumato.anonymizers.base import Task
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.counts.stored import StoredCounts, fresh
+from sfumato.counts.stored import StoredCounts
+from sfumato.engines.base import fresh
 from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.release.beside import Beside
 from sfumato.release.description import Regions

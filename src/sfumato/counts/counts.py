@@ -9,10 +9,10 @@ same for multisets, where a value that somebody has twice counts twice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from sfumato.errors import SchemaError, did_you_mean
 from sfumato.numbers import Codes, Ints
 from sfumato.schema.domain import Domain
 
+if TYPE_CHECKING:
+    from sfumato.counts.stored import StoredCounts
+
+Answer = TypeVar("Answer")
 Case = Literal["single", "set", "multiset"]
 _LOOKUP = 1 << 24  # key spaces up to here may be ranked by table look-up, larger ones by sorting
 
@@ -92,10 +96,12 @@ class TableCounts(ABC):
 
     In memory (`Counts`) or with the engine (`StoredCounts`): who asks need not know. What is worked
     out part by part asks for `parts`, of which there is one in memory; what truly needs every tuple
-    at once says so (`in_memory`). `extra_memberships` is how many more (person, QIs) pairs there
-    are than people: a person whose rows differ in their QIs is in several groups. `several` tells
-    whose those are, None where nobody knows.
+    at once says so (`in_memory`); what goes two ways names both (`either`). `extra_memberships` is
+    how many more (person, QIs) pairs there are than people: a person whose rows differ in their
+    QIs is in several groups. `several` tells whose those are, None where nobody knows.
     """
+
+    fits_memory: ClassVar[bool]
 
     quasi: tuple[Domain, ...]
     sensitive: tuple[Attribute, ...]
@@ -139,6 +145,12 @@ class TableCounts(ABC):
         `why` is what needs them: the subject of that error's sentence.
         """
 
+    @abstractmethod
+    def either(
+        self, *, in_memory: Callable[[Counts], Answer], stored: Callable[[StoredCounts], Answer]
+    ) -> Answer:
+        """The answer of the way that is for these counts."""
+
     def attribute(self, name: str) -> int:
         """The position of a sensitive attribute."""
         names = [attribute.name for attribute in self.sensitive]
@@ -154,6 +166,8 @@ class Counts(TableCounts):
     `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
     attributes. `weights` are summed survey weights.
     """
+
+    fits_memory: ClassVar[bool] = True
 
     quasi: tuple[Domain, ...]
     sensitive: tuple[Attribute, ...]
@@ -187,6 +201,11 @@ class Counts(TableCounts):
 
     def in_memory(self, why: str) -> Counts:
         return self
+
+    def either(
+        self, *, in_memory: Callable[[Counts], Answer], stored: Callable[[StoredCounts], Answer]
+    ) -> Answer:
+        return in_memory(self)
 
     def take(self, kept: Ints) -> Counts:
         """Only the tuples at these positions."""

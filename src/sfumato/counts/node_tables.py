@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from sfumato.counts.counts import Counts
 from sfumato.counts.roll_up import Steps
-from sfumato.counts.stored import SMALL, Kinds, StoredCounts, fresh
-from sfumato.engines.base import named, select
+from sfumato.counts.stored import SMALL, Kinds, StoredCounts
+from sfumato.engines.base import fresh, named, select
 
 Levels = tuple[int, ...]
 _ANY = "CAST(0 AS SMALLINT)"  # the label of `*`

@@ -28,8 +28,8 @@ from sfumato.counts.columns import (
     weight_of,
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts
-from sfumato.counts.stored import SMALL, StoredCounts, bytes_for, fresh
-from sfumato.engines.base import Engine, Source, named, quote, select
+from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
+from sfumato.engines.base import Engine, Source, fresh, named, quote, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema

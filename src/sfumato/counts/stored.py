@@ -15,18 +15,18 @@ overlooked with a chance below 2**-50.
 
 from __future__ import annotations
 
-import itertools
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts
-from sfumato.engines.base import Engine, named, select
+from sfumato.counts.counts import Answer, Attribute, Counts, SeveralTuples, TableCounts
+from sfumato.engines.base import Engine, fresh, named, select
 from sfumato.errors import ResourceError
 from sfumato.numbers import Codes, Ints
 from sfumato.schema.domain import Domain
@@ -34,7 +34,6 @@ from sfumato.schema.domain import Domain
 # Searching a tuple takes a few copies of it: sorted, by node, with counts on both sides of a cut.
 COPIES = 7
 SMALL = 1 << 15  # codes that a SMALLINT holds
-_numbers = itertools.count(1)
 
 _BUCKETS = 32  # a part of a table is made of about so many buckets, so that none is much too large
 _SUMS = ("a", "b", "c")  # of secret numbers: what groups of different kinds differ in
@@ -42,11 +41,6 @@ _TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of 
 _MOST_PEOPLE = 1 << 32  # times a number below 2**31: the sums fit a BIGINT
 _WIDE = 1 << 62  # keys that a BIGINT holds
 _WIDEST = 10**37  # keys that a DECIMAL(38) holds
-
-
-def fresh(name: str) -> str:
-    """A name for a table of the engine's that no other table has."""
-    return f"{name}_{next(_numbers)}"
 
 
 class TooManyKinds(ResourceError):
@@ -77,6 +71,8 @@ class StoredCounts(TableCounts):
     or too many.
     """
 
+    fits_memory: ClassVar[bool] = False
+
     engine: Engine
     name: str
     quasi: tuple[Domain, ...]
@@ -93,6 +89,14 @@ class StoredCounts(TableCounts):
             f"{why} needs all {len(self):,} distinct tuples of the table in memory, about "
             f"{size / 1e9:,.1f} GB; raise the memory limit, or use a part of the rows"
         )
+
+    def either(
+        self,
+        *,
+        in_memory: Callable[[Counts], Answer],
+        stored: Callable[[StoredCounts], Answer],
+    ) -> Answer:
+        return stored(self)
 
     def __repr__(self) -> str:
         return f"StoredCounts({len(self):,} distinct tuples of {self.people:,} people)"

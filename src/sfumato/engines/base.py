@@ -5,8 +5,10 @@ And the portable SQL that all of them run, built by pure functions.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +42,8 @@ def named(expression: str, name: str) -> str:
     return f"{expression} AS {quote(name)}"
 
 
+_numbers = itertools.count(1)
+_BLOCK = 1 << 20  # rows that are brought to an engine at once
 _VERY_NEAR = 0.8  # how like another name a misspelt one is, and hardly any value
 
 
@@ -186,3 +190,48 @@ class Engine(Protocol):
     def or_empty(self, column: str) -> str:
         """SQL expression: a list column with the empty list for NULL."""
         ...
+
+
+def fresh(name: str) -> str:
+    """A name for a table of the engine's that no other table has."""
+    return f"{name}_{next(_numbers)}"
+
+
+def row_blocks(total: int) -> Iterator[slice]:
+    """At least one: a table begins with its first rows, even if there are none."""
+    for start in range(0, max(total, 1), _BLOCK):
+        yield slice(start, start + _BLOCK)
+
+
+class Scratch:
+    """Tables that an engine needs for a while."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.names: list[str] = []
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name in self.names:
+            # What went wrong before is what there is to tell.
+            with contextlib.suppress(SfumatoError):
+                self.engine.drop(name)
+
+    def _name(self, what: str) -> str:
+        self.names.append(fresh(what))
+        return self.names[-1]
+
+    def append(self, what: str, blocks: Iterator[pa.Table]) -> str:
+        """A large table, brought block by block."""
+        name = self._name(what)
+        for block in blocks:
+            self.engine.append(name, block)
+        return name
+
+    def put(self, what: str, table: pa.Table) -> str:
+        """A small one."""
+        name = self._name(what)
+        self.engine.put(name, table)
+        return name

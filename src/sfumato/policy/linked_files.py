@@ -343,7 +343,7 @@ class Links:
 
     def _write_counts(self, slot: Slot, table: Table, schema: Schema) -> dict[str, Any]:
         """The people of a table by what matters of them: distinct combinations, and how many."""
-        if table.stored is not None:
+        if not table.counts.fits_memory:
             raise ResourceError(
                 f"{slot}: {table.source.label} is no file and larger than memory, so the policy "
                 "cannot keep it; read it from a file"

@@ -9,15 +9,18 @@ what is published anyway.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.counts.counts import Counts
-from sfumato.errors import ResourceError
-from sfumato.numbers import Ints
+from sfumato.engines.base import Scratch, row_blocks
+from sfumato.errors import ResourceError, SchemaError
+from sfumato.numbers import Codes, Ints
 from sfumato.release.beside import Inside, people_summed
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
@@ -30,13 +33,59 @@ if TYPE_CHECKING:
 # -- who went into which group ----------------------------------------------------------------
 
 
+class TablePlacement(ABC):
+    """Who of a table went into which group, wherever that is kept.
+
+    In memory (`Placement`) or with the table's engine (`StoredPlacement`): who asks need not know.
+    What truly needs everybody's tuple at once says so (`in_memory`).
+    """
+
+    fits_memory: ClassVar[bool]
+
+    table: Table
+
+    @property
+    @abstractmethod
+    def suppressed(self) -> int:
+        """How many people went into no group."""
+
+    @abstractmethod
+    def in_memory(self, why: str) -> Placement:
+        """Everybody's tuple; an error that says what to do where they do not fit.
+
+        `why` is what needs them: the subject of that error's sentence.
+        """
+
+    @abstractmethod
+    def renumbered(self, number: Ints) -> TablePlacement | None:
+        """Group g is now group `number[g]`, or suppressed where that is -1.
+
+        None where nobody can tell any more.
+        """
+
+    @abstractmethod
+    def cells(self, scratch: Scratch) -> str:
+        """The engine's table of people: columns g (their group), s0, s1, ... (codes of the
+        sensitive attributes) and n."""
+
+    @abstractmethod
+    def groups_of_tuples(self, scratch: Scratch) -> str:
+        """The engine's table that tells the group of every tuple (q0, ..., s0, ..., g)."""
+
+
+def _code_columns(letter: str, rows: Codes, tuples: Ints) -> dict[str, Codes]:
+    return {f"{letter}{column}": codes[tuples] for column, codes in enumerate(rows)}
+
+
 @dataclass(frozen=True)
-class Placement:
+class Placement(TablePlacement):
     """`n[i]` people of tuple `tuples[i]` went into group `groups[i]`; -1: they were suppressed.
 
     A tuple stands once, unless an anonymizer may part people with equal values, or one person
     counts in several groups.
     """
+
+    fits_memory: ClassVar[bool] = True
 
     table: Table
     tuples: Ints
@@ -61,7 +110,6 @@ class Placement:
         return self
 
     def renumbered(self, number: Ints) -> Placement:
-        """Group g is now group `number[g]`, or suppressed where that is -1."""
         return replace(self, groups=np.where(self.groups >= 0, number[self.groups], -1))
 
     def inside(self, total: int) -> Inside:
@@ -71,30 +119,64 @@ class Placement:
         indptr = np.searchsorted(self.groups[order], np.arange(total + 1))
         return Inside(self.counts, indptr.astype(np.int64), self.tuples[order], self.n[order])
 
+    def cells(self, scratch: Scratch) -> str:
+        values = self.counts.values
+
+        def blocks() -> Iterator[pa.Table]:
+            for block in row_blocks(len(self.groups)):
+                sensitive = _code_columns("s", values, self.tuples[block])
+                yield pa.table({"g": self.groups[block], **sensitive, "n": self.n[block]})
+
+        return scratch.append("cells", blocks())
+
+    def groups_of_tuples(self, scratch: Scratch) -> str:
+        counts = self.counts
+        if len(np.unique(self.tuples)) < len(self.tuples):
+            raise SchemaError(
+                "keep: people with equal values were parted, and through an engine there is no "
+                "telling whose kept values are whose; drop keep, or use another anonymizer"
+            )
+
+        def blocks() -> Iterator[pa.Table]:
+            for block in row_blocks(len(self.groups)):
+                quasi = _code_columns("q", counts.codes, self.tuples[block])
+                sensitive = _code_columns("s", counts.values, self.tuples[block])
+                yield pa.table({**quasi, **sensitive, "g": self.groups[block]})
+
+        return scratch.append("placed", blocks())
+
 
 @dataclass(frozen=True)
-class StoredPlacement:
+class StoredPlacement(TablePlacement):
     """The same of a table larger than memory: its engine keeps who is where.
 
-    `cells` is the engine's table of people: columns g (their group), s0, s1, ... (codes of the
-    sensitive attributes) and n. `placed` tells the group of every tuple (q0, ..., s0, ..., g); it
-    is there if the schema keeps columns, which are each person's own.
+    `people` and `placed` are the names of the engine's tables of `cells` and `groups_of_tuples`;
+    the second is there if the schema keeps columns, which are each person's own.
     """
 
+    fits_memory: ClassVar[bool] = False
+
     table: Table
-    cells: str
+    people: str
     placed: str | None = None
     suppressed: int = 0
 
     def in_memory(self, why: str) -> Placement:
-        """What truly needs everybody's tuple asks for it by name, and is refused."""
         raise ResourceError(
             f"{why} needs everybody's tuple in memory, and the table is larger than memory; raise "
             "the memory limit, or use a part of the rows"
         )
 
+    def renumbered(self, number: Ints) -> None:
+        return None  # the engine's tables still tell of all groups
 
-AnyPlacement = Placement | StoredPlacement
+    def cells(self, scratch: Scratch) -> str:
+        return self.people
+
+    def groups_of_tuples(self, scratch: Scratch) -> str:
+        if self.placed is None:
+            raise SchemaError("keep: nobody's group is known; read the table and anonymize again")
+        return self.placed
 
 
 # -- what an anonymizer found -----------------------------------------------------------------
@@ -154,7 +236,7 @@ class MadeHere:
     are those of the release before, and this one is for judging, not for handing out.
     """
 
-    placement: AnyPlacement
+    placement: TablePlacement
     findings: Findings
     seed: int = 0
     altered: bool = False
@@ -162,7 +244,7 @@ class MadeHere:
     guarantee: ClassVar[None] = None
 
     @property
-    def counted_from(self) -> AnyPlacement:
+    def counted_from(self) -> TablePlacement:
         return self.placement
 
     def inside(self, total: int) -> Inside | None:
@@ -170,10 +252,8 @@ class MadeHere:
 
     def take(self, kept: Ints, total: int) -> Made:
         """With the other groups of `total` left out."""
-        if isinstance(self.placement, StoredPlacement):
-            return ReadFrom()  # the engine's tables still tell of all groups
         moved = self.placement.renumbered(_numbers_among(kept, total))
-        return replace(self, placement=moved, altered=True)
+        return ReadFrom() if moved is None else replace(self, placement=moved, altered=True)
 
     def merge(self, number: Ints, total: int) -> Made:
         """With group g put into group `number[g]` of `total`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,14 @@ from sfumato.numbers import Floats, Ints
 from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.made import AnyPlacement, Made, MadeHere, Placement, ReadFrom, WildcardMatching
+from sfumato.release.made import (
+    Made,
+    MadeHere,
+    Placement,
+    ReadFrom,
+    TablePlacement,
+    WildcardMatching,
+)
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, references
@@ -84,12 +91,12 @@ class Release:
         return self.made.guarantee
 
     @property
-    def placement(self) -> AnyPlacement | None:
+    def placement(self) -> TablePlacement | None:
         """Who of its table went into which group, of a release made here."""
         return self.made.placement if isinstance(self.made, MadeHere) else None
 
     @property
-    def counted_from(self) -> AnyPlacement | None:
+    def counted_from(self) -> TablePlacement | None:
         """The tuples its groups count: those of its table, or those that were published."""
         return self.made.counted_from
 
@@ -231,9 +238,12 @@ def same_people(one: object, other: object) -> bool:
 
 def as_it_stands(table: Table) -> Release:
     """A table read as if it were published unchanged: one group per distinct QI tuple."""
-    if table.stored is not None:
-        return kinds_as_they_stand(table, table.stored)
-    counts = table.counts.in_memory("a release of every tuple")
+    return table.counts.either(
+        in_memory=partial(_tuples_as_they_stand, table), stored=partial(kinds_as_they_stand, table)
+    )
+
+
+def _tuples_as_they_stand(table: Table, counts: Counts) -> Release:
     group, first = counts.group_of
     names: list[str | None] = [attribute.name for attribute in counts.sensitive]
     positions: list[int | None] = list(range(len(names)))

@@ -15,7 +15,6 @@ from typing import Unpack
 from sfumato.counts.columns import CodedValues
 from sfumato.counts.counts import TableCounts
 from sfumato.counts.scan import scan
-from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.engines.choose import open_engine
 from sfumato.engines.files import checked_path
@@ -87,11 +86,6 @@ class Table:
     @property
     def people(self) -> int:
         return self.counts.people
-
-    @property
-    def stored(self) -> StoredCounts | None:
-        """The counts, if they did not fit in memory and are the engine's."""
-        return self.counts if isinstance(self.counts, StoredCounts) else None
 
     def __repr__(self) -> str:
         sensitive = ", ".join(self.schema.sensitive) or "none"

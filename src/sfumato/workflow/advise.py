@@ -33,7 +33,6 @@ from sfumato.errors import SchemaError, SfumatoError
 from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
 from sfumato.release.description import Regions, Singletons
-from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from sfumato.report.advice import (
     Advice,
@@ -312,13 +311,13 @@ def _cannot_coarsen(release: Release) -> str:
         return "the release publishes exact quasi-identifiers"
     if release.groups.multiplicity is not None:
         return "the file is larger than memory"
-    if isinstance(source, StoredPlacement):
+    if source is not None and not source.fits_memory:
         return "the table is larger than memory"
     if release.shares_people or not release.disjoint:
         return "its groups overlap"
     if not release.regions.generalizes:
         return "it does not publish ranges or labels"
-    if source is not None and source.counts.extra_memberships:
+    if source is not None and source.table.counts.extra_memberships:
         return "some people are in several groups"
     if len(release.groups.data) * len(release.regions.columns) > MOST_COUNTS:
         return "the release has too many groups for that; anonymize searches faster"

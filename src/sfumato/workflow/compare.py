@@ -23,7 +23,6 @@ from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
-from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import (
@@ -246,7 +245,7 @@ def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Swee
     suppression = policy.suppression
     if SUPPRESSION in settings:
         _check_share(policy, settings[SUPPRESSION])
-        if isinstance(anonymizer, Lattice):  # the others suppress nobody
+        if anonymizer.suppresses:
             suppression = settings[SUPPRESSION]
             used.add(SUPPRESSION)
     kept = {n: plain(v) for n, v in settings.items() if n in used or n == ANONYMIZER}
@@ -335,7 +334,7 @@ def compare(
     check_risk(risk)
     expect("table", table, Table, "a Table, as sf.read makes one")
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
-    if table.stored is not None and utilities is None:
+    if not table.counts.fits_memory and utilities is None:
         left_out = [measure.name for measure in measures if measure.reads_tuples]
         measures = tuple(measure for measure in measures if not measure.reads_tuples)
         if left_out:

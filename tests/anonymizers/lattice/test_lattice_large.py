@@ -74,8 +74,8 @@ def held_table(rows: pa.Table, schema: sf.Schema, most: int = 3, *, embedded: bo
     counts = scan(engine, source, schema)
     levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
     table = Table(schema, counts, levels, source, engine)
-    assert table.stored is not None
-    engine.memory = most * bytes_for(1, len(table.stored.columns))
+    assert not table.counts.fits_memory
+    engine.memory = most * bytes_for(1, len(table.counts.columns))
     return table
 
 
@@ -287,7 +287,7 @@ def cells_of(release: Release) -> Counter[tuple[Any, ...]]:
     assert placement is not None
     groups = [tuple(release.regions.describe(g).values()) for g in range(len(release.groups))]
     if isinstance(placement, StoredPlacement):
-        for row in placement.table.engine.fetch(f"SELECT * FROM {placement.cells}").to_pylist():
+        for row in placement.table.engine.fetch(f"SELECT * FROM {placement.people}").to_pylist():
             g, n = row.pop("g"), row.pop("n")
             found[(groups[g], *row.values())] += n
         return found
@@ -501,7 +501,7 @@ def test_the_engine_keeps_nothing_of_a_search() -> None:
     before = tables()
     release = anonymize(table, sf.Policy([sf.KAnonymity(3)], Lattice(), suppression=0.1))
     assert isinstance(release.placement, StoredPlacement)
-    assert tables() - before == {release.placement.cells}
+    assert tables() - before == {release.placement.people}
     with pytest.raises(NoSafeRelease):
         anonymize(table, sf.Policy([sf.KAnonymity(500)], Lattice()))
-    assert tables() - before == {release.placement.cells}
+    assert tables() - before == {release.placement.people}

@@ -208,7 +208,7 @@ def test_the_engine_keeps_who_is_published_with_what() -> None:
     release = Mondrian().run(Task(table, (sf.KAnonymity(3),)))
     placement = release.placement
     assert isinstance(placement, StoredPlacement)
-    cells = table.engine.fetch(f"SELECT g, s0, n FROM {placement.cells} ORDER BY g, s0")
+    cells = table.engine.fetch(f"SELECT g, s0, n FROM {placement.people} ORDER BY g, s0")
     assert sum(cells["n"].to_pylist()) == 8
     assert len(set(cells["g"].to_pylist())) == len(release.groups)
     tuples = table.engine.fetch(f"SELECT q0, s0, g FROM {placement.placed}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import NoReturn
 
@@ -27,7 +27,8 @@ from sfumato.anonymizers.lattice.nodes import Judge, Node, SuppressionTally, nod
 from sfumato.anonymizers.lattice.search import Walk
 from sfumato.counts.node_tables import NodeTable, NodeTables, Passes
 from sfumato.counts.roll_up import Rolled
-from sfumato.counts.stored import StoredCounts, TooManyKinds, fresh
+from sfumato.counts.stored import StoredCounts, TooManyKinds
+from sfumato.engines.base import fresh
 from sfumato.errors import ResourceError
 from sfumato.numbers import Bools, Floats, Ints
 from sfumato.progress import Ticker
@@ -208,8 +209,9 @@ class _Kept:
 
 def judge_of(task: Task) -> Judge:
     """The judge for a table in memory, or for one that is larger."""
-    stored = task.table.stored
-    return Judge(task) if stored is None else StoredJudge(task, stored)
+    return task.table.counts.either(
+        in_memory=lambda _: Judge(task), stored=partial(StoredJudge, task)
+    )
 
 
 _COPIES = 3  # groups are kept, joined, and judged

@@ -249,6 +249,7 @@ class Lattice(Anonymizer):
     """Optimal full-domain generalization; a best-first heuristic above `budget` nodes."""
 
     name: ClassVar[str] = "lattice"
+    suppresses: ClassVar[bool] = True
 
     budget: int = 1_000_000
 

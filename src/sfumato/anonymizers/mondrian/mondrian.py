@@ -77,8 +77,12 @@ class Mondrian(Anonymizer):
             )
 
     def run(self, task: Task) -> Release:
-        if task.table.stored is not None:
-            return self._run_large(task, task.table.stored)
+        return task.table.counts.either(
+            in_memory=lambda _: self._run_in_memory(task),
+            stored=partial(self._run_large, task),
+        )
+
+    def _run_in_memory(self, task: Task) -> Release:
         if task.at_end:
             return self._coarse_enough(task)
         return check_release(self._search(task), task)

@@ -11,14 +11,15 @@ A file larger than memory is read as one group of each kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, domain_of
-from sfumato.counts.counts import rank_rows
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
@@ -65,10 +66,19 @@ from sfumato.table.load import Table, levels_of, refuse_noisy_part
 # Groups are told apart by their texts, so two texts of one region cannot be put together here.
 
 
-def large_release(
-    table: Table, stored: StoredCounts, columns: list[ReadColumn], *, wildcard: bool
-) -> tuple[Release, int]:
-    """The release, and how many of its people are published with nothing told of them."""
+@dataclass(frozen=True)
+class CellsRead:
+    """The release that cells are, what is to be noted of it, and how many of its people are
+    published with nothing told of them."""
+
+    release: Release
+    notes: tuple[str, ...]
+    hidden: int
+
+
+def _stored_release(
+    table: Table, columns: list[ReadColumn], stored: StoredCounts, *, wildcard: bool
+) -> CellsRead:
     several = [cells.twice for cells in columns if cells.twice is not None]
     if wildcard or several:
         why = f"a region written as {' and as '.join(map(repr, several[0]))}" if several else ""
@@ -89,8 +99,11 @@ def large_release(
         for place, cells in enumerate(columns)
     ]
     # Whether groups overlap is asked of all of them; here is one of each kind.
-    told = replace(release, regions=Examples(regions), disjoint=False)
-    return told, stored.totals(" AND ".join(hidden)).memberships
+    return CellsRead(
+        replace(release, regions=Examples(regions), disjoint=False),
+        ("whether groups overlap is not told; they are taken to overlap",),
+        stored.totals(" AND ".join(hidden)).memberships,
+    )
 
 
 def read_release(
@@ -345,39 +358,36 @@ def _shown(
     ours: bool = False,
 ) -> Release:
     """The release that a table of published cells is."""
-    schema, counts, registered = table.schema, table.counts, table.source
+    schema, registered = table.schema, table.source
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
-    if table.stored is not None:
-        release, everybody = large_release(table, table.stored, columns, wildcard=wildcard)
-        notes += ("whether groups overlap is not told; they are taken to overlap",)
-    else:
-        release, told = _in_memory(table, columns, wildcard=wildcard)
-        notes += told
-        tuples = counts.in_memory("a release in memory")
-        hidden = [
-            np.isin(row, cells.hidden) for row, cells in zip(tuples.codes, columns, strict=True)
-        ]
-        everybody = int(tuples.n[np.logical_and.reduce(hidden)].sum())
-    made = release.made
+    read = table.counts.either(
+        in_memory=partial(_release_in_memory, table, columns, wildcard=wildcard),
+        stored=partial(_stored_release, table, columns, wildcard=wildcard),
+    )
+    made = read.release.made
     assert isinstance(made, ReadFrom)
     return replace(
-        release,
+        read.release,
         label=registered.label,
         notes=(
-            *release.notes,
+            *read.release.notes,
             *notes,
-            *_reading_notes(schema.quasi, columns, everybody, ours=ours),
+            *read.notes,
+            *_reading_notes(schema.quasi, columns, read.hidden, ours=ours),
         ),
         made=replace(made, stray=stray),
     )
 
 
-def _in_memory(
-    table: Table, columns: list[ReadColumn], *, wildcard: bool
-) -> tuple[Release, tuple[str, ...]]:
-    """The groups of equal descriptions, and what is to be noted of them."""
-    counts = table.counts.in_memory("putting equal descriptions together")
+def _release_in_memory(
+    table: Table, columns: list[ReadColumn], counts: Counts, *, wildcard: bool
+) -> CellsRead:
+    """The groups of equal descriptions."""
+    nothing_told = [
+        np.isin(row, cells.hidden) for row, cells in zip(counts.codes, columns, strict=True)
+    ]
+    hidden = int(counts.n[np.logical_and.reduce(nothing_told)].sum())
     codes = shown_parts(columns, counts.codes)
     group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
     regions = Regions(
@@ -400,16 +410,16 @@ def _in_memory(
         several = several_groups(counts, group)  # by the groups of their own descriptions
         made = ReadFrom(placement, WildcardMatching(own))
         release = replace(release, counted_groups=shared, made=made, several=several)
-        return release, (
+        notes = (
             "wildcard matching: a suppressed or missing cell is compatible with everything, so "
             "groups share people",
         )
-    notes: tuple[str, ...] = ()
+        return CellsRead(release, notes, hidden)
     disjoint = no_overlap(regions.parts, regions.codes)
-    if disjoint is None:
-        notes += ("whether groups overlap took too long to tell; they are taken to overlap",)
+    late = ("whether groups overlap took too long to tell; they are taken to overlap",)
     placement = Placement.whole_tuples(table, group)
-    return count_release(placement, regions, disjoint=bool(disjoint)), notes
+    release = count_release(placement, regions, disjoint=bool(disjoint))
+    return CellsRead(release, late if disjoint is None else (), hidden)
 
 
 def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:

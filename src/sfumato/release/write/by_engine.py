@@ -5,14 +5,12 @@ are counted by their sensitive values (cells); the engine shows them in the grou
 many rows as there are people. Rows are sorted by what is published of them and by nothing else:
 not by the numbers of groups, which may come from the order of the original rows. Only kept columns,
 which are each person's own, make the engine read the original rows again.
-
-What it needs for that are tables for a while (`Scratch`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.counts.scan import join_codes
-from sfumato.counts.stored import fresh
-from sfumato.engines.base import Engine, named, select
-from sfumato.errors import InputError, ResourceError, SchemaError, SfumatoError
+from sfumato.engines.base import Engine, Scratch, named, row_blocks, select
+from sfumato.errors import InputError, ResourceError
 from sfumato.release.description import Regions
-from sfumato.release.made import AnyPlacement, MadeHere, StoredPlacement
+from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
 from sfumato.release.write.cells import check_keep, described_order, shown_regions, shown_values
 from sfumato.table.load import Table
@@ -34,54 +31,12 @@ from sfumato.table.load import Table
 # Groups go there by their places among the descriptions, people by their groups. Where the counts
 # are in memory so are the people; those of a table larger than memory are with the engine already.
 
-_BLOCK = 1 << 20  # rows that are brought to the engine at once
-
-
-class Scratch:
-    """Tables that an engine needs for a while."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.names: list[str] = []
-
-    def __enter__(self) -> Scratch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for name in self.names:
-            # What went wrong before is what there is to tell.
-            with contextlib.suppress(SfumatoError):
-                self.engine.drop(name)
-
-    def _name(self, what: str) -> str:
-        self.names.append(fresh(what))
-        return self.names[-1]
-
-    def append(self, what: str, blocks: Iterator[pa.Table]) -> str:
-        """A large table, brought block by block."""
-        name = self._name(what)
-        for block in blocks:
-            self.engine.append(name, block)
-        return name
-
-    def put(self, what: str, table: pa.Table) -> str:
-        """A small one."""
-        name = self._name(what)
-        self.engine.put(name, table)
-        return name
-
-
-def _blocks(total: int) -> Iterator[slice]:
-    """At least one: a table begins with its first rows, even if there are none."""
-    for start in range(0, max(total, 1), _BLOCK):
-        yield slice(start, start + _BLOCK)
-
 
 def group_blocks(regions: Regions) -> Iterator[pa.Table]:
     """Each group's place among the descriptions, and which region it shows in each column."""
     place = described_order(regions)
     numbers = np.arange(len(regions), dtype=_smallest(len(regions)))
-    for block in _blocks(len(regions)):
+    for block in row_blocks(len(regions)):
         shown = {
             f"c{column}": codes[block].astype(_smallest(len(parts)))
             for column, (parts, codes) in enumerate(zip(regions.parts, regions.codes, strict=True))
@@ -93,46 +48,6 @@ def group_blocks(regions: Regions) -> Iterator[pa.Table]:
 def _smallest(size: int) -> npt.DTypeLike:
     """The smallest type for numbers below this: the engine copies and sorts what it is given."""
     return next(one for one in (np.int8, np.int16, np.int32, np.int64) if size <= np.iinfo(one).max)
-
-
-def _named(letter: str, rows: Sequence[npt.NDArray[np.int32]]) -> dict[str, npt.NDArray[np.int32]]:
-    return {f"{letter}{place}": row for place, row in enumerate(rows)}
-
-
-def cells_of(placement: AnyPlacement, scratch: Scratch) -> str:
-    """The table of people: their group, sensitive codes and number."""
-    if isinstance(placement, StoredPlacement):
-        return placement.cells
-    values = placement.counts.values
-
-    def blocks() -> Iterator[pa.Table]:
-        for block in _blocks(len(placement.groups)):
-            told = _named("s", [row[placement.tuples[block]] for row in values])
-            yield pa.table({"g": placement.groups[block], **told, "n": placement.n[block]})
-
-    return scratch.append("cells", blocks())
-
-
-def placed_of(placement: AnyPlacement, scratch: Scratch) -> str:
-    """The table that tells the group of each tuple."""
-    if isinstance(placement, StoredPlacement):
-        if placement.placed is None:
-            raise SchemaError("keep: nobody's group is known; read the table and anonymize again")
-        return placement.placed
-    counts = placement.counts
-    if len(np.unique(placement.tuples)) < len(placement.tuples):
-        raise SchemaError(
-            "keep: people with equal values were parted, and through an engine there is no telling "
-            "whose kept values are whose; drop keep, or use another anonymizer"
-        )
-
-    def blocks() -> Iterator[pa.Table]:
-        for block in _blocks(len(placement.groups)):
-            told = _named("q", [row[placement.tuples[block]] for row in counts.codes])
-            told |= _named("s", [row[placement.tuples[block]] for row in counts.values])
-            yield pa.table({**told, "g": placement.groups[block]})
-
-    return scratch.append("placed", blocks())
 
 
 def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
@@ -207,7 +122,7 @@ def is_for_engine(release: Release) -> bool:
     if placement is None or release.regions.each_region is None:
         return False
     engine = placement.table.engine
-    if isinstance(placement, StoredPlacement) or not engine.embedded:
+    if not placement.fits_memory or not engine.embedded:
         return True
     columns = len(release.schema.judged) + len(release.schema.keep)
     return release.people * (_EACH + _CELL * columns) > engine.memory
@@ -257,9 +172,9 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         ]
         kept = _kept_types(table)
         if kept:
-            people = people_with_kept(table, placed_of(placement, scratch), scratch)
+            people = people_with_kept(table, placement.groups_of_tuples(scratch), scratch)
         else:
-            people = cells_of(placement, scratch)
+            people = placement.cells(scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
         fields = [pa.field(name, one.type) for name, one in zip(names, labels, strict=True)]

@@ -161,7 +161,7 @@ def costs_of(report: Report) -> dict[str, float]:
     table = placement.table
     small = len(table.counts) <= _MOST_TUPLES
     names = dict.fromkeys((asked, *(ALWAYS if small else ())))
-    if table.stored is not None:  # everybody's own values are not in memory to compare with
+    if not table.counts.fits_memory:  # everybody's own values are not in memory to compare with
         names = {name: None for name in names if not UTILITIES[name].reads_tuples}
     view = view_of(evidence.release)
     return {name: utility_named(name).cost(view) for name in names}

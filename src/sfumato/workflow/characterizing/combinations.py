@@ -22,7 +22,7 @@ from sfumato.engines.base import Source
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
 from sfumato.release.description import Buckets, Regions
-from sfumato.release.made import AnyPlacement
+from sfumato.release.made import TablePlacement
 from sfumato.release.membership import BETWEEN, label_of
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels
@@ -297,7 +297,7 @@ def _ground(
     )
 
 
-def _people(release: Release, source: AnyPlacement | None) -> int:
+def _people(release: Release, source: TablePlacement | None) -> int:
     """Published people; one who is in several groups counts once, as far as that is known."""
     return release.people if source is None else min(release.people, source.table.counts.people)
 

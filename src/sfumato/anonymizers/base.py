@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict, judge
@@ -31,10 +32,10 @@ def check_suppression(given: object) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be anonymized, and by which rules."""
+    """What is to be anonymized, and by which criteria."""
 
     table: Table
-    require: tuple[Criterion, ...]
+    criteria: tuple[Criterion, ...]
     utility: Utility = field(default_factory=Loss)
     suppression: float = 0.0
     seed: int = 0
@@ -45,8 +46,12 @@ class Task:
             raise PolicyError(
                 f"seed = {quoted(self.seed)} is not allowed; use a whole number, 0 or more"
             )
-        bound = tuple(criterion.bind(self.table.counts) for criterion in self.require)
-        object.__setattr__(self, "require", bound)
+        _ = self.require  # a criterion that cannot be searched for at all is refused at once
+
+    @cached_property
+    def require(self) -> tuple[Criterion, ...]:
+        """The criteria as they are searched for, each knowing the table."""
+        return tuple(criterion.bind(self.table.counts) for criterion in self.criteria)
 
     @property
     def column_weights(self) -> Floats:

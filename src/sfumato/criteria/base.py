@@ -216,8 +216,8 @@ class Criterion(ABC):
         """No group of fewer people can hold; what searches need not even try."""
         return 1
 
-    def bind(self, counts: TableCounts) -> Self:
-        """What a search does once before it starts."""
+    def bind(self, counts: TableCounts) -> Criterion:
+        """The criterion as a search uses it, which knows the table before it starts."""
         return self
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -141,7 +141,6 @@ class CompositionBound(ReleaseCriterion):
                 raise PolicyError(
                     f"{self.name}: earlier = {quoted(self.earlier)}: {error}"
                 ) from None
-        object.__setattr__(self, "_watched", {})
 
     @property
     def required(self) -> str:
@@ -170,7 +169,7 @@ class CompositionBound(ReleaseCriterion):
         many = len(self.before) or "no"
         return f"{many} earlier release{'s' if len(self.before) > 1 else ''}"
 
-    def bind(self, counts: TableCounts) -> Self:
+    def bind(self, counts: TableCounts) -> CompositionBound:
         """Locate the table's people in the earlier releases, once for the whole search."""
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:
@@ -182,12 +181,15 @@ class CompositionBound(ReleaseCriterion):
                     raise PolicyError(f"{self.name}: {error}") from None
         return self
 
+    @cached_property
+    def _located(self) -> dict[str | None, Watched]:
+        """The people of the last table that was judged, by attribute."""
+        return {}
+
     def _watch(self, counts: Counts, groups: Groups) -> Watched:
-        known: dict[str | None, Watched] = self._watched  # type: ignore[attr-defined]
-        mine = known.get(groups.attribute)
+        mine = self._located.get(groups.attribute)
         if mine is None or mine.counts is not counts:
-            mine = Watched.of(counts, groups, self.before)
-            known[groups.attribute] = mine
+            mine = self._located[groups.attribute] = Watched.of(counts, groups, self.before)
         return mine
 
     def exposed(self, groups: Groups, most: int | None = None) -> Exposed:

@@ -34,6 +34,7 @@ from sfumato.adversaries.leakage.observer import WORDS, Observer
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
+    Criterion,
     GroupCriterion,
     Measure,
     Verdict,
@@ -163,7 +164,7 @@ class _Leakage(GroupCriterion):
         """The cells of the classes, where what is expected depends on them."""
         return frozenset() if self.observer.fixed else frozenset({"regions"})
 
-    def bind(self, counts: TableCounts) -> Self:
+    def bind(self, counts: TableCounts) -> Criterion:
         what = "joint targets" if self.joint else "a prior given fewer columns"
         if self.joint or isinstance(self.prior, FewerColumns):
             raise PolicyError(

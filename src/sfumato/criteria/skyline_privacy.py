@@ -19,13 +19,12 @@ Points are written by a data owner as (l, k, m, c); their certainties are put on
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -186,8 +185,6 @@ class SkylinePrivacy(ReleaseCriterion):
     adversary: ClassVar[str] = NAME
     of_several: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
-    cases: ClassVar[tuple[Case, ...]] = ()  # of the attributes it is about, once bound
-    closed: ClassVar[frozenset[str]] = frozenset()  # those of them that merging cannot spoil
 
     points: Sequence[KnowledgePoint]
     value: Values = field(default=None, hash=False)
@@ -260,14 +257,20 @@ class SkylinePrivacy(ReleaseCriterion):
 
     # -- what a search may rely on ----------------------------------------------------------------
 
-    def bind(self, counts: TableCounts) -> Self:
-        """Single values, and lists that can be judged exactly, never grow worse by merging."""
-        about = [a for a in counts.sensitive if self.sensitive in (None, a.name)]
-        bound = copy.copy(self)
-        closed = frozenset(attribute.name for attribute in about if self._closed(attribute))
-        object.__setattr__(bound, "cases", tuple(attribute.case for attribute in about))
-        object.__setattr__(bound, "closed", closed)
-        return bound
+    def bind(self, counts: TableCounts) -> SkylineOfTable:
+        about = tuple(a for a in counts.sensitive if self.sensitive in (None, a.name))
+        return SkylineOfTable(self.points, self.value, sensitive=self.sensitive, about=about)
+
+    @property
+    def about(self) -> tuple[Attribute, ...]:
+        """The attributes it is about; not known before the table is."""
+        return ()
+
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """Those of them that merging cannot spoil: of single values, or of lists that can be judged
+        exactly."""
+        return frozenset(attribute.name for attribute in self.about if self._closed(attribute))
 
     def _closed(self, attribute: Attribute) -> bool:
         if attribute.sets is None:
@@ -280,14 +283,15 @@ class SkylinePrivacy(ReleaseCriterion):
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
         """As far as is known: not before the table is."""
-        return 0 < len(self.cases) == len(self.closed)
+        return 0 < len(self.about) == len(self.closed)
 
     @property
     def fewest_people(self) -> int:
         """Every group has some value, which must outlast what she knows."""
         own = self.value.values() if isinstance(self.value, Mapping) else ()
         listed = isinstance(self.value, str | tuple)
-        if listed or set(self.cases) != {"single"} or not all((self.points, *own)):
+        single = {attribute.case for attribute in self.about} == {"single"}
+        if listed or not single or not all((self.points, *own)):
             return 1  # there may be a group without values, or none of whose is asked about
         return min(max(_fewest(point) for point in points) for points in self._lists)
 
@@ -296,16 +300,16 @@ class SkylinePrivacy(ReleaseCriterion):
             return "there is no group to judge"
         return "" if groups.width else "the table has no sensitive column"
 
+    @cached_property
+    def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
+        return {}
+
     def questions(self, groups: Groups) -> Questions:
         """What is asked of these groups: a column for each value and point."""
         key = (groups.attribute, groups.values, case_of(groups))  # the same for every batch
         if key not in self._asked:
             self._asked[key] = self._ask(groups)
         return self._asked[key]
-
-    @cached_property
-    def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
-        return {}
 
     def _ask(self, groups: Groups) -> Questions:
         labels = [self.value] if isinstance(self.value, str) else self.value or ()
@@ -406,6 +410,13 @@ class SkylinePrivacy(ReleaseCriterion):
             at_most=measure.at_most,
             bounded=measure.bounded,
         )
+
+
+@dataclass(frozen=True)
+class SkylineOfTable(SkylinePrivacy):
+    """The same in a search, which knows the attributes of its table."""
+
+    about: tuple[Attribute, ...] = field(default=(), kw_only=True, repr=False, compare=False)
 
 
 def _fewest(point: KnowledgePoint) -> int:

@@ -106,7 +106,7 @@ class Mondrian(Anonymizer):
             while low <= high:
                 middle = (low + high) // 2
                 least = sizes[middle] if middle < len(sizes) else people  # the last: one group
-                made = self._search(replace(task, require=(*task.require, KAnonymity(least))))
+                made = self._search(replace(task, criteria=(*task.criteria, KAnonymity(least))))
                 if finished.holds(made):
                     found, high = made, middle - 1
                 else:

@@ -246,7 +246,7 @@ COMMANDS = {
     "intersection": (
         "attack", "intersect", "people.csv", "people.csv", "--targets", "people.csv",
     ),
-    "relative threat": ("attack", "bayes", "people.csv", "--table", "people.csv"),
+    "relative threat": ("attack", "relative", "people.csv", "--table", "people.csv"),
 }  # fmt: skip
 OPTIONS = ["uniform", "table", "pooled", "flu=1,cold=1", "given=age", "0.5", "people.csv", "census"]
 

@@ -232,7 +232,7 @@ def test_attacks_that_are_not_defined_are_told_and_stop_no_audit() -> None:
         assert told[name].status == "not_applicable"
         assert "relative threat is defined for one" in told[name].learns
     page = report.to_markdown()
-    assert "sfumato attack bayes" not in page
+    assert "sfumato attack relative" not in page
     assert "whose row" not in page[page.index("| population learner") :]
 
 

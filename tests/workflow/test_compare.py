@@ -275,6 +275,12 @@ def test_all_combinations_in_the_order_given() -> None:
     assert [p.policy.suppression for p in points] == [0, 0.02, 0, 0.02]
 
 
+@pytest.mark.parametrize(("name", "swept"), [("lattice", True), ("best", True), ("deal", False)])
+def test_suppression_is_swept_for_whoever_may_suppress(name: str, swept: bool) -> None:
+    points = plan_sweep(K5, {"anonymizer": [name], "suppression": [0, 0.1]}).points
+    assert [point.policy.suppression for point in points] == ([0, 0.1] if swept else [0])
+
+
 def test_what_does_not_concern_an_anonymizer_is_left_out_and_said() -> None:
     planned = plan_sweep(
         K5, {"anonymizer": ["mondrian", "lattice", "anatomy"], "l": [2, 3], "suppression": [0, 0.1]}

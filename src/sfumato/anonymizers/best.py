@@ -135,6 +135,7 @@ class Best(Anonymizer):
     """
 
     name: ClassVar[str] = "best"
+    suppresses: ClassVar[bool] = True  # as far as the lattice is what it chooses
 
     seconds: float = 30.0
     schemes: Sequence[Scheme] = ("generalized",)
@@ -176,7 +177,7 @@ class Best(Anonymizer):
             asked = [int(getattr(criterion, "l", 2)) for criterion in task.require]
             yield _Way("anatomy", Anatomy(max(2, *asked, 2)))
         if "generalized" in self.schemes:
-            stored = task.table.stored is not None
+            stored = not task.table.counts.fits_memory
             yield _Way("mondrian (cells)", Mondrian())
             yield _Way("mondrian (tight)", Mondrian(regions="tight"))
             if not stored:
@@ -280,7 +281,7 @@ class _Contest:
     def _measure(self, way: _Way, release: Release, started: float) -> None:
         seconds = time.monotonic() - started
         view = view_of(release) if isinstance(release.made, MadeHere) else None
-        utility, stored = self.task.utility, self.task.table.stored is not None
+        utility, stored = self.task.utility, not self.task.table.counts.fits_memory
         loss = nan if view is None else Loss().cost(view)
         cost = loss
         if view is not None and utility != Loss() and not (stored and utility.reads_tuples):

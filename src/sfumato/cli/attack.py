@@ -14,11 +14,11 @@ from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFile
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
-# `sfumato attack bayes`: what a release tells of its people beyond what it tells of everybody.
+# `sfumato attack relative`: what a release tells of its people beyond what it tells of everybody.
 
 
 @reads(*OF_RELEASES)
-def bayes(
+def relative(
     release: ReleaseFiles,
     policy: PolicyFile,
     table: Annotated[
@@ -70,7 +70,7 @@ def bayes(
     Exit code 0: fine, or the policy's relative-threat bound holds; 1: it is violated; 2: bad input;
     3: it could not be judged, or the chains did not converge.
 
-    Example: sfumato attack bayes release --table patients.csv --policy policy.toml
+    Example: sfumato attack relative release --table patients.csv --policy policy.toml
     """
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
     from sfumato.cli.options import load_rules, read_judged, read_table
@@ -260,6 +260,6 @@ attack = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-attack.command()(bayes)
+attack.command()(relative)
 attack.command()(intersect)
 attack.command("list")(adversaries)

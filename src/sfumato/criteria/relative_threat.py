@@ -49,7 +49,7 @@ MOST_TIES = 1_000  # cases decided in fractions; what is beyond counts as above 
 NO_REGIONS = "what the groups publish is not known, only that they are told apart"
 NO_TABLE = (
     "it takes the original table to tell whose value is guessed right: audit with --table, or "
-    "attack bayes with --table"
+    "attack relative with --table"
 )
 
 

@@ -34,6 +34,7 @@ from sfumato.adversaries.priors import (
     ColumnWeights,
     EqualWeights,
     OutsideTable,
+    PriorGiven,
     PriorUse,
     Uniform,
     parse_prior,
@@ -228,7 +229,10 @@ LEARNER = PriorUse(
 )
 
 
-def prior_of(given: object) -> DirichletWeights:
+LearnerPrior = PriorGiven | DirichletWeights
+
+
+def prior_of(given: LearnerPrior) -> DirichletWeights:
     """What a caller may write as weights: "uniform", one weight, weights by column, a table."""
     if isinstance(given, DirichletWeights):
         return given

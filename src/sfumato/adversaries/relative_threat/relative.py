@@ -27,7 +27,13 @@ from sfumato.adversaries.relative_threat.crossing_chains import (
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
 from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
-from sfumato.adversaries.relative_threat.model import Model, Posterior, model_of, prior_of
+from sfumato.adversaries.relative_threat.model import (
+    LearnerPrior,
+    Model,
+    Posterior,
+    model_of,
+    prior_of,
+)
 from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
@@ -54,7 +60,7 @@ class MembershipAttacker:
     """
 
     table: Table | None = None
-    prior: object = "uniform"
+    prior: LearnerPrior = "uniform"
     learner: Reading = "joint"
     method: Method = "auto"
     seed: int = 0
@@ -80,7 +86,7 @@ def relative_threat(
     table: Table | None = None,
     *,
     sensitive: str | None = None,
-    prior: object = "uniform",
+    prior: LearnerPrior = "uniform",
     learner: Reading = "joint",
     method: Method = "auto",
     seed: int = 0,

@@ -376,7 +376,7 @@ def undefined(release: Release, groups: Groups) -> str:
     return ""
 
 
-_MEASURE = "audit with --table TABLE, or run: sfumato attack bayes"
+_MEASURE = "audit with --table TABLE, or run: sfumato attack relative"
 ENTRIES = (
     CatalogueEntry(
         LEARNER,

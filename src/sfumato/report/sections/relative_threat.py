@@ -166,7 +166,7 @@ def relative_document(
         **figures,
     }
     private = OF_TABLE if threat.people is not None else ""
-    return Document("bayes", "Relative threat", about, tuple(sections), facts, private)
+    return Document("relative", "Relative threat", about, tuple(sections), facts, private)
 
 
 def _status(threat: RelativeThreat) -> str:

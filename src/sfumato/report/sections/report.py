@@ -3,24 +3,28 @@
 A section is made by a function from a report, or None where it has nothing to say. It asks the
 report's `audience` where the public may not see what the owner sees, and knows only what it shows;
 an adversary of a new paper is one more of them, registered here once. Attacks that are run beside
-an audit have sections of their own if they are listed in `ATTACKS`, as many as were run.
+an audit have sections of their own if `document_of_attack` knows their results.
 
 Stands apart: one subject of a report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import singledispatch
 from importlib.metadata import version
-from typing import Any
 
+from sfumato.adversaries.base import Attack
+from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.adversaries.linkage.risks import Linkage, Risk
+from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
 from sfumato.report.document import Answer, Document, Section, cell_text, number
 from sfumato.report.json import SCHEMA_VERSION
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
+from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.criteria import (
     brief_worst_groups,
     criteria_section,
@@ -35,6 +39,7 @@ from sfumato.report.sections.linkage import (
 from sfumato.report.sections.next_steps import next_steps_section
 from sfumato.report.sections.observer import observer_section
 from sfumato.report.sections.realistic import realistic_section
+from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import brief_threats, threats_section
@@ -58,23 +63,20 @@ _ANSWERS = {
 # -- attacks that were run beside the audit --------------------------------------------------------
 
 
-def _relative_threat(result: Any) -> Document:
-    from sfumato.report.sections.relative_threat import relative_document
-
-    return relative_document(result, "the release")
-
-
-def _intersection(result: Any) -> Document:
-    from sfumato.report.sections.composition import attack_document
-
-    return attack_document(result)
+@singledispatch
+def document_of_attack(_result: Attack) -> Document | None:
+    """What an attack's result tells, by the title of its section; None: the threat matrix does."""
+    return None
 
 
-# By the name of a result's type: its modules are heavy, and loaded by whoever ran it.
-ATTACKS: dict[str, tuple[str, Callable[[Any], Document]]] = {
-    "RelativeThreat": ("Learner against attacker", _relative_threat),
-    "IntersectionAttack": ("Other releases about the same people", _intersection),
-}
+@document_of_attack.register
+def _(result: RelativeThreat) -> Document:
+    return replace(relative_document(result, "the release"), title="Learner against attacker")
+
+
+@document_of_attack.register
+def _(result: IntersectionAttack) -> Document:
+    return replace(attack_document(result), title="Other releases about the same people")
 
 
 def _attacks(report: Report) -> Iterator[Section]:
@@ -82,21 +84,19 @@ def _attacks(report: Report) -> Iterator[Section]:
     if report.evidence is None or report.audience == "public":
         return
     for result in report.evidence.attacks:
-        name = type(result).__name__
-        if name not in ATTACKS:
-            continue  # what she found is in the threat matrix
-        title, tell = ATTACKS[name]
-        told = tell(result).public()
-        words = [told.about, *(one.words for one in told.sections if one.words)]
+        document = document_of_attack(result)
+        if document is None:
+            continue
+        sections = document.public().sections
         yield Section(
-            title,
-            "\n\n".join(words),
+            document.title,
+            "\n\n".join([document.about, *(part.words for part in sections if part.words)]),
             tuple(
-                replace(sheet, title=sheet.title or one.title)
-                for one in told.sections
-                for sheet in one.tables
+                replace(sheet, title=sheet.title or part.title)
+                for part in sections
+                for sheet in part.tables
             ),
-            tuple(chart for one in told.sections for chart in one.charts),
+            tuple(chart for part in sections for chart in part.charts),
         )
 
 
@@ -168,7 +168,12 @@ def summary(report: Report) -> Document:
     return _framed(report, tuple(sections))
 
 
-def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Document:
+def _framed(
+    report: Report,
+    sections: tuple[Section, ...],
+    facts: Mapping[str, object] | None = None,
+    closing: str = "",
+) -> Document:
     """Sections with what every written report begins with."""
     told = report.summary
     by = f", made by {told.anonymizer}" if told.anonymizer else ""
@@ -191,7 +196,8 @@ def _framed(report: Report, sections: tuple[Section, ...], **more: Any) -> Docum
             name: f"{value:.1%}" if name == KEPT else cell_text(value)
             for name, value in glance(report).items()
         },
-        **more,
+        facts=facts or {},
+        closing=closing,
     )
 
 

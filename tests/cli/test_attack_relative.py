@@ -1,4 +1,4 @@
-"""The command `attack bayes`: what it prints, writes and answers with its exit code."""
+"""The command `attack relative`: what it prints, writes and answers with its exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEVELS = {"age": 3, "zip": 4, "education": 2, "marital": 2, "work": 2}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("bayes")
+    folder = tmp_path_factory.mktemp("relative")
     data, policy = folder / "census.csv", folder / "policy.toml"
     pa_csv.write_csv(census(300), data)
     policy.write_text(census_policy())
@@ -30,15 +30,15 @@ def files(tmp_path_factory) -> dict[str, Path]:
     return {"folder": folder, "data": data, "policy": policy, "release": folder / "release"}
 
 
-def bayes(files: dict[str, Path], *more: object, policy: str = "policy"):
+def relative(files: dict[str, Path], *more: object, policy: str = "policy"):
     rules = files["folder"] / f"{policy}.toml"
-    return sfumato("attack", "bayes", files["release"], "--policy", rules, *more)
+    return sfumato("attack", "relative", files["release"], "--policy", rules, *more)
 
 
 def test_everybody_as_json_a_page_and_a_private_table(files, tmp_path: Path) -> None:
     page, rows = tmp_path / "page.html", tmp_path / "rows.parquet"
     arguments = ("--table", files["data"], "--json", "--html", page, "--private", rows)
-    run = bayes(files, *arguments)
+    run = relative(files, *arguments)
     assert run.returncode == 0, run.stderr
     content = json.loads(run.stdout)
     facts = content["facts"]
@@ -59,22 +59,22 @@ def test_everybody_as_json_a_page_and_a_private_table(files, tmp_path: Path) -> 
     private = pq.read_table(rows)
     assert sum(private.column("people").to_pylist()) == 300
     assert (rows.stat().st_mode & 0o077) == 0
-    again = bayes(files, *arguments)
+    again = relative(files, *arguments)
     assert again.returncode == 2
     assert "--force to replace it" in again.stderr
-    assert bayes(files, *arguments, "--force").returncode == 0
+    assert relative(files, *arguments, "--force").returncode == 0
 
 
 def test_a_victim_in_words(files) -> None:
-    run = bayes(files, "--table", files["data"], "--victim", "age=[30, 40),sex=F")
+    run = relative(files, "--table", files["data"], "--victim", "age=[30, 40),sex=F")
     assert run.returncode == 0, run.stderr
     assert "Known: age=[30, 40),sex=F. The attacker's best guess is" in " ".join(run.stdout.split())
     assert "random worlds" in run.stdout
 
 
 def test_the_policys_bound_is_the_exit_code(files) -> None:
-    assert bayes(files, "--table", files["data"], policy="loose").returncode == 0
-    violated = bayes(files, "--table", files["data"], "--json", policy="tight")
+    assert relative(files, "--table", files["data"], policy="loose").returncode == 0
+    violated = relative(files, "--table", files["data"], "--json", policy="tight")
     assert violated.returncode == 1
     assert json.loads(violated.stdout)["facts"]["verdicts"][0]["status"] == "violated"
 
@@ -84,7 +84,7 @@ def test_a_bucketized_release(files, tmp_path: Path) -> None:
     policy = sf.Policy([sf.DistinctDiversity(3)], anonymizer=sf.Anatomy(3))
     sf.anonymize(table, policy, seed=0).save(tmp_path / "buckets")
     run = sfumato(
-        *("attack", "bayes", tmp_path / "buckets", "--policy", files["policy"]),
+        *("attack", "relative", tmp_path / "buckets", "--policy", files["policy"]),
         *("--table", files["data"], "--sweeps", 750, "--json"),
     )
     facts = json.loads(run.stdout)["facts"]
@@ -121,7 +121,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_one_line_exit_2(files, case: str) -> None:
     arguments, said = CASES[case]
-    run = bayes(files, *(files["data"] if one == "DATA" else one for one in arguments))
+    run = relative(files, *(files["data"] if one == "DATA" else one for one in arguments))
     assert run.returncode == 2, run.stderr
     assert run.stdout == ""
     assert said in run.stderr
@@ -137,14 +137,14 @@ def test_a_victim_that_fits_no_group(files, tmp_path: Path) -> None:
         '[schema]\nquasi = ["q"]\nsensitive = ["s"]\n[schema.domains]\nq = ["a", "b"]\n'
         '[[require]]\nkind = "k-anonymity"\nk = 2\n'
     )
-    run = sfumato("attack", "bayes", release, "--policy", policy, "--victim", "q=b")
+    run = sfumato("attack", "relative", release, "--policy", policy, "--victim", "q=b")
     assert run.returncode == 2
     assert "no group of the release fits this victim's quasi-identifiers" in run.stderr
-    fits = sfumato("attack", "bayes", release, "--policy", policy, "--victim", "q=a")
+    fits = sfumato("attack", "relative", release, "--policy", policy, "--victim", "q=a")
     assert fits.returncode == 0, fits.stderr
 
 
 def test_help_has_an_example() -> None:
-    run = sfumato("attack", "bayes", "--help")
-    assert "sfumato attack bayes release --table patients.csv" in run.stdout
-    assert "bayes" in sfumato("attack", "--help").stdout
+    run = sfumato("attack", "relative", "--help")
+    assert "sfumato attack relative release --table patients.csv" in run.stdout
+    assert "relative" in sfumato("attack", "--help").stdout

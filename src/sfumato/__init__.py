@@ -133,6 +133,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     from sfumato.release.release import Release as Release
     from sfumato.report.characterization import Characterization as Characterization
     from sfumato.report.comparison import Comparison as Comparison
+    from sfumato.report.price import Price as Price
     from sfumato.report.report import Report as Report
     from sfumato.schema.recipes import (
         dates as dates,
@@ -173,6 +174,7 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     from sfumato.workflow.containment import (
         compare_nodes as compare_nodes,
     )
+    from sfumato.workflow.price import price as price
 
 _HOMES = {
     "sfumato.adversaries.base": ("Threat",),
@@ -262,6 +264,7 @@ _HOMES = {
     "sfumato.release.release": ("Release",),
     "sfumato.report.characterization": ("Characterization",),
     "sfumato.report.comparison": ("Comparison",),
+    "sfumato.report.price": ("Price",),
     "sfumato.report.report": ("Report",),
     "sfumato.schema.recipes": (
         "dates",
@@ -288,6 +291,7 @@ _HOMES = {
         "NodeMap",
         "compare_nodes",
     ),
+    "sfumato.workflow.price": ("price",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -128,7 +128,7 @@ def test_demo_goes_the_whole_way_and_its_release_can_be_judged_by_anybody(tmp_pa
 
 def test_help_has_an_example_for_every_command() -> None:
     listed = sfumato("--help").stdout
-    for command in ("anonymize", "audit", "compare", "demo", "init"):
+    for command in ("anonymize", "audit", "compare", "demo", "init", "price"):
         assert command in listed
         assert f"sfumato {command}" in sfumato(command, "--help").stdout
 

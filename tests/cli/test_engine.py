@@ -17,6 +17,7 @@ MORE = {
     "audit": [],
     "characterize": [],
     "compare": ["--sweep", "k=2,3"],
+    "price": [],
     "skyline": ["--value", "flu", "--confidence", "0.5"],
 }
 WHY = {

@@ -401,3 +401,27 @@ def test_merge_closed_is_denied_for_a_reason(name: str) -> None:
 @each_setting
 def test_upward_closed_implies_merge_closed(criterion: Criterion) -> None:
     assert criterion.merge_closed or not criterion.upward_closed
+
+
+# -- steps ----------------------------------------------------------------------------------------
+
+PAIRED = [labelled([one, other], [3, 2, 1], 3) for one, other in product(SMALL[::20], SMALL[::25])]
+
+
+@each_setting
+def test_what_holds_holds_one_step_looser_too(criterion: Criterion) -> None:
+    """Of all small groups where each is judged alone, of pairs of them where not."""
+    for step in criterion.steps():
+        assert type(step.criterion) is type(criterion)
+        assert step.criterion != criterion
+        assert step.words
+        before, after = criterion, step.criterion
+        if step.way == "tighter":
+            before, after = after, before
+        if isinstance(before, GroupCriterion) and isinstance(after, GroupCriterion):
+            for reference in REFERENCES:
+                groups = labelled(SMALL, reference, 3)
+                assert (before.holds(groups) <= after.holds(groups)).all(), step
+        else:
+            for groups in PAIRED:
+                assert before.verdict(groups).holds <= after.verdict(groups).holds, step

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +39,14 @@ def anonymize(
         int | None,
         typer.Option(help="Seed of all chance but noise; drawn at random when left out."),
     ] = None,
+    price: Annotated[
+        bool | None,
+        typer.Option(
+            help="Work out what each promise costs, in about ten seconds; otherwise where little "
+            "is left.",
+            show_default=False,
+        ),
+    ] = None,
     force: Force = False,
     json: AsJson = False,
     *,
@@ -60,22 +67,14 @@ def anonymize(
     from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
-    from sfumato.workflow.price import tell_dearest
+    from sfumato.workflow.price import add_price
 
     check_new_folder(out, force=force)
     check_format(format)
     rules, schema = load_rules(policy)
     table = read_table(data, rules, schema, reading)
-    start = monotonic()
     release = run_anonymize(table, rules, seed=seed)
-    took = monotonic() - start
-    report = tell_dearest(
-        audit(release, rules),
-        table,
-        rules,
-        lambda rows, fewer: run_anonymize(rows, fewer, seed=seed),
-        took,
-    )
+    report = add_price(audit(release, rules), table, rules, asked=price)
     release.save(out, report=report, policy=rules, format=format, force=force)
     show_report(report, json=json)
     if not json:

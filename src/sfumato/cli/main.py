@@ -30,6 +30,7 @@ from sfumato.cli.demo import demo
 from sfumato.cli.entry import heeded
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
+from sfumato.cli.price import price
 from sfumato.cli.reproduce import reproduce
 from sfumato.cli.show import one_line
 from sfumato.cli.skyline import skyline
@@ -233,6 +234,7 @@ app.command()(characterize)
 app.command()(compare)
 app.command()(demo)
 app.command()(init)
+app.command()(price)
 app.command()(reproduce)
 app.command()(skyline)
 app.add_typer(attack)

@@ -31,6 +31,8 @@ import numpy.typing as npt
 from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
+from sfumato.criteria.steps import BoundStep as BoundStep
+from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
@@ -174,6 +176,7 @@ class Criterion(ABC):
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
+    ladders: ClassVar[tuple[Ladder, ...]] = ()  # sensible values of what it may be asked by
     merge_closed: ClassVar[bool]
     upward_closed: ClassVar[bool]
 
@@ -210,6 +213,10 @@ class Criterion(ABC):
     def population_table(self) -> Table | None:
         """The table of the population that this names, if it does; linkage is measured on it."""
         return None
+
+    def steps(self) -> Sequence[BoundStep]:
+        """The same one step looser and tighter; whatever holds by this holds by the looser ones."""
+        return tuple(steps_on(self, self.ladders))
 
     @property
     def fewest_people(self) -> int:

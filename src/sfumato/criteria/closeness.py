@@ -23,6 +23,7 @@ from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, absent, each_value, near
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, Codes, Floats, fraction
 from sfumato.release.groups import Groups
@@ -39,6 +40,7 @@ class TCloseness(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("t", SHARES),)
 
     t: float
     _: KW_ONLY

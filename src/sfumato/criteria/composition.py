@@ -49,6 +49,7 @@ from sfumato.criteria.base import (
     groups_about,
     parameter,
 )
+from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
 from sfumato.numbers import Bools, Ints, fraction
@@ -120,6 +121,8 @@ class CompositionBound(ReleaseCriterion):
     private: ClassVar[bool] = True  # who is in which group is nobody's but the owner's to know
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
+    # A higher confidence may ask more, too: of those whom earlier releases expose by themselves.
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("share", (*SHARES, 0.001, 0)),)
 
     share: float
     confidence: float

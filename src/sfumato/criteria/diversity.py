@@ -18,9 +18,12 @@ from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, each_value
 from sfumato.criteria.exact import decide, entropy_sign, sign
+from sfumato.criteria.steps import Ladder
 from sfumato.numbers import Bools, Ints, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
+
+VALUES = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)  # how many may be asked for
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class DistinctDiversity(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", VALUES),)
 
     l: int  # noqa: E741 (the literature's own letter)
 
@@ -60,6 +64,7 @@ class EntropyDiversity(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", (1.5, *VALUES)),)
 
     l: float  # noqa: E741
 
@@ -107,6 +112,10 @@ class RecursiveDiversity(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (
+        Ladder("c", (20, 10, 5, 4, 3, 2, 1, 0.5)),
+        Ladder("l", VALUES),
+    )
 
     c: float
     l: int  # noqa: E741

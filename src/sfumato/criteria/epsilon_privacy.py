@@ -34,6 +34,7 @@ from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, wors
 from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, fewest, present
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.steps import FACTORS, Ladder
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
@@ -52,6 +53,7 @@ class EpsilonPrivacy(GroupCriterion):
 
     name: ClassVar[str] = "epsilon-privacy"
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("epsilon", FACTORS),)
 
     epsilon: float
     # The base names here whose belief is bounded; in this one she is a parameter: see `against`.

@@ -27,6 +27,7 @@ from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
@@ -64,6 +65,7 @@ class KMap(GroupCriterion):
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     k: int
     population: Table | Release | Literal["weights"] = field(hash=False)
@@ -137,6 +139,7 @@ class KAnonymity(GroupCriterion):
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     k: int
 
@@ -174,6 +177,7 @@ class AlphaK(GroupCriterion):
     of_several: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("alpha", SHARES), Ladder("k", PEOPLE))
 
     alpha: float
     k: int

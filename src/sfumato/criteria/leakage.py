@@ -44,6 +44,7 @@ from sfumato.criteria.base import (
 )
 from sfumato.criteria.count_rules import CountRule, Kind, each_value, near
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
@@ -214,6 +215,7 @@ class DistributionLeakage(_Leakage):
     """No class's distribution is further than epsilon (Euclidean) from what was expected."""
 
     name: ClassVar[str] = "distribution-leakage"
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("epsilon", (1.2, 1, *SHARES)),)
 
     epsilon: float
 
@@ -264,6 +266,7 @@ class EntropyLeakage(_Leakage):
 
     name: ClassVar[str] = "entropy-leakage"
     merge_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("alpha", (3, 2, 1.5, 1, *SHARES)),)
 
     alpha: float
 

@@ -21,10 +21,12 @@ from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, largest_shares, least_shares
 from sfumato.criteria.exact import decide, sign
+from sfumato.criteria.steps import Ladder
 from sfumato.numbers import Bools, fraction
 from sfumato.release.groups import Groups
 from sfumato.schema.exact import shortest
 
+GAINS = (10, 5, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0.1)  # the most allowed
 _UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side
 
 
@@ -43,6 +45,7 @@ class BetaLikeness(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("beta", (20, *GAINS)),)
 
     beta: float
     _: KW_ONLY
@@ -99,6 +102,7 @@ class DeltaDisclosure(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("delta", GAINS),)
 
     delta: float
 

@@ -36,6 +36,7 @@ from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
 from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter, worst_of
 from sfumato.criteria.exact import NEAR
+from sfumato.criteria.steps import FACTORS, SHARES, Ladder
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats, fraction
 from sfumato.release.description import Regions, Singletons
@@ -77,6 +78,11 @@ class RelativeThreatBound(ReleaseCriterion):
     private: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (
+        Ladder("max_ti", FACTORS),
+        Ladder("quantile", (0.5, 0.75, 0.9, 0.95, 0.99, 1)),
+        Ladder("max_rgt", SHARES),
+    )
 
     max_ti: float
     _: KW_ONLY

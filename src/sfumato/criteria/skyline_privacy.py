@@ -19,8 +19,8 @@ Points are written by a data owner as (l, k, m, c); their certainties are put on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -53,6 +53,7 @@ from sfumato.criteria.base import (
     summarize,
 )
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
+from sfumato.criteria.steps import SHARES, WAYS, BoundStep, Ladder, Way
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.groups import Groups
@@ -122,6 +123,21 @@ class KnowledgePoint(NamedTuple):
 
     def __str__(self) -> str:
         return f"({self.l}, {self.k}, {self.m}) below {shortest(self.c)}"
+
+    def step(self, way: Way) -> KnowledgePoint:
+        """The next usual confidence; the same where there is none."""
+        rung = Ladder("c", (1, 0.95, *SHARES)).next(self.c, way)
+        return self if rung is None else self._replace(c=rung)
+
+    def fact(self, way: Way) -> KnowledgePoint:
+        """One fact less of each kind, or one more of those that she has (of her target if none)."""
+        if way == "looser":
+            less = [max(count - 1, 0) for count in self.known]
+            return KnowledgePoint(less[0], less[1], less[2], self.c)
+        if not any(self.known):
+            return self._replace(l=1)
+        more = [count + 1 if count else 0 for count in self.known]
+        return KnowledgePoint(more[0], more[1], more[2], self.c)
 
 
 def points_of(criterion: str, name: str, given: Any) -> tuple[KnowledgePoint, ...]:
@@ -254,6 +270,26 @@ class SkylinePrivacy(ReleaseCriterion):
             else [v for v in self.value if not self.value[v]]
         )
         return f"{told}; {', '.join(free)} not protected" if free else told
+
+    def steps(self) -> Sequence[BoundStep]:
+        """All points by the next confidence, or by one fact less or more of each kind."""
+        surer = ("one step surer allowed", "one step less sure allowed")
+        facts = ("one fact less of each kind known", "one fact more of each kind known")
+        return tuple(
+            BoundStep(changed, way, words)
+            for change, told in ((KnowledgePoint.step, surer), (KnowledgePoint.fact, facts))
+            for way, words in zip(WAYS, told, strict=True)
+            if (changed := self._changed(change, way)) != self
+        )
+
+    def _changed(self, change: Callable[[KnowledgePoint, Way], KnowledgePoint], way: Way) -> Self:
+        """With every point changed alike."""
+        value = self.value
+        if isinstance(value, Mapping):
+            value = {
+                label: tuple(change(one, way) for one in points) for label, points in value.items()
+            }
+        return replace(self, points=tuple(change(one, way) for one in self.points), value=value)
 
     # -- what a search may rely on ----------------------------------------------------------------
 

@@ -79,8 +79,8 @@ class Chart:
 
     "cloud" is points in space; the others are flat; "map" is points with labels, of which some
     stand out. `percent` names the axes that show shares ("x", "y", "xy"); `behind` are thin lines
-    behind it all, None where one ends; `ticks` are the places marked along x, in this order where
-    they are texts. The numbers along a `bare` axis mean nothing and are not shown.
+    behind it all, None where one ends; `ticks` are the places marked along x, or along the axis of
+    texts in their order. The numbers along a `bare` axis mean nothing and are not shown.
     """
 
     title: str

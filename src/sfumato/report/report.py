@@ -29,6 +29,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.advice import Advice
 from sfumato.report.document import PolicyStatus
+from sfumato.report.price import Price
 from sfumato.schema.region import ValueSet
 from sfumato.table.load import Table
 
@@ -81,7 +82,7 @@ class Evidence:
 
     Without a policy only criteria were given. `attacks` are results of adversaries that were run
     beside the audit. `table` is the one the release was made of, where it was not made here;
-    `dearest` tells which promise costs most.
+    `price` tells what each promise costs.
     """
 
     release: Release
@@ -90,7 +91,7 @@ class Evidence:
     policy: Policy | None = None
     attacks: tuple[Attack, ...] = ()
     table: Table | None = None
-    dearest: str = ""
+    price: Price | None = None
 
     def naming(self, kind: type[Named]) -> Iterator[tuple[Criterion, Named, Groups]]:
         """The criteria that name an adversary of this kind, her, and whom she asks about."""

@@ -6,7 +6,7 @@ Every published column has a role. A column without one is never read and never 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
@@ -163,6 +163,16 @@ class Schema:
             levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
             lists={name: one for name, one in self.lists.items() if name in set(sensitive)},
             several=self.several,
+        )
+
+    def without(self, column: str) -> Schema:
+        """The same but for a quasi-identifier, which has no role then and is not published."""
+        return replace(
+            self,
+            quasi=[name for name in self.quasi if name != column],
+            hierarchies={name: one for name, one in self.hierarchies.items() if name != column},
+            domains={name: one for name, one in self.domains.items() if name != column},
+            units={name: one for name, one in self.units.items() if name != column},
         )
 
     def hierarchy(self, column: str) -> Hierarchy:

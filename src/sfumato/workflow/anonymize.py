@@ -25,7 +25,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     from the operating system: a seed that can be guessed tells who was dealt into which bucket. It
     is kept in private/ only.
     """
-    _check_people(table)
+    check_people(table)
     for domain in table.counts.quasi:
         check_values(domain)
     expect("policy", policy, Policy, "a Policy")
@@ -45,7 +45,7 @@ def generalize(
     `levels` gives the hierarchy level of each quasi-identifier, by name (0 where not named) or in
     the order of the schema.
     """
-    _check_people(table)
+    check_people(table)
     expect("require", require, Sequence, "a list of criteria")
     for criterion in require:
         expect("require", criterion, Criterion, "a list of criteria")
@@ -81,7 +81,8 @@ def generalize(
         return release_of(task, judge, chosen)
 
 
-def _check_people(table: Table) -> None:
+def check_people(table: Table) -> None:
+    """Refuse tables of which no release can be made."""
     expect("table", table, Table, "a Table, as sf.read makes one")
     if table.counts.extra_memberships:
         raise InputError(

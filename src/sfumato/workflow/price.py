@@ -1,71 +1,393 @@
-"""Which promise of a policy costs most: the same search once more without each of them.
+"""`sf.price`: what every promise of a policy costs, by searching once more without each of them.
 
-Stands apart: what each promise costs is asked after a release is there.
+For each criterion and each quasi-identifier the best release is looked for that the policy would
+allow without it, and for each criterion one step looser and tighter. All searches have the same
+time and the same seed, the policy as it is too; what does not fit into the time is not begun, and
+said so. A release of a stricter policy is one of the looser, too, so a looser one never costs more.
+
+Without a column the table is searched that lacks it; the release is then measured beside the whole
+table, with the column as `*` for everybody, and must hold so by the policy as it is. A large table
+is priced on a sample of its people. Bounds are asked of the sample as they are: a group of k has k
+people of the sample, who lie farther apart than those of the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 
-from sfumato.criteria.base import Criterion
-from sfumato.errors import SfumatoError
+import numpy as np
+
+from sfumato.anonymizers.base import Task, check_release
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.counts.counts import Counts, rank_rows
+from sfumato.criteria.base import parameter
+from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
+from sfumato.numbers import Ints
 from sfumato.policy.model import Policy
+from sfumato.progress import Ticker
+from sfumato.release.build import build_release
+from sfumato.release.description import Regions
+from sfumato.release.made import MadeHere, Placement
 from sfumato.release.release import Release
+from sfumato.report.price import (
+    Change,
+    NoOtherBound,
+    OtherBound,
+    OtherColumns,
+    Price,
+    PricedChange,
+    Status,
+    WithoutColumn,
+    WithoutCriterion,
+    in_order,
+    promises,
+)
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
+from sfumato.schema.region import Anything
 from sfumato.table.load import Table
 from sfumato.utility import utility_named
-from sfumato.utility.view import view_of
+from sfumato.utility.view import View, view_of
+from sfumato.workflow.anonymize import anonymize, check_people, generalize
 
-SECONDS = 20.0  # for all searches together; none is begun that is likely to end later
-Search = Callable[[Table, Policy], Release]
-
-
-def tell_dearest(
-    report: Report, table: Table, policy: Policy, search: Search, took: float
-) -> Report:
-    """The report with the promise that costs most, where little is left; `took`: one search."""
-    loss = worth_of(report).loss
-    if report.evidence is None or loss is None or not worth_of(report).little:
-        return report
-    told = dearest(table, policy, search, loss, took)
-    return replace(report, evidence=replace(report.evidence, dearest=told))
+SECONDS = 30.0  # for all searches together
+BRIEFLY = 10.0  # the same at the end of `anonymize`
+PEOPLE = 10_000  # more are priced by a sample
+_SEARCHING = 0.7  # of a change's time: the rest is for making and judging its release
+_LATE = "the time was over"
 
 
-def dearest(table: Table, policy: Policy, search: Search, loss: float, took: float) -> str:
-    """The promise without which least would be lost, in a sentence."""
-    promises = list(policy.require)
-    if len(promises) < 2:
-        return f"That is the price of the policy's only promise, {_named(promises[0])}."
-    start = monotonic()
-    without: dict[int, float] = {}
-    left_out = 0
-    for place in range(len(promises)):
-        if monotonic() - start + took > SECONDS:
-            left_out += 1
-            continue
-        rest = promises[:place] + promises[place + 1 :]
-        try:
-            release = search(table, replace(policy, require=rest))
-            cost = utility_named("loss").cost(view_of(release))
-        except SfumatoError:
-            continue  # the anonymizer cannot do without it
-        if cost == cost:
-            without[place] = cost
-    more = f" ({left_out} of {len(promises)} were not tried: it takes too long)" if left_out else ""
-    if not without:
-        return f"Which promise costs most was not found out{more}."
-    place = min(without, key=lambda one: without[one])
-    if without[place] >= loss - 0.005:
-        return f"No single promise is to blame: without any one of them as much is lost{more}."
-    return (
-        f"{_named(promises[place])} costs most: without it {without[place]:.0%} of the detail "
-        f"would be gone{more}."
+@dataclass(frozen=True)
+class _Tried:
+    """What came of one search: a cost, or why there is none."""
+
+    status: Status
+    cost: float | None = None
+    groups: int | None = None
+    by_column: tuple[float, ...] = ()  # the loss of each quasi-identifier
+    reason: str = ""
+
+
+def price(
+    table: Table,
+    policy: Policy,
+    *,
+    seconds: float = SECONDS,
+    seed: int = 0,
+    people: int = PEOPLE,
+) -> Price:
+    """What the best release would cost without each promise and column, or one step from a bound.
+
+    `seconds` are for all searches together but the first, that of the policy as it is. A table of
+    more than so many `people` is priced by a sample of them.
+    """
+    expect("table", table, Table, "a Table, as sf.read makes one")
+    expect("policy", policy, Policy, "a Policy")
+    check_price(seconds, seed, people)
+    check_people(table)
+    sample = sample_of(table, people, seed)
+    changes = list(changes_of(policy, [domain.name for domain in sample.counts.quasi]))
+    searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
+    anonymizer = policy.anonymizer or Mondrian()
+    bench = _Bench(
+        sample,
+        replace(policy, anonymizer=anonymizer.within(_SEARCHING * seconds / searches)),
+        seed,
+    )
+    with Ticker("pricing", searches) as ticker:
+        as_it_is = bench.search(None)
+        ticker.add()
+        tried: dict[Change, _Tried] = {}
+        bench.spent = 0.0
+        for change in sorted(changes, key=_turn):
+            if isinstance(change, NoOtherBound):
+                tried[change] = _Tried("no_step", reason="it names no other bounds")
+            elif bench.interrupted or bench.spent + bench.shortest > seconds:
+                tried[change] = _Tried("not_begun", reason=bench.interrupted or _LATE)
+            else:
+                tried[change] = bench.search(change)
+                ticker.add()
+    best = _cheapest([as_it_is, *(tried[one] for one in changes if _way(one) == "tighter")])
+    return Price(
+        label=table.source.label,
+        people=sample.people,
+        everybody=table.people,
+        utility=bench.utility.name,
+        about=bench.utility.about,
+        anonymizer=anonymizer.name,
+        seconds=seconds,
+        seed=seed,
+        cost=best.cost,
+        groups=best.groups,
+        reason=best.reason,
+        changes=in_order([_priced(change, tried, as_it_is, best) for change in changes]),
+        notes=tuple(_notes(table, sample)),
     )
 
 
-def _named(criterion: Criterion) -> str:
-    about = f" of {criterion.sensitive}" if criterion.sensitive else ""
-    return f"{criterion.name}{about} ({criterion.required})"
+def check_price(seconds: float, seed: int, people: int) -> None:
+    """Refuse what cannot be meant, before any work is done."""
+    parameter("price", "seconds", seconds, above=0)
+    parameter("price", "seed", seed, whole=True, least=0)
+    parameter("price", "people", people, whole=True, least=1)
+
+
+def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | None) -> Report:
+    """The report with the price of the policy: if `asked`, or not said, where little is left."""
+    if asked is None:
+        asked = worth_of(report).little and worth_of(report).loss is not None
+    if not asked or report.evidence is None:
+        return report
+    try:
+        told = price(table, policy, seconds=BRIEFLY)
+    except SfumatoError as error:
+        why = f"what each promise costs was not worked out: {error}"
+        return replace(report, notes=(*report.notes, why))
+    return replace(report, evidence=replace(report.evidence, price=told))
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+def changes_of(policy: Policy, columns: Sequence[str]) -> Iterator[Change]:
+    """Every change that has a price, criterion after criterion, then column after column."""
+    for place, name in enumerate(promises(policy.require)):
+        criterion = policy.require[place]
+        yield WithoutCriterion(place, criterion, name)
+        steps = criterion.steps()
+        yield from (OtherBound(place, criterion, name, step) for step in steps)
+        if not steps:
+            yield NoOtherBound(place, criterion, name)
+    yield from map(WithoutColumn, columns)
+
+
+def _way(change: Change) -> str:
+    return change.step.way if isinstance(change, OtherBound) else ""
+
+
+def _turn(change: Change) -> int:
+    """What an owner asks first is searched first: what would help."""
+    if isinstance(change, OtherBound):
+        return 2 if change.step.way == "looser" else 3
+    return 0 if isinstance(change, WithoutCriterion) else 1
+
+
+def _priced(
+    change: Change, tried: dict[Change, _Tried], as_it_is: _Tried, best: _Tried
+) -> PricedChange:
+    """What was found of a change, or of a stricter policy if that costs less.
+
+    Stricter than a bound is each tighter one and the policy as it is; than none, every bound.
+    """
+    own = tried[change]
+    stricter = []
+    if own.status != "not_begun" and isinstance(change, WithoutCriterion):
+        stricter = [best, *(tried[one] for one in tried if _loosens(one, change.place))]
+    elif own.status != "not_begun" and _way(change) == "looser":
+        stricter = [best]
+    found = _cheapest([own, *stricter])
+    others = None
+    if isinstance(change, WithoutColumn) and own.by_column and as_it_is.by_column:
+        place = [one for one in tried if isinstance(one, WithoutColumn)].index(change)
+        others = OtherColumns(_without(as_it_is.by_column, place), _without(own.by_column, place))
+    gain = None if best.cost is None or found.cost is None else best.cost - found.cost
+    return PricedChange(
+        change, found.status, found.cost, gain, found.groups, found is not own, found.reason, others
+    )
+
+
+def _loosens(change: Change, place: int) -> bool:
+    return isinstance(change, OtherBound) and change.step.way == "looser" and change.place == place
+
+
+def _cheapest(tried: Sequence[_Tried]) -> _Tried:
+    """The first that costs least; the first of all where none has a cost."""
+    return min(tried, key=lambda one: math.inf if one.cost is None else one.cost)
+
+
+def _without(by_column: Sequence[float], place: int) -> float:
+    """The mean loss of the other columns."""
+    rest = [*by_column[:place], *by_column[place + 1 :]]
+    return sum(rest) / len(rest)
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+class _Bench:
+    """Where releases are made to be measured, all alike."""
+
+    def __init__(self, table: Table, policy: Policy, seed: int) -> None:
+        self.table, self.policy, self.seed = table, policy, seed
+        self.utility = utility_named(policy.utility)
+        self.shortest = math.inf  # of all searches; seconds without what had to be compiled
+        self.spent = 0.0
+        self.interrupted = ""
+
+    def search(self, change: Change | None) -> _Tried:
+        """The cost of the best release found after a change; None: by the policy as it is."""
+        from numba.core.event import TimingListener, install_listener
+
+        began, compiling = monotonic(), TimingListener()  # type: ignore[no-untyped-call]
+        try:
+            with install_listener("numba:compile", compiling):
+                release = self._release(change)
+            view = view_of(release)
+            cost = self.utility.cost(view)
+            if math.isnan(cost):
+                raise InputError(
+                    f"{self.utility.name} does not apply to a {release.scheme} release; name "
+                    "another utility in the policy"
+                )
+        except NoSafeRelease as error:
+            return _Tried("no_safe_release", reason=str(error))
+        except SfumatoError as error:
+            if change is None:
+                raise
+            return _Tried("not_possible", reason=str(error))
+        finally:
+            took = monotonic() - began - (compiling.duration if compiling.done else 0.0)
+            self.shortest, self.spent = min(self.shortest, took), self.spent + took
+        if isinstance(release.made, MadeHere) and getattr(
+            release.made.findings, "interrupted", False
+        ):
+            self.interrupted = "it was interrupted"
+        return _Tried("priced", cost, len(release.groups), _by_column(view))
+
+    def _release(self, change: Change | None) -> Release:
+        policy, require = self.policy, list(self.policy.require)
+        if isinstance(change, WithoutColumn):
+            return self._without_column(change.column)
+        if isinstance(change, OtherBound):
+            require[change.place] = change.step.criterion
+        if isinstance(change, WithoutCriterion):
+            del require[change.place]
+            if not require:  # nothing is asked: the table itself
+                return generalize(self.table, {})
+        return anonymize(self.table, replace(policy, require=require), seed=self.seed)
+
+    def _without_column(self, column: str) -> Release:
+        """The best release of the table that lacks it, with the column as `*` for everybody."""
+        narrower, number = without_column(self.table, column)
+        policy = replace(self.policy, schema=None)
+        found = anonymize(narrower, policy, seed=self.seed)
+        if not found.regions.generalizes or not isinstance(found.made, MadeHere):
+            raise InputError(f"a {found.scheme} release has no column that is * for everybody")
+        place = self.table.schema.quasi.index(column)
+        regions = found.regions.require_regions()
+        shown = Regions(
+            tuple(self.table.schema.quasi),
+            (*regions.parts[:place], (Anything(),), *regions.parts[place:]),
+            np.insert(regions.codes, place, 0, axis=0),
+        )
+        placed = found.made.placement.in_memory("pricing")
+        release = build_release(
+            _among_finer(placed, self.table, number), shown, found.made.findings, seed=self.seed
+        )
+        task = Task(self.table, tuple(self.policy.require), suppression=policy.suppression)
+        return check_release(release, task)
+
+
+def _by_column(view: View) -> tuple[float, ...]:
+    """The share of each column's detail that is gone."""
+    if not view.covering or view.exact or not view.people:
+        return ()
+    each = view.totals([view.coverage(at).widening() for at in range(len(view.counts.quasi))])
+    return tuple((lost + view.suppressed) / view.people for lost in each)
+
+
+def _notes(table: Table, sample: Table) -> Iterator[str]:
+    if sample.people < table.people:
+        yield (
+            f"figures are of a sample of {sample.people:,} of {table.people:,} people; bounds are "
+            "asked of it as they are, and its people lie farther apart than those of the table, so "
+            "costs are higher than the table's: read their differences, and their order"
+        )
+
+
+# -- other tables ----------------------------------------------------------------------------------
+
+
+def sample_of(table: Table, people: int, seed: int) -> Table:
+    """Some people of a table, every one equally likely; the table itself where it has no more.
+
+    Survey weights are raised, so that the sample stands for as many people.
+    """
+    if table.stored is None and table.people <= people:
+        return table
+    total = table.counts.memberships
+    many = min(people, total)
+    chosen = np.sort(np.random.default_rng(seed).choice(total, many, replace=False))
+    before = 0
+    parts = []
+    for part in table.counts.parts():
+        ends = before + np.cumsum(part.n)
+        drawn = np.bincount(
+            np.searchsorted(ends, chosen[(chosen >= before) & (chosen < ends[-1])], side="right"),
+            minlength=len(part),
+        )
+        weights = part.weights
+        if weights is not None:
+            weights = weights * (drawn / part.n) * (total / many)
+        kept = np.flatnonzero(drawn)
+        parts.append(replace(part, n=drawn, weights=weights).take(kept))
+        before = int(ends[-1])
+    return replace(table, counts=_together(parts))
+
+
+def _together(parts: Sequence[Counts]) -> Counts:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        codes=np.hstack([part.codes for part in parts]),
+        values=np.hstack([part.values for part in parts]),
+        n=np.concatenate([part.n for part in parts]),
+        weights=None
+        if first.weights is None
+        else np.concatenate([part.weights for part in parts if part.weights is not None]),
+        protect=None
+        if first.protect is None
+        else (first.protect[0], np.concatenate([p.protect[1] for p in parts if p.protect])),
+    ).compact()
+
+
+def without_column(table: Table, column: str) -> tuple[Table, Ints]:
+    """A table without a quasi-identifier, and the number there of every tuple of the table."""
+    counts = table.counts.in_memory("pricing")
+    place = table.schema.quasi.index(column)
+    if len(table.schema.quasi) == 1:
+        raise InputError(f"{column} is the only quasi-identifier: nothing would be left to tell")
+    quasi = (*counts.quasi[:place], *counts.quasi[place + 1 :])
+    merged = replace(counts, quasi=quasi, codes=np.delete(counts.codes, place, axis=0))
+    compact = merged.compact()
+    extra = [] if merged.protect is None else [merged.protect[1][None, :]]
+    rows = np.vstack([merged.codes, merged.values, *extra])
+    number, _ = rank_rows(rows, [int(row.max(initial=0)) + 1 for row in rows])
+    levels = {name: one for name, one in table.levels.items() if name != column}
+    schema = table.schema.without(column)
+    return replace(table, schema=schema, counts=compact, levels=levels, file=None), number
+
+
+def _among_finer(placed: Placement, table: Table, number: Ints) -> Placement:
+    """Who is where, told of the finer tuples: `number[i]` is what tuple i was one of.
+
+    People of one coarser tuple are alike but for what was left out; any of them may be anywhere.
+    """
+    n = table.counts.in_memory("pricing").n
+    finer = np.argsort(number, kind="stable")
+    coarser = np.argsort(placed.tuples, kind="stable")
+    ends, bounds = np.cumsum(n[finer]), np.cumsum(placed.n[coarser])
+    edges = np.union1d(ends, bounds)
+    pieces = np.diff(edges, prepend=0)
+    last = edges - 1  # the last person of each piece
+    return Placement(
+        table,
+        finer[np.searchsorted(ends, last, side="right")],
+        placed.groups[coarser[np.searchsorted(bounds, last, side="right")]],
+        pieces,
+    )

@@ -192,13 +192,14 @@ def spec(chart: Chart) -> dict[str, Any]:
         look |= {"scene": _scene(chart), "margin": {"l": 0, "r": 0, "t": 30, "b": 0}}
         return {"data": traces, "layout": look, "config": config}
     named_x, named_y = _named(chart, "x"), _named(chart, "y")
-    if named_x and chart.ticks:
-        named_x = [str(tick) for tick in chart.ticks]
+    if (named_x or named_y) and chart.ticks:
+        ordered = [str(tick) for tick in chart.ticks]
+        named_x, named_y = (ordered, named_y) if named_x else (named_x, ordered)
     look["xaxis"] = _axis(chart, "x", named_x)
     look["yaxis"] = _axis(chart, "y", named_y)
     if named_y:
         look["yaxis"]["autorange"] = "reversed"
-    if chart.ticks and not named_x:
+    if chart.ticks and not named_x and not named_y:
         look["xaxis"] |= {"tickmode": "array", "tickvals": list(chart.ticks)}
     look["barmode"] = "overlay" if _apart(chart) else "group"
     return {"data": traces, "layout": look, "config": config}
@@ -256,7 +257,8 @@ def _steps(chart: Chart, axis: str) -> dict[str, Any]:
 
 def _apart(chart: Chart) -> bool:
     """Whether no two series have a bar at the same place, so that each may have its full width."""
-    places = [value for one in chart.series for value in one.x]
+    axis = "y" if _named(chart, "y") else "x"
+    places = [value for one in chart.series for value in getattr(one, axis)]
     return len(set(places)) == len(places)
 
 
@@ -275,7 +277,9 @@ def _axis(chart: Chart, axis: str, named: list[str]) -> dict[str, Any]:
     }
     if named:
         # Never guessed: a text that looks like a number or a date is a text.
-        texts = [escape(short(text)) for text in named]
+        # Bars that lie have room for what they say.
+        most = 2 * _LONG if axis == "y" and chart.kind == "bars" else _LONG
+        texts = [escape(short(text, most)) for text in named]
         places = [escape(text) for text in named]
         look |= {"type": "category", "categoryorder": "array", "categoryarray": places}
         return look | {"tickmode": "array", "tickvals": places, "ticktext": texts}
@@ -370,8 +374,10 @@ def _behind(series: Series) -> dict[str, Any]:
 
 def _bars(series: Series, at: int) -> dict[str, Any]:
     colour, _ = _LOOKS[at % len(_LOOKS)]
+    lying = any(isinstance(place, str) for place in series.y)
     return _shared(series) | {
         "type": "bar",
+        "orientation": "h" if lying else "v",
         "marker": {"color": colour, "pattern": {"shape": _PATTERNS[at % len(_PATTERNS)]}},
     }
 

@@ -23,6 +23,7 @@ from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
 from sfumato.report.document import Answer, Document, Section, cell_text, number
 from sfumato.report.json import SCHEMA_VERSION
+from sfumato.report.price import price_section
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.criteria import (
@@ -118,6 +119,7 @@ SECTIONS: tuple[Maker, ...] = (
     criteria_section,
     usefulness_section,
     contest_section,
+    price_section,
     next_steps_section,
     threats_section,
     linkage_section,

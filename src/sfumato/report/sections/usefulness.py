@@ -2,8 +2,8 @@
 
 Costs are measured where the original table is at hand. A release that tells nothing may hold any
 policy: a column that shows the same for everybody tells nothing any more, and the loss is the share
-of the detail that is gone. Where little is left, the closing lines and the page say so, and which
-promise costs most, if that was found out (`workflow/price.py`).
+of the detail that is gone. Where little is left, the closing lines and the page say so, and what
+would help most, if that was found out (`workflow/price.py`).
 """
 
 from __future__ import annotations
@@ -106,15 +106,15 @@ def cost_words(report: Report) -> str:
 
 
 def closing_words(report: Report) -> list[str]:
-    """What a reader must know before handing the release out; nothing where much is left."""
+    """What a reader must know before handing it out: that little is left, what would help."""
     worth = worth_of(report)
-    if not worth.little:
-        return []
-    dearest = report.evidence.dearest if report.evidence is not None else ""
-    little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
-    told = [f"{'Little is left to use' if little else 'What is left'}: {worth}."]
-    told += _missing_values(report, worth.hidden)
-    return [*told, dearest] if dearest else told
+    told = []
+    if worth.little:
+        little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
+        told.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")
+        told += _missing_values(report, worth.hidden)
+    price = report.evidence.price if report.evidence is not None else None
+    return told if price is None or report.audience == "public" else [*told, price.words()]
 
 
 def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,58 @@
+"""`sfumato price`: what does every promise cost?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
+from sfumato.cli.show import say
+from sfumato.engines.reading import OF_TABLES, Reading
+
+
+@reads(*OF_TABLES)
+def price(
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    policy: PolicyFile,
+    seconds: Annotated[
+        float, typer.Option(help="For all searches together, after that of the policy as it is.")
+    ] = 30.0,
+    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
+    people: Annotated[
+        int, typer.Option(help="A table of more people is priced by a sample of so many.")
+    ] = 10_000,
+    json: AsJson = False,
+    html: PageFile = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write it to this .json, .md or .html file.")
+    ] = None,
+    force: Force = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Tell what each promise and each column costs, and what would help most.
+
+    Of each criterion: the best release without it, and with its bound one step looser or tighter;
+    of each quasi-identifier: the best release without it. Nothing is published.
+
+    Example: sfumato price patients.csv --policy policy.toml --html price.html
+    """
+    from sfumato.cli.options import load_rules, read_table
+    from sfumato.cli.show import check_written, show_document
+    from sfumato.workflow.price import check_price
+    from sfumato.workflow.price import price as run_price
+
+    # Every mistake is told before a large file is read.
+    written = [target for target in (html, report) if target is not None]
+    check_written(html, written, public=False, json=json, force=force)
+    check_price(seconds, seed, people)
+    rules, schema = load_rules(policy)
+    table = read_table(data, rules, schema, reading)
+    found = run_price(table, rules, seconds=seconds, seed=seed, people=people)
+    for target in written:
+        found.save(target, force=force)
+    show_document(found.document() if json else found.brief(), json=json)
+    for target in written:
+        say(f"Price (private): {target}", err=True)

@@ -1,0 +1,65 @@
+"""Steps: the next sensible bounds of a criterion, looser and tighter, for whoever asks their price.
+
+A criterion lists a ladder of usual values for each parameter that makes it ask less or more. A step
+is the same criterion with one parameter on the next rung. Whatever holds by a criterion holds by
+every looser step of it, so a parameter whose change may help some groups and harm others has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from sfumato.schema.exact import shortest
+
+if TYPE_CHECKING:
+    from sfumato.criteria.base import Criterion
+
+Way = Literal["looser", "tighter"]
+WAYS: tuple[Way, Way] = ("looser", "tighter")
+PEOPLE = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.05, 0.02, 0.01)  # the most allowed
+FACTORS = (20, 10, 5, 4, 3, 2.5, 2, 1.5, 1.25, 1.1)  # the most that something may grow by
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Sensible values of a parameter, from the loosest to the tightest."""
+
+    parameter: str
+    rungs: tuple[float, ...]
+
+    def next(self, value: float, way: Way) -> float | None:
+        """The nearest rung on that side of a value, which need not be a rung; None at the end.
+
+        >>> Ladder("k", (2, 3, 5, 10)).next(7, "looser")
+        5
+        >>> Ladder("t", (0.5, 0.2, 0.1)).next(0.2, "tighter")
+        0.1
+        """
+        rising = self.rungs[0] < self.rungs[-1]
+        above = rising == (way == "tighter")
+        beyond = [rung for rung in self.rungs if (rung > value if above else rung < value)]
+        return min(beyond, key=lambda rung: abs(rung - value), default=None)
+
+
+@dataclass(frozen=True)
+class BoundStep:
+    """A criterion one step looser or tighter: what it is then, and what changed in words."""
+
+    criterion: Criterion
+    way: Way
+    words: str
+
+
+def steps_on(criterion: Criterion, ladders: Sequence[Ladder]) -> Iterator[BoundStep]:
+    """One rung looser and one tighter on each ladder; a parameter that is not set has none."""
+    for ladder in ladders:
+        value = getattr(criterion, ladder.parameter)
+        for way in WAYS:
+            rung = None if value is None else ladder.next(value, way)
+            if rung is not None:
+                changed: dict[str, Any] = {ladder.parameter: rung}
+                words = f"{ladder.parameter} = {shortest(rung)} instead of {shortest(value)}"
+                yield BoundStep(replace(criterion, **changed), way, words)

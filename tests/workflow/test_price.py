@@ -1,0 +1,332 @@
+"""The price of every promise: each figure is what a search of one's own finds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import sfumato as sf
+from sfumato.criteria.base import GroupCriterion, Measure, summarize
+from sfumato.datasets.census import census, census_policy
+from sfumato.numbers import Bools
+from sfumato.release.groups import Groups
+from sfumato.report.price import (
+    NoOtherBound,
+    OtherBound,
+    PricedChange,
+    WithoutColumn,
+    WithoutCriterion,
+)
+from sfumato.utility import utility_named
+from sfumato.utility.view import view_of
+from sfumato.workflow.price import sample_of
+from tests.oracles.beyond import beyond
+from tests.program import sfumato
+from tests.report.zoo import SMALL, people
+
+TWO = sf.Policy([sf.KAnonymity(3), sf.TCloseness(0.3)], anonymizer=sf.Mondrian(regions="tight"))
+
+
+def cost(release: sf.Release, utility: str = "loss") -> float:
+    return utility_named(utility).cost(view_of(release))
+
+
+def searched(one: PricedChange, policy: sf.Policy, many: int) -> float:
+    """What a search of one's own comes to."""
+    require, change = list(policy.require), one.change
+    if isinstance(change, WithoutColumn):
+        fewer = sf.read(census(many, seed=3), SMALL.without(change.column))
+        left = cost(sf.anonymize(fewer, policy, seed=0))
+        return (left * len(fewer.schema.quasi) + 1) / (len(fewer.schema.quasi) + 1)
+    if isinstance(change, OtherBound):
+        require[change.place] = change.step.criterion
+    else:
+        assert isinstance(change, WithoutCriterion)
+        del require[change.place]
+    return cost(sf.anonymize(people(many), replace(policy, require=require), seed=0))
+
+
+def of(price: sf.Price, kind: type, **about: object) -> list[PricedChange]:
+    return [
+        one
+        for one in price.changes
+        if isinstance(one.change, kind)
+        and all(getattr(one.change, name) == value for name, value in about.items())
+    ]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        TWO,
+        replace(TWO, require=[sf.KAnonymity(4), sf.EntropyDiversity(3), sf.TCloseness(0.5)]),
+        replace(TWO, anonymizer=sf.Lattice(), suppression=0.1),
+    ],
+    ids=["two promises", "three promises", "a lattice that suppresses"],
+)
+def test_every_figure_is_what_a_search_of_ones_own_finds(policy: sf.Policy) -> None:
+    price = sf.price(people(150), policy, seconds=60)
+    own = {one.change: searched(one, policy, 150) for one in price.changes}
+    tighter = [own[one.change] for one in price.changes if one.change.kind.endswith("tighter")]
+    first = cost(sf.anonymize(people(150), policy, seed=0))
+    assert price.cost == pytest.approx(min([first, *tighter]))
+    assert len(price.changes) == 3 * len(policy.require) + 3
+    for one in price.changes:
+        assert one.status == "priced"
+        assert one.cost is not None
+        assert one.gain == pytest.approx(price.cost - one.cost)
+        stricter = own[one.change]
+        if isinstance(one.change, WithoutCriterion):
+            (step,) = [
+                two
+                for two in of(price, OtherBound, place=one.change.place)
+                if two.change.step.way == "looser"
+            ]
+            stricter = min(stricter, price.cost, own[step.change])
+        elif one.change.kind.endswith("looser"):
+            stricter = min(stricter, price.cost)
+        assert one.cost == pytest.approx(stricter)
+        assert one.at_most is (stricter < own[one.change] - 1e-12)
+
+
+def test_what_gains_most_comes_first_and_looser_never_costs_more() -> None:
+    price = sf.price(people(300), TWO, seconds=60)
+    gains = [one.gain for one in price.changes]
+    assert gains == sorted(gains, reverse=True)
+    for place in range(2):
+        (without,) = of(price, WithoutCriterion, place=place)
+        steps = {one.change.step.way: one for one in of(price, OtherBound, place=place)}
+        assert without.cost <= steps["looser"].cost <= price.cost <= steps["tighter"].cost
+    assert price.changes[0].change.words == "without it"
+    told = price.words()
+    assert told.startswith("What would help most: without t-closeness (t ≤ 0.3 (equal)) ")
+    assert f"instead of {100 * price.cost:.3g}%" in told
+
+
+def test_a_column_that_is_left_out_is_lost_and_the_others_are_told() -> None:
+    price = sf.price(people(200), TWO, seconds=60)
+    for one in of(price, WithoutColumn):
+        assert one.others is not None
+        assert one.cost == pytest.approx((2 * one.others.after + 1) / 3)
+        assert price.cost >= 2 * one.others.before / 3 - 1e-12
+    for utility in ("discernibility", "query-error"):
+        other = sf.price(people(200), replace(TWO, utility=utility), seconds=60)
+        (zip_code,) = of(other, WithoutColumn, column="zip")
+        fewer = sf.read(census(200, seed=3), SMALL.without("zip"))
+        left = cost(sf.anonymize(fewer, TWO, seed=0), utility)
+        if utility == "discernibility":  # how large groups are does not depend on what they show
+            assert zip_code.cost == pytest.approx(left)
+        else:  # but questions about zip are answered worse
+            assert zip_code.cost > left
+
+
+def test_what_the_time_is_not_enough_for_is_told() -> None:
+    price = sf.price(people(100), TWO, seconds=1e-9)
+    assert price.cost is not None
+    assert {one.status for one in price.changes} == {"not_begun"}
+    assert "9 changes were not tried: the time was over" in price.words()
+    assert "not begun: the time was over" in " ".join(price.brief().text(200).split())
+
+
+def test_without_any_release_it_tells_what_would_make_one() -> None:
+    policy = sf.Policy([sf.KAnonymity(5), sf.TCloseness(0.9), sf.KAnonymity(1000)])
+    price = sf.price(people(60), policy, seconds=60)
+    assert price.cost is None
+    assert "k-anonymity" in price.reason
+    assert "no release" in price.brief().about
+    assert price.words().startswith("A release there would be: without k-anonymity #2 (k ≥ 1000) ")
+    (rescue, *others) = price.changes
+    assert rescue.change == of(price, WithoutCriterion, place=2)[0].change
+    assert rescue.gain is None
+    assert {one.status for one in others} == {"no_safe_release"}
+    assert "no safe release" in price.to_html()
+
+
+@dataclass(frozen=True)
+class EvenSizes(GroupCriterion):
+    """A criterion of somebody's own, which names no ladder."""
+
+    name: ClassVar[str] = "even-sizes"
+    adversary: ClassVar[str] = "prosecutor"
+    merge_closed: ClassVar[bool] = True
+    upward_closed: ClassVar[bool] = False
+    reads_values: ClassVar[bool] = False
+
+    @property
+    def required(self) -> str:
+        return "even"
+
+    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
+        odd = groups.sizes % 2
+        return summarize(groups, odd, "at_most"), odd == 0
+
+
+def test_a_criterion_without_steps_is_priced_as_a_whole() -> None:
+    price = sf.price(people(100), sf.Policy([sf.KAnonymity(2), EvenSizes()]), seconds=60)
+    (row,) = of(price, NoOtherBound)
+    assert (row.status, row.change.subject) == ("no_step", "even-sizes")
+    assert price.changes[-1] == row
+    assert of(price, WithoutCriterion, place=1)[0].status == "priced"
+
+
+def test_without_the_only_promise_the_table_itself_is_left() -> None:
+    price = sf.price(people(80), sf.Policy([sf.KAnonymity(4)]), seconds=60)
+    (without,) = of(price, WithoutCriterion)
+    assert without.cost == 0
+    alone = sf.read(pa.table({"q": [1, 1, 2, 2], "s": list("uvuv")}), sf.Schema(["q"], "s"))
+    (column,) = of(sf.price(alone, sf.Policy([sf.KAnonymity(2)])), WithoutColumn)
+    assert column.status == "not_possible"
+    assert "only quasi-identifier" in column.reason
+
+
+def test_what_has_no_cost_is_refused_and_buckets_have_no_columns_to_hide() -> None:
+    centroids = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Microaggregation(4))
+    with pytest.raises(sf.InputError, match="loss does not apply to a microaggregated release"):
+        sf.price(people(60), centroids)
+    buckets = sf.Policy(
+        [sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2), utility="discernibility"
+    )
+    price = sf.price(people(60), buckets, seconds=60)
+    assert {one.status for one in of(price, WithoutColumn)} == {"not_possible"}
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def test_a_large_table_is_priced_by_a_sample_that_says_so() -> None:
+    price = sf.price(people(600), TWO, seconds=60, people=100, seed=7)
+    assert (price.people, price.everybody) == (100, 600)
+    assert "a sample of 100 of 600 people" in price.brief().title
+    assert "figures are of a sample of 100 of 600 people" in price.notes[0]
+    again = sf.price(people(600), TWO, seconds=60, people=100, seed=7)
+    assert again.changes == price.changes
+    assert sf.price(people(600), TWO, seconds=60, people=100, seed=8).cost != price.cost
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_sample_has_people_of_the_table_each_at_most_once(stored: bool) -> None:
+    rows = pa.table(
+        {"q": [value % 7 for value in range(500)], "r": [*range(250)] * 2, "w": [2.0] * 500}
+    )
+    schema = sf.Schema(["q", "r"], weight="w")
+    table = sf.read(rows, schema)
+    table = beyond(table, 60) if stored else table
+    sample = sample_of(table, 120, 1)
+    whole = sf.read(rows, schema).counts.in_memory("a test")
+    some = sample.counts.in_memory("a test")
+    assert sample.people == some.memberships == 120
+    known = dict(zip(map(tuple, whole.codes.T.tolist()), whole.n.tolist(), strict=True))
+    for key, n in zip(map(tuple, some.codes.T.tolist()), some.n.tolist(), strict=True):
+        assert 0 < n <= known[key]
+    assert some.weights is not None
+    assert some.weights.sum() == pytest.approx(1000)  # they stand for as many people
+    assert sample_of(table, 1000, 1).people == 500
+    drawn = [sample_of(table, 250, seed).counts.by_code(0) for seed in range(40)]
+    assert np.mean(drawn, axis=0) == pytest.approx(whole.by_code(0) / 2, abs=3)
+
+
+# -- how it reads ----------------------------------------------------------------------------------
+
+
+def test_it_is_a_document_in_every_form(tmp_path: Path) -> None:
+    price = sf.price(people(200), TWO, seconds=60)
+    content = json.loads(price.to_json())
+    assert content["cost"] == price.cost
+    assert [one["gain"] for one in content["changes"]] == [one.gain for one in price.changes]
+    assert {one["kind"] for one in content["changes"]} == {
+        "without a promise",
+        "without a column",
+        "a bound one step looser",
+        "a bound one step tighter",
+    }
+    (chart,) = content["sections"][0]["charts"]
+    drawn = [pair for one in chart["series"] for pair in zip(one["y"], one["x"], strict=True)]
+    assert dict(drawn) == {
+        f"{one.change.subject}: {one.change.words}": one.gain for one in price.changes
+    }
+    assert "Private: this file" in price.to_markdown()
+    page = price.to_html()
+    assert '"orientation": "h"' in page
+    (picture,) = [line for line in page.split("<script") if '"orientation": "h"' in line]
+    order = picture.split('"categoryarray": [')[1].split("]")[0]
+    places = [order.index(f'"{one.change.subject}: {one.change.words}"') for one in price.changes]
+    assert all(before < after for before, after in pairwise(places))
+    for width in (40, 80, 120):
+        assert max(map(len, price.brief().text(width).splitlines())) <= width
+    for name in ("price.html", "price.json", "price.md"):
+        price.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
+    with pytest.raises(sf.InputError, match="use a name ending in"):
+        price.save(tmp_path / "price.txt")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("price")
+    pa_csv.write_csv(census(200, seed=2), home / "census.csv")
+    (home / "policy.toml").write_text(census_policy().replace("t = 0.4", "t = 0.3"))
+    return home
+
+
+def run(home: Path, *words: object):  # type: ignore[no-untyped-def]
+    return sfumato("price", home / "census.csv", "--policy", home / "policy.toml", *words)
+
+
+def test_the_command_prints_a_table_and_writes_a_page(files: Path, tmp_path: Path) -> None:
+    page, text = tmp_path / "price.html", tmp_path / "price.md"
+    ended = run(files, "--seconds", 60, "--html", page, "--report", text)
+    assert ended.returncode == 0, ended.stderr
+    assert "What every promise costs: census.csv, 200 people" in ended.stdout
+    assert "What would help most: without t-closeness" in ended.stdout
+    assert f"Price (private): {page}" in ended.stderr
+    assert "Plotly.newPlot" in page.read_text(encoding="utf-8")
+    told = json.loads(run(files, "--seconds", 60, "--seed", 3, "--people", 90, "--json").stdout)
+    assert (told["seed"], told["people"], told["everybody"]) == (3, 90, 200)
+    again = run(files, "--html", page)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "price.html exists; give another name, or --force" in again.stderr
+    assert "sfumato price patients.csv" in sfumato("price", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--seconds", 0), "seconds = 0.0 is not allowed; it must be a number above 0"),
+        (("--seed", -1), "seed = -1 is not allowed; it must be a whole number at least 0"),
+        (("--people", 0), "people = 0 is not allowed"),
+        (("--html", "price.txt"), "--html 'price.txt' is no page; use a name ending in .html"),
+        (("--report", "price.txt"), "use a name ending in .html, .json or .md"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(files: Path, words: tuple[object, ...], told: str) -> None:
+    before = sorted(files.iterdir())
+    ended = run(files, *words)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert told in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize(("option", "told"), [("--price", True), ("--no-price", False)])
+def test_anonymize_tells_it_when_asked(
+    files: Path, tmp_path: Path, option: str, told: bool
+) -> None:
+    ended = sfumato(
+        *("anonymize", files / "census.csv", "--policy", files / "policy.toml"),
+        *("--out", tmp_path / "out", option),
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ("What would help most" in ended.stdout) is told
+    report = json.loads((tmp_path / "out" / "private" / "report.json").read_text())
+    titles = [section["title"] for section in report["sections"]]
+    assert ("What every promise costs" in titles) is told
+    for file in (tmp_path / "out" / "public").iterdir():
+        assert "promise costs" not in file.read_text()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".html", ".json", ".md")
 Status = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_step"]
-LOSS = "loss"  # the measure that is a share of the detail
+LOSS, USE = "loss", "use"  # measures that are shares of the detail
 _SLIGHT = 0.01  # of what the policy costs: a smaller gain is not told as one
 _DRAWN = 30  # bars of the picture
 _TOLD: dict[Status, str] = {
@@ -273,7 +273,7 @@ def price_words(price: Price) -> str:
 
 
 def _figure(price: Price, cost: float) -> str:
-    return percentage(cost) if price.utility == LOSS else f"{cost:.4g}"
+    return percentage(cost) if price.utility in (LOSS, USE) else f"{cost:.4g}"
 
 
 def _gone(price: Price, cost: float, *, whole: bool = True) -> str:
@@ -359,7 +359,7 @@ def _sheet(price: Price) -> Sheet:
     return Sheet(
         ("promise or column", "change", price.utility, "gain", "remark"),
         rows,
-        percent=(price.utility, "gain") if price.utility == LOSS else (),
+        percent=(price.utility, "gain") if price.utility in (LOSS, USE) else (),
         keys=2,
         remark="remark",
         starred=tuple(range(helpful)),
@@ -400,7 +400,7 @@ def _charts(price: Price) -> tuple[Chart, ...]:
         "",
         tuple(series),
         alt=f"{price.words()} All figures are in the table.",
-        percent="x" if price.utility == LOSS else "",
+        percent="x" if price.utility in (LOSS, USE) else "",
         ticks=tuple(f"{one.change.subject}: {one.change.words}" for one in drawn),
     )
     return (chart,)

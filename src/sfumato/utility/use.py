@@ -94,6 +94,14 @@ class Use:
                     f"{did_you_mean(column, judged)}"
                 )
 
+    def without(self, column: str) -> Use | None:
+        """The same of a table that lacks a column; None where nothing is left of it."""
+        weights = {name: weight for name, weight in self.weights.items() if name != column}
+        queries = [[name for name in query if name != column] for query in self.queries]
+        target = None if self.target == column else self.target
+        kept = [query for query in queries if query]
+        return Use(weights, kept, target) if weights or kept or target is not None else None
+
     def measure(self, counts: TableCounts) -> Utility:
         """What releases of a table cost, if they are for this."""
         names = [domain.name for domain in counts.quasi]

@@ -49,7 +49,6 @@ from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
 from sfumato.schema.region import Anything
 from sfumato.table.load import Table
-from sfumato.utility import utility_named
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.anonymize import anonymize, check_people, generalize
 
@@ -222,7 +221,7 @@ class _Bench:
 
     def __init__(self, table: Table, policy: Policy, seed: int) -> None:
         self.table, self.policy, self.seed = table, policy, seed
-        self.utility = utility_named(policy.utility)
+        self.utility = policy.measure(table)
         self.shortest = math.inf  # of all searches; seconds without what had to be compiled
         self.spent = 0.0
         self.interrupted = ""
@@ -272,7 +271,8 @@ class _Bench:
     def _without_column(self, column: str) -> Release:
         """The best release of the table that lacks it, with the column as `*` for everybody."""
         narrower, number = without_column(self.table, column)
-        policy = replace(self.policy, schema=None)
+        use = self.policy.use and self.policy.use.without(column)
+        policy = replace(self.policy, schema=None, use=use)
         found = anonymize(narrower, policy, seed=self.seed)
         if not found.regions.generalizes or not isinstance(found.made, MadeHere):
             raise InputError(f"a {found.scheme} release has no column that is * for everybody")

@@ -330,3 +330,17 @@ def test_anonymize_tells_it_when_asked(
     assert ("What every promise costs" in titles) is told
     for file in (tmp_path / "out" / "public").iterdir():
         assert "promise costs" not in file.read_text()
+
+
+def test_what_the_release_is_for_decides_what_a_column_costs() -> None:
+    use = sf.Use(weights={"zip": 8}, queries=[["zip"], ["age", "sex"]])
+    price = sf.price(people(200), replace(TWO, use=use), seconds=60)
+    assert price.utility == "use"
+    first = sf.anonymize(people(200), replace(TWO, use=use), seed=0)
+    measure = use.measure(people(200).counts)
+    assert price.cost <= measure.cost(view_of(first))
+    by_column = {one.change.column: one.cost for one in of(price, WithoutColumn)}
+    assert by_column.keys() == {"age", "sex", "zip"}
+    assert by_column["zip"] == max(by_column.values())
+    assert sf.Use(weights={"zip": 8}, queries=[["zip"]]).without("zip") is None
+    assert use.without("age") == sf.Use({"zip": 8}, [["zip"], ["sex"]])

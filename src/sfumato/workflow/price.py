@@ -316,7 +316,7 @@ def sample_of(table: Table, people: int, seed: int) -> Table:
 
     Survey weights are raised, so that the sample stands for as many people.
     """
-    if table.stored is None and table.people <= people:
+    if isinstance(table.counts, Counts) and table.people <= people:
         return table
     total = table.counts.memberships
     many = min(people, total)

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
+from sfumato.anonymizers.deal.black_box import BlackBox
 from sfumato.anonymizers.deal.deal import DealFindings, _Reading
 from sfumato.anonymizers.deal.people import Dealt
-from sfumato.anonymizers.deal.search import Clock, SearchGround
+from sfumato.anonymizers.deal.search import NO_PROPOSALS, Clock, SearchGround
 from sfumato.criteria.base import Criterion, GroupCriterion, Measure, summarize
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
@@ -216,7 +217,7 @@ def test_a_criterion_of_somebody_s_own_is_kept_without_rules() -> None:
     assert loss_of(release) <= loss_of(sf.Mondrian(regions="tight").run(task)) + 1e-12
     assert isinstance(release.made, MadeHere)
     assert isinstance(release.made.findings, DealFindings)
-    assert release.made.findings.unsearched == ("no-majority",)
+    assert release.made.findings.unsearched == ()
 
 
 def test_a_criterion_of_whole_releases_judges_what_was_dealt() -> None:
@@ -294,7 +295,8 @@ def ground_of(
     task = Task(table, require)
     read = _Reading.of(task)
     dealt = Dealt.of(task, style, read.attributes, "a test")
-    return SearchGround.of(dealt, partial(read.rules, dealt), 1, Clock(1, 1))
+    box = BlackBox(read.asked, read.together, {}, dealt.first)
+    return SearchGround.of(dealt, partial(read.rules, dealt), 1, Clock(1, 1), box)
 
 
 @settings(max_examples=max(EXAMPLES // 2, 10))
@@ -327,6 +329,9 @@ def test_what_a_sweep_keeps_track_of_is_what_its_groups_are(
             visited,
             gone,
             np.zeros(60),
+            0,
+            60,
+            *NO_PROPOSALS,
         )
     fresh = exchange.state_of(state.group, dealt.people, dealt.columns)
     for name in ("size", "counts", "cells", "ends"):
@@ -371,6 +376,9 @@ def test_sweeps_without_heat_never_raise_the_true_cost_and_keep_the_rules(
             visited,
             hard,
             np.zeros(50),
+            0,
+            50,
+            *NO_PROPOSALS,
         )
         costs.append(exchange.true_cost(state, dealt.columns))
     assert all(after <= before + 1e-9 for before, after in pairwise(costs))

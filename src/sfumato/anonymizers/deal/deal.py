@@ -24,7 +24,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.criteria.base import GroupCriterion, groups_about, parameter
+from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
@@ -124,13 +124,21 @@ class Deal(Anonymizer):
 
     def _deal(self, task: Task, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
+        from sfumato.anonymizers.deal.black_box import BlackBox
         from sfumato.anonymizers.deal.people import Dealt
         from sfumato.anonymizers.deal.search import Clock, SearchGround, search
 
         read = _Reading.of(task)
         clock = Clock(self.seconds, self.sweeps)
         dealt = Dealt.of(task, self.regions, read.attributes, self.name)
-        ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock)
+        box = BlackBox(read.asked, read.together, _everybody(task), dealt.first)
+        # What stands in for criteria without rules: from small groups far from the whole table, by
+        # steps, to large ones near it.
+        guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
+        ladder = [rules(1.0) for rules in reversed(guards)] if box else []
+        ground = SearchGround.of(
+            dealt, partial(read.rules, dealt), task.seed, clock, box, ladder
+        )
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
         if cells > MOST_CELLS:
@@ -151,8 +159,8 @@ class Deal(Anonymizer):
         if read.unsearched:
             # Whatever the criteria ask that rules cannot say: groups that are larger and nearer to
             # the whole table tell less. The first guard under which a cut tree holds is kept to.
-            for guard in GUARDS:
-                guarded = ground.under(partial(read.rules, dealt, guard=guard))
+            for number, rules in enumerate(guards):
+                guarded = ground.under(rules, ladder[: len(ladder) - number])
                 release = published(guarded.cut([1.0]), 0, _FEW)
                 if release is not None and Finished(task).holds(release):
                     ground = guarded
@@ -183,34 +191,58 @@ def _cost(task: Task, release: Release) -> float:
 
 @dataclass(frozen=True)
 class _Reading:
-    """The criteria that a search can test by counts, and the attributes they read."""
+    """How a search tests the criteria, and the attributes they read.
+
+    Those that know rules are `compiled`; `asked` about batches of groups are those that do not,
+    and those of whole releases, where merging does no harm, about all groups `together`. All these
+    judge by counts. The others are `unsearched`.
+    """
 
     task: Task
     attributes: tuple[int, ...]
     compiled: tuple[tuple[GroupCriterion, int | None], ...]
+    asked: tuple[tuple[GroupCriterion, int | None], ...]
+    together: tuple[tuple[ReleaseCriterion, int | None], ...]
     unsearched: tuple[str, ...]
 
     @classmethod
     def of(cls, task: Task) -> _Reading:
         compiled: list[tuple[GroupCriterion, int | None]] = []
-        unsearched = [
-            criterion.name
-            for criterion in task.require
-            if not isinstance(criterion, GroupCriterion)
-        ]
+        asked: list[tuple[GroupCriterion, int | None]] = []
+        together: list[tuple[ReleaseCriterion, int | None]] = []
+        unsearched: list[str] = []
         whole = _everybody(task)
-        for criterion in task.by_group:
+        for criterion in task.require:
             places = task.about(criterion) if criterion.reads_values else (None,)
-            rules = [criterion.count_rules(whole[place]) for place in places]
-            if criterion.needs or any(one is None for one in rules):
-                unsearched.append(criterion.name)
-                continue
-            compiled += [(criterion, place) for place in places]
-        read = {place for _, place in compiled if place is not None}
-        if unsearched:  # guards look at all values
+            groups = [whole[place] for place in places]
+            by_counts = not (criterion.needs or criterion.joint)
+            linked = any(one.lists is not None for one in groups)
+            if isinstance(criterion, GroupCriterion):
+                ruled = all(criterion.count_rules(one) is not None for one in groups)
+                if by_counts and ruled:
+                    compiled += [(criterion, place) for place in places]
+                elif by_counts and not linked:
+                    asked += [(criterion, place) for place in places]
+                else:
+                    unsearched.append(criterion.name)
+            elif isinstance(criterion, ReleaseCriterion):
+                carried = criterion.merge_closed and not criterion.at_end
+                if by_counts and carried and not linked:
+                    together += [(criterion, place) for place in places]
+                else:
+                    unsearched.append(criterion.name)
+        read = {place for _, place in (*compiled, *asked, *together) if place is not None}
+        if unsearched or asked or together:  # guards look at all values
             every = enumerate(task.table.counts.sensitive)
             read |= {place for place, attribute in every if attribute.sets is None}
-        return cls(task, tuple(sorted(read)), tuple(compiled), tuple(unsearched))
+        return cls(
+            task,
+            tuple(sorted(read)),
+            tuple(compiled),
+            tuple(asked),
+            tuple(together),
+            tuple(unsearched),
+        )
 
     def rules(self, dealt: Dealt, share: float, guard: Guard | None = None) -> Rules:
         """All rules, packed; tightened to a share of their room, and with a guard besides."""

@@ -23,11 +23,12 @@ import numpy as np
 from sfumato.anonymizers.deal.cut_tree import NOBODY, span_width
 from sfumato.anonymizers.deal.people import SET, DealtColumns, DealtPeople
 from sfumato.anonymizers.deal.rules import Int, Rules, holds
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Bools, Codes, Floats, Ints
 
 REACH = 6  # places before and after a person, in every order, whose groups she looks at
 RING = 12  # people of a group whom she may change places with, others each time
 SOFT = 96  # more people than this have a value as surely as can be
+PROPOSED = 6  # changes that a person proposes at most, where nobody tests them one by one
 
 
 class GroupState(NamedTuple):
@@ -209,6 +210,49 @@ def _may(
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
+def _propose(
+    proposals: Ints, deltas: Floats, row: Int, slot: Int, h: Int, y: Int, delta: float
+) -> None:
+    """Note a change that is better than those before; of many the last ones stay."""
+    place = slot % proposals.shape[1]
+    proposals[row, place, 0], proposals[row, place, 1] = h, y
+    deltas[row, place] = delta
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def once_each(gives: Ints, gets: Ints, groups: Int) -> Bools:
+    """Of changes in the order in which they are wanted those whose groups none before touches."""
+    touched, kept = np.zeros(groups, np.bool_), np.zeros(len(gives), np.bool_)
+    for i in range(len(gives)):
+        if not touched[gives[i]] and not touched[gets[i]]:
+            touched[gives[i]] = touched[gets[i]] = kept[i] = True
+    return kept
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
+def change(
+    state: GroupState,
+    people: DealtPeople,
+    columns: DealtColumns,
+    gone: Floats,
+    movers: Ints,
+    groups: Ints,
+    partners: Ints,
+) -> None:
+    """Move people to groups; a partner (-1: none) comes instead."""
+    for i in range(len(movers)):
+        x, h, y = movers[i], groups[i], partners[i]
+        g = np.int64(state.group[x])
+        _leave(state, people, columns, x)
+        if y >= 0:
+            _leave(state, people, columns, y)
+            _join(state, people, columns, y, g)
+        _join(state, people, columns, x, h)
+        state.width[g] = _soft_width(state, columns, g, gone)
+        state.width[h] = _soft_width(state, columns, h, gone)
+
+
+@nb.njit(cache=True, nogil=True, error_model="numpy")
 def sweep(
     state: GroupState,
     people: DealtPeople,
@@ -219,17 +263,25 @@ def sweep(
     visited: Int,
     gone: Floats,
     bars: Floats,
+    begin: Int,
+    end: Int,
+    proposals: Ints,
+    deltas: Floats,
 ) -> int:
     """Everybody once, along the order `visited`; returns how many changes were made.
 
     `positions[o, x]` is where order o has person x, `gone[h]` = gamma^h, and `bars` what a change
-    may cost at each step.
+    may cost at each step. Only the steps from `begin` to `end` are taken, the first of them first.
+    Where `proposals` has room nothing is changed: row i gets the group and the partner of the best
+    changes of step begin + i by these rules, and `deltas` what they cost.
     """
     gain = np.zeros(SOFT + 1)
     for times in range(SOFT):
         gain[times] = gone[times] - gone[times + 1]
-    for group in range(len(state.size)):
-        state.width[group] = _soft_width(state, columns, group, gone)
+    if begin == 0:
+        for group in range(len(state.size)):
+            state.width[group] = _soft_width(state, columns, group, gone)
+    proposing = len(proposals) > 0
     looked = np.zeros(len(state.size), np.int32)  # the last step at which a group was looked at
     total, many, changes = len(state.group), people.places.shape[1], 0
     nobody = np.int64(-1)
@@ -239,12 +291,13 @@ def sweep(
     goes, comes = np.zeros(many), np.zeros(many)
     low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
     mine_now, theirs_now = np.zeros(many), np.zeros(many)
-    for step in range(total):
+    for step in range(begin, end):
         x = np.int64(orders[visited, step])
         g = np.int64(state.group[x])
         size = state.size[g]
         if size < 2:
             continue
+        slot = 0
         best, chosen, partner = bars[step] - 1e-12, np.int64(-1), np.int64(-1)
         g_changes, h_changes = 0.0, 0.0
         spared = 0.0
@@ -292,6 +345,9 @@ def sweep(
                     if may_leave == 1 and _may(state, people, rules, h, x, nobody):
                         best, chosen, partner = delta, h, nobody
                         g_changes, h_changes = spared, more
+                        if proposing:
+                            _propose(proposals, deltas, step - begin, slot, h, nobody, delta)
+                            slot += 1
                 y = np.int64(state.head[h])
                 for _ in range(min(RING, others)):
                     mine, theirs = 0.0, 0.0
@@ -324,9 +380,12 @@ def sweep(
                     ):
                         best, chosen, partner = delta, h, y
                         g_changes, h_changes = mine, theirs
+                        if proposing:
+                            _propose(proposals, deltas, step - begin, slot, h, y, delta)
+                            slot += 1
                     y = np.int64(state.after[y])
                 state.head[h] = y
-        if chosen < 0:
+        if chosen < 0 or proposing:
             continue
         changes += 1
         state.width[g] += g_changes

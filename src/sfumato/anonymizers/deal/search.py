@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
 from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
 from sfumato.anonymizers.deal.exchange import (
     SOFT,
@@ -30,7 +31,7 @@ from sfumato.anonymizers.deal.exchange import (
 )
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import Rules
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Bools, Codes, Floats, Ints
 
 # Shares of their room that criteria are tightened to, one after another, and the order that decides
 # ties in the tree: which of them leads furthest differs from criterion to criterion.
@@ -53,6 +54,7 @@ _NEAR = 4  # groups with people so near on an order may be cut anew together
 _CHAINS = 2
 _ROUND = 12  # a round takes as long as so many sweeps, about
 _STARTING = 0.4  # of the time may be spent on starts
+NO_PROPOSALS = (np.zeros((0, 0, 2), dtype=np.int64), np.zeros((0, 0)))  # changes are made at once
 
 
 @dataclass
@@ -77,6 +79,8 @@ class SearchGround:
     """What all chains share: people, rules by how much room they leave, and locality orders.
 
     `orders` are lines of people along which near ones are near, `positions` where each stands.
+    Where a `box` of criteria knows no rules, `ladder` has stand-ins for cut trees, from strict to
+    loose: a cell is cut as far down as all its parts hold.
     """
 
     dealt: Dealt
@@ -85,10 +89,18 @@ class SearchGround:
     orders: Codes
     positions: Codes
     clock: Clock
+    box: BlackBox
+    ladder: tuple[Rules, ...] = ()
 
     @classmethod
     def of(
-        cls, dealt: Dealt, rules: Callable[[float], Rules], seed: int, clock: Clock
+        cls,
+        dealt: Dealt,
+        rules: Callable[[float], Rules],
+        seed: int,
+        clock: Clock,
+        box: BlackBox,
+        ladder: Sequence[Rules] = (),
     ) -> SearchGround:
         chance = np.random.default_rng([seed, 0])
         total, columns = len(dealt), len(dealt.columns.kind)
@@ -103,19 +115,50 @@ class SearchGround:
         positions = np.empty_like(orders)
         for line, places in zip(orders, positions, strict=True):
             places[line] = np.arange(total, dtype=np.int32)
-        return cls(dealt, rules, rules(1.0), orders, positions, clock)
+        return cls(dealt, rules, rules(1.0), orders, positions, clock, box, tuple(ladder))
 
-    def under(self, rules: Callable[[float], Rules]) -> SearchGround:
+    def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
         """The same people under other rules."""
-        return replace(self, rules=rules, bounds=rules(1.0))
+        return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
 
     def cut(self, schedule: Sequence[float], order: int = 0) -> Codes:
         """The groups of a cut tree that keeps to tighter bounds first."""
         who = self.orders[order].copy()
         begins = np.array([0, len(who)], dtype=np.int64)
+        if self.box:
+            for rules in self.ladder[:: -len(schedule)][::-1]:
+                begins = self._cut_where_it_holds(who, begins, rules)
+            return _numbered(who, begins)
         for share in schedule:
             begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
         return _numbered(who, begins)
+
+    def _cut_where_it_holds(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
+        """Cut those cells further of which all parts hold; the largest cells first."""
+        made = who.copy()
+        parts = self.cut_cells(made, begins, rules)
+        of_cell = np.searchsorted(begins, parts[:-1], side="right") - 1
+        cells = np.flatnonzero(self.all_hold(made, parts, of_cell, len(begins) - 1))
+        cells = cells[np.argsort(-np.diff(begins)[cells], kind="stable")]
+
+        def further(cut: Ints) -> tuple[Codes, Ints]:
+            cutting = np.isin(np.arange(len(begins) - 1), cut)
+            mixed = np.where(np.repeat(cutting, np.diff(begins)), made, who)
+            return mixed, np.union1d(begins, parts[:-1][cutting[of_cell]])
+
+        def counts_after(cut: Ints) -> tuple[Codes, Ints]:
+            mixed, found = further(cut)
+            return counts_of(self.dealt.people, _numbered(mixed, found), len(found) - 1)
+
+        who[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
+        return begins
+
+    def all_hold(self, who: Codes, parts: Ints, of_cell: Ints, cells: int) -> Bools:
+        """Whether all parts of each cell hold by the criteria that know no rules."""
+        if not self.box.by_group:
+            return np.ones(cells, dtype=bool)
+        held = self.box.holds(*counts_of(self.dealt.people, _numbered(who, parts), len(parts) - 1))
+        return np.bincount(of_cell[~held], minlength=cells) == 0
 
     def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
         """Cut cells further; `who` is rearranged within them."""
@@ -184,7 +227,7 @@ class Chain:
         ground, total, began = self._ground, len(self._state.group), time.monotonic()
         gone = gamma ** np.arange(SOFT + 1.0)
         gone[-1] = 0.0
-        self.changes += sweep(
+        common = (
             self._state,
             ground.dealt.people,
             ground.dealt.columns,
@@ -195,6 +238,11 @@ class Chain:
             gone,
             temperature * self._chance.exponential(1.0, total),
         )
+        if ground.box:
+            made = sweep_in_batches(ground.box, *common, lambda: ground.clock.left > 0)
+        else:
+            made = sweep(*common, 0, total, *NO_PROPOSALS)
+        self.changes += made
         self.sweeps += 1
         self._keep()
         if ground.clock.sweeps is None:
@@ -224,13 +272,28 @@ class Chain:
         one = pair[who[begins[:-1]]]
         before = now[one] + np.where(partner[one] != one, now[partner[one]], 0.0)
         made = who.copy()
-        parts = ground.cut_cells(made, begins, ground.bounds)
+        rules = ground.bounds
+        if ground.box:
+            rules = ground.ladder[self._chance.integers(len(ground.ladder))]
+        parts = ground.cut_cells(made, begins, rules)
         of_pair = np.searchsorted(begins, parts[:-1], side="right") - 1
         then = np.bincount(of_pair, ground.costs(made, parts), minlength=len(begins) - 1)
-        better = who[np.repeat(then < before - 1e-9, np.diff(begins))]
-        moved = group.copy()
-        moved[better] = _numbered(made, parts)[better] + total
-        return np.unique(moved, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        cheaper = then < before - 1e-9
+        cheaper &= ground.all_hold(made, parts, of_pair, len(begins) - 1)
+
+        def cut(pairs: Ints) -> Codes:
+            better = who[np.repeat(np.isin(np.arange(len(then)), pairs), np.diff(begins))]
+            moved = group.copy()
+            moved[better] = _numbered(made, parts)[better] + total
+            return np.unique(moved, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+        def counts_after(pairs: Ints) -> tuple[Codes, Ints]:
+            moved = cut(pairs)
+            return counts_of(ground.dealt.people, moved, int(moved.max()) + 1)
+
+        pairs = np.flatnonzero(cheaper)
+        pairs = pairs[np.argsort((then - before)[pairs], kind="stable")]
+        return cut(ground.box.as_many_as_hold(pairs, counts_after))
 
     def _state_of(self, group: Codes) -> GroupState:
         return state_of(group, self._ground.dealt.people, self._ground.dealt.columns)

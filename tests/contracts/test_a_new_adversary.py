@@ -65,7 +65,7 @@ def test_her_stand_in_runs_where_no_policy_names_her_and_her_bound_is_suggested(
 
 def test_a_search_keeps_her_bound(fair_bets: Any) -> None:
     table = sf.read(people(), SCHEMA)
-    for anonymizer in (sf.Mondrian(), sf.Lattice()):
+    for anonymizer in (sf.Mondrian(), sf.Lattice(), sf.Deal(sweeps=2)):
         release = sf.anonymize(table, sf.Policy([fair_bets(0.75)], anonymizer))
         assert len(release.groups) == 1
         assert sf.audit(release, [fair_bets(0.75)]).holds
@@ -73,6 +73,19 @@ def test_a_search_keeps_her_bound(fair_bets: Any) -> None:
         sf.anonymize(table, sf.Policy([fair_bets(0.7)]))
     with pytest.raises(sf.PolicyError, match="most"):
         fair_bets(2)
+
+
+def test_deal_searches_by_her_bound_without_another_line(fair_bets: Any) -> None:
+    """Neighbours share a disease: no cut of ages keeps the bound, dealing does."""
+    rows = pa.table({"age": range(40), "disease": ["flu"] * 20 + ["cold"] * 20})
+    table = sf.read(rows, SCHEMA)
+    cut, dealt = (
+        sf.anonymize(table, sf.Policy([fair_bets(0.5)], anonymizer))
+        for anonymizer in (sf.Mondrian(regions="tight"), sf.Deal(sweeps=2))
+    )
+    assert len(cut.groups) == 1
+    assert len(dealt.groups) > 5
+    assert sf.audit(dealt, [fair_bets(0.5)]).holds
 
 
 def test_the_program_reads_her_bound_from_a_policy_and_lists_her(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ buckets; alpha is judged on the buckets, which is what they are for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW
+from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
 from sfumato.adversaries.locating.population import (
     PopulationPerGroup,
     count_behind,
@@ -67,6 +68,8 @@ class KMap(GroupCriterion):
     about_identity: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
+    alone: ClassVar[bool] = False  # True: regions overlap, and who fits another group counts not
+
     k: int
     population: Table | Release | Literal["weights"] = field(hash=False)
 
@@ -111,15 +114,23 @@ class KMap(GroupCriterion):
             return "the table has no survey weights; name its weight column or give a population"
         return ""
 
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        """Where regions overlap, a register rules people out of a group by where else they fit."""
+        if self.population == WEIGHTS or not overlaps_apart(release):
+            return self.verdict(groups)
+        judge = copy(self)
+        object.__setattr__(judge, "alone", True)
+        return judge.verdict(groups)
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         if isinstance(self.population, Table):
             assert groups.regions is not None
-            behind = count_behind(groups.regions, self.population)
-            found = PopulationPerGroup.of(behind, groups.own_people)
+            behind = count_behind(groups.regions, self.population, alone=self.alone)
+            found = PopulationPerGroup.of(behind, groups.own_people, alone=self.alone)
         elif isinstance(self.population, Release):
             assert groups.regions is not None
-            surely = people_surely_inside(groups.regions, self.population)
-            found = PopulationPerGroup.of(surely, groups.own_people)
+            surely = people_surely_inside(groups.regions, self.population, alone=self.alone)
+            found = PopulationPerGroup.of(surely, groups.own_people, alone=self.alone)
         else:
             assert groups.population is not None
             found = PopulationPerGroup.of(groups.population, groups.own_people)

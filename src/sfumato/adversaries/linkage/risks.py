@@ -267,7 +267,14 @@ def linkage(
             "quasi-identifiers are published exactly, so everybody sees who is in the release, and "
             "people are told apart by them, whatever their bucket"
         )
-    candidates, source, reason = _candidates(indistinguishable, population)
+    overlapping = population is not None and overlaps_apart(release)
+    candidates, source, reason = _candidates(indistinguishable, population, alone=overlapping)
+    if overlapping:
+        notes.append(
+            "regions overlap: a register tells who fits several groups, and who is in another one "
+            "is not in this; the journalist's candidates are those who fit no other group, at "
+            "least the group's own people, so her risks are upper bounds"
+        )
     if candidates is not None:
         name = population.source.label if population is not None else "the sum of survey weights"
         notes += [text for text in [candidates.note(name)] if text]
@@ -297,16 +304,21 @@ def linkage(
     )
 
 
+def overlaps_apart(release: Release) -> bool:
+    """Whether people may fit several groups, of which each is in one."""
+    return not (release.disjoint or release.shares_people or release.regions.exact)
+
+
 def _candidates(
-    groups: Groups, population: Table | None
+    groups: Groups, population: Table | None, *, alone: bool
 ) -> tuple[PopulationPerGroup | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
         if groups.multiplicity is not None:
             return None, None, "the file is larger than memory; raise the memory limit"
         assert groups.regions is not None
-        behind = count_behind(groups.regions, population)
-        return PopulationPerGroup.of(behind, groups.own_people), "table", ""
+        behind = count_behind(groups.regions, population, alone=alone)
+        return PopulationPerGroup.of(behind, groups.own_people, alone=alone), "table", ""
     if groups.population is not None:
         return PopulationPerGroup.of(groups.population, groups.own_people), "weights", ""
     return None, None, ""

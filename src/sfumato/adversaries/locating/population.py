@@ -10,6 +10,13 @@ less (an incomplete or outdated register, weights below 1) it is wrong about tha
 people there can be, F = f, is then used, which errs to unsafe, and the shortfall is told.
 
 The population may be another release: who of it may fit a group, and who must.
+
+Where regions overlap somebody may fit several groups, and a register tells who fits where: if one
+group takes all of those who also fit another, the other is left with fewer than fit it. How likely
+each is to be behind a group follows from counting all ways to place people, which nobody can do for
+a large table; but whoever fits this group alone is at least as likely to be in it as anybody (swap
+the two: what the other one fits besides, only she may leave). So a row is hers with a chance of at
+most 1 / max(f, those who fit no other group), and these are counted: an upper bound of the risk.
 """
 
 from __future__ import annotations
@@ -40,8 +47,11 @@ from sfumato.table.load import Table
 _AT_ONCE = 1 << 22  # pairs of groups compared at once
 
 
-def people_surely_inside(regions: Regions, outside: Release) -> Ints:
-    """How many people of a release are published with regions inside each group's."""
+def people_surely_inside(regions: Regions, outside: Release, *, alone: bool = False) -> Ints:
+    """How many people of a release are published with regions inside each group's.
+
+    `alone`: only those whose regions meet no other group's.
+    """
     theirs = _regions(outside)
     missing = [column for column in regions.columns if column not in theirs.columns]
     if missing:
@@ -49,9 +59,15 @@ def people_surely_inside(regions: Regions, outside: Release) -> Ints:
             f"the population {outside.label} lacks quasi-identifiers of the release: "
             f"{name_some(missing)}"
         )
+    people = outside.groups.sizes
+    if alone:
+        met = np.zeros(len(theirs), dtype=np.int64)
+        for _, other in _pairs(regions, theirs, overlaps):
+            np.add.at(met, other, 1)
+        people = np.where(met == 1, people, 0)
     total = np.zeros(len(regions), dtype=np.int64)
     for group, other in _pairs(regions, theirs, contains_region):
-        np.add.at(total, group, outside.groups.sizes[other])
+        np.add.at(total, group, people[other])
     return total
 
 
@@ -117,8 +133,11 @@ class PopulationPerGroup:
     uncovered: int
 
     @classmethod
-    def of(cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints) -> PopulationPerGroup:
-        short = people < sizes * (1 - _SLACK)
+    def of(
+        cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints, *, alone: bool = False
+    ) -> PopulationPerGroup:
+        """`alone`: people who fit another group too are left out, so fewer are no shortfall."""
+        short = (people < sizes * (1 - _SLACK)) & (not alone)
         return cls(np.maximum(people, sizes).astype(np.float64), int(short.sum()))
 
     def note(self, source: str) -> str:
@@ -132,8 +151,8 @@ class PopulationPerGroup:
         )
 
 
-def count_behind(regions: Regions, population: Table) -> Ints:
-    """How many people of the population table fit each group's region.
+def count_behind(regions: Regions, population: Table, *, alone: bool = False) -> Ints:
+    """How many people of the population table fit each group's region; `alone`: and no other's.
 
     Works on distinct tuples of the population. Groups are a tree of their columns' parts; a tuple
     walks down all branches that contain it, so columns whose parts do not overlap cost one step.
@@ -161,6 +180,9 @@ def count_behind(regions: Regions, population: Table) -> Ints:
             place = np.searchsorted(keys, key)
             there = keys[np.minimum(place, len(keys) - 1)] == key
             who, at = who[there], place[there]
+        if alone:
+            once = np.bincount(who - start)[who - start] == 1
+            who, at = who[once], at[once]
         total += np.bincount(at, weights=n[who], minlength=len(total))
     return total[branch].astype(np.int64)
 

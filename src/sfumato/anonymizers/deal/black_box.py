@@ -163,9 +163,7 @@ class _Proposed:
     partners: Ints
 
     def take(self, kept: Ints) -> _Proposed:
-        return _Proposed(
-            self.movers[kept], self.gives[kept], self.gets[kept], self.partners[kept]
-        )
+        return _Proposed(self.movers[kept], self.gives[kept], self.gets[kept], self.partners[kept])
 
     def fine(self, box: BlackBox, state: GroupState, people: DealtPeople) -> Bools:
         """Whether both groups of each would hold; who has the same values changes nothing."""

@@ -18,21 +18,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, parameter
+from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, judge, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
+from sfumato.criteria.likeness import BetaLikeness
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
-from sfumato.numbers import Bools, Codes, Ints
+from sfumato.numbers import Bools, Codes, Ints, offsets_of, run_places
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
 from sfumato.release.groups import Groups
-from sfumato.release.made import Findings, Placement
+from sfumato.release.made import Findings, MadeHere, Placement
 from sfumato.release.release import Release, as_it_stands
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
@@ -40,29 +42,40 @@ from sfumato.utility.view import view_of
 if TYPE_CHECKING:
     from sfumato.anonymizers.deal.people import Dealt
     from sfumato.anonymizers.deal.rules import Rules
+    from sfumato.anonymizers.deal.search import SearchGround
 
 MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail
+_NEAR = 3  # a group may be merged with those of people who are so near on an order
+_WORST = 0.05  # a share of groups, the worst, that are merged where all together fail
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
 
 class Guard(NamedTuple):
-    """What groups must keep to so that criteria hold which cannot guide the search: closeness to
-    the whole table, and so many times the fewest people that any criterion asks for."""
+    """What stands in for criteria without rules: closeness to the whole table, no value so many
+    times as frequent as there, and so many times the fewest people that any criterion asks for."""
 
     t: float
+    beta: float
     times: int
 
 
-GUARDS = (
-    Guard(1.0, 1),
-    Guard(0.5, 1),
-    Guard(0.4, 2),
-    Guard(0.3, 2),
-    Guard(0.2, 3),
-    Guard(0.15, 4),
-    Guard(0.1, 8),
-    Guard(0.05, 16),
+GUARDS = (  # from loose to strict; by closeness and by likeness in turn
+    Guard(1.0, inf, 1),
+    Guard(1.0, 4.0, 1),
+    Guard(0.5, inf, 1),
+    Guard(1.0, 2.0, 1),
+    Guard(0.4, inf, 2),
+    Guard(1.0, 1.5, 1),
+    Guard(0.3, inf, 2),
+    Guard(1.0, 1.0, 1),
+    Guard(0.2, inf, 3),
+    Guard(1.0, 0.7, 1),
+    Guard(0.15, inf, 4),
+    Guard(1.0, 0.5, 2),
+    Guard(0.1, inf, 8),
+    Guard(1.0, 0.2, 4),
+    Guard(0.05, inf, 16),
 )
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 
@@ -136,9 +149,7 @@ class Deal(Anonymizer):
         # steps, to large ones near it.
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
         ladder = [rules(1.0) for rules in reversed(guards)] if box else []
-        ground = SearchGround.of(
-            dealt, partial(read.rules, dealt), task.seed, clock, box, ladder
-        )
+        ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock, box, ladder)
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
         if cells > MOST_CELLS:
@@ -148,26 +159,26 @@ class Deal(Anonymizer):
                 "'hierarchy', or use mondrian"
             )
 
-        def published(group: Codes, sweeps: int, many: float = 1.0) -> Release | None:
-            """Mended, if no more than this share of the groups fail."""
+        def published(group: Codes, sweeps: int) -> Release:
             found = DealFindings(sweeps, clock.stopped, read.unsearched)
-            release = _published(dealt, group, task, found)
-            if _violators(task, release).mean() > many:
-                return None
-            return _mended(task, dealt, release, ground.orders[0], found)
+            return _published(dealt, group, task, found)
+
+        def mended(release: Release, *, together: bool) -> Release:
+            return _mended(task, ground, release, together=together)
 
         if read.unsearched:
-            # Whatever the criteria ask that rules cannot say: groups that are larger and nearer to
-            # the whole table tell less. The first guard under which a cut tree holds is kept to.
-            for number, rules in enumerate(guards):
-                guarded = ground.under(rules, ladder[: len(ladder) - number])
-                release = published(guarded.cut([1.0]), 0, _FEW)
-                if release is not None and Finished(task).holds(release):
-                    ground = guarded
+            # Whatever the criteria ask that counts cannot say: groups that are larger and nearer to
+            # the whole table tell less. The first guard under which a cut tree holds is kept to,
+            # the strictest if there is none.
+            for number, rules in enumerate(guards[::2]):
+                ground = ground.under(rules, ladder[: len(ladder) - 2 * number])
+                release = published(ground.cut([1.0]), 0)
+                if _violators(task, release).mean() > _FEW:
+                    continue
+                release = mended(release, together=False)
+                if Finished(task).holds(release):
                     yield release
                     break
-            else:
-                return
         others = [] if cut is None or read.unsearched else [_groups_of(cut, dealt)]
         people = len(dealt) * len(dealt.counts.quasi)
         with Ticker("dealing", round(10 * self.seconds)) as ticker:
@@ -178,7 +189,7 @@ class Deal(Anonymizer):
 
             chains = search(ground, task.seed, others, tell)
         release = published(chains[0].best, sum(chain.sweeps for chain in chains))
-        assert release is not None
+        release = mended(release, together=True)
         yield replace(release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else [])))
 
 
@@ -259,7 +270,9 @@ class _Reading:
             rules.append((0, fewest(max(least, 2) * guard.times)))
             for place in self.attributes:
                 if self.task.table.counts.sensitive[place].sets is None:
-                    near = TCloseness(guard.t).count_rules(whole[place])
+                    near = [*TCloseness(guard.t).count_rules(whole[place])]
+                    if guard.beta < inf:
+                        near += BetaLikeness(guard.beta).count_rules(whole[place])
                     rules += [(dealt.first[place], rule) for rule in near]
         return pack(rules, len(dealt))
 
@@ -287,7 +300,7 @@ def _placement(release: Release) -> Placement:
     return release.placement.in_memory("dealing")
 
 
-def _published(dealt: Dealt, group: Codes, task: Task, found: DealFindings) -> Release:
+def _published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Release:
     """The release of these groups, numbered by their first tuple."""
     total = int(group.max()) + 1
     first = np.full(total, len(dealt.counts), dtype=np.int64)
@@ -304,17 +317,37 @@ def _published(dealt: Dealt, group: Codes, task: Task, found: DealFindings) -> R
     return build_release(placement, regions, found, seed=task.seed)
 
 
-def _mended(
-    task: Task, dealt: Dealt, release: Release, order: Codes, found: DealFindings
-) -> Release:
-    """Merge groups that a criterion fails with near ones, until none fails or nothing helps."""
+def _mended(task: Task, ground: SearchGround, release: Release, *, together: bool) -> Release:
+    """Merge groups that a criterion fails with near ones, until none fails or nothing helps.
+
+    `together`: also the worst groups where only all of them together fail, more of them each time.
+    """
+    assert isinstance(release.made, MadeHere)
+    share, found = _WORST, release.made.findings
     for _ in range(_MENDED):
         failing = _violators(task, release)
+        if together and not failing.any():
+            failing = _worst_groups(task, release, share)
+            share = min(2 * share, 1.0)
         if not failing.any() or len(failing) < 2:
             break
         group = _people_in(release)
-        release = _published(dealt, _merged(group, failing, order), task, found)
+        release = _published(ground.dealt, _merged(ground, group, failing), task, found)
     return release
+
+
+def _worst_groups(task: Task, release: Release, share: float) -> Bools:
+    """This share of the groups, the worst by a criterion that fails; none if all hold."""
+    chosen = np.zeros(len(release.groups), dtype=bool)
+    for criterion in task.require:
+        verdict = judge(criterion, release)
+        measured = verdict.per_group
+        if verdict.holds or measured is None or len(measured) != len(chosen):
+            continue
+        badness = measured if verdict.sense in ("at_most", "below") else -measured
+        chosen[np.argsort(-badness, kind="stable")[: int(np.ceil(share * len(chosen)))]] = True
+        break
+    return chosen
 
 
 def _violators(task: Task, release: Release) -> Bools:
@@ -333,14 +366,31 @@ def _people_in(release: Release) -> Ints:
     return np.repeat(placed.groups[by_tuple], placed.n[by_tuple])
 
 
-def _merged(group: Ints, failing: Bools, order: Codes) -> Codes:
-    """Every failing group joins the group of whoever follows one of its people on the order."""
-    line = group[order]
+def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
+    """Every failing group joins another one of which somebody is near, the cheapest pairs first."""
+    pairs = _near_groups(ground.orders, group, failing)
+    by_group = np.argsort(group, kind="stable").astype(np.int32)
+    begins = np.searchsorted(group[by_group], np.arange(len(failing) + 1))
+    alone = ground.costs(by_group, begins)
+    many = np.diff(begins)
+    both = by_group[run_places(begins[pairs.ravel()], many[pairs.ravel()])]
+    costs = ground.costs(both, offsets_of(many[pairs].sum(axis=1))) - alone[pairs].sum(axis=1)
     becomes = np.arange(len(failing))
     free = np.ones(len(failing), dtype=bool)
-    for place in np.flatnonzero(failing[line[:-1]] & (line[:-1] != line[1:])).tolist():
-        one, other = line[place], line[place + 1]
+    for one, other in pairs[np.argsort(costs, kind="stable")].tolist():
         if free[one] and free[other]:
             becomes[one] = other
             free[one] = free[other] = False
     return np.unique(becomes[group], return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
+def _near_groups(orders: Codes, group: Ints, failing: Bools) -> Ints:
+    """Pairs of a failing group and another, of which somebody is near on an order."""
+    found = []
+    for line in group[orders]:
+        for away in range(1, _NEAR + 1):
+            here, there = line[:-away], line[away:]
+            found += [(here, there), (there, here)]
+    one, other = (np.concatenate(side) for side in zip(*found, strict=True))
+    kept = failing[one] & (one != other)
+    return np.unique(np.stack([one[kept], other[kept]], axis=1), axis=0)

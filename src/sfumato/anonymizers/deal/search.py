@@ -126,7 +126,10 @@ class SearchGround:
         who = self.orders[order].copy()
         begins = np.array([0, len(who)], dtype=np.int64)
         if self.box:
-            for rules in self.ladder[:: -len(schedule)][::-1]:
+            # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
+            # furthest depends on what the criteria are like.
+            step = max(len(schedule), 2 if order else 1)
+            for rules in self.ladder[::-step][::-1] if order < 2 else self.ladder[-2::-2][::-1]:
                 begins = self._cut_where_it_holds(who, begins, rules)
             return _numbered(who, begins)
         for share in schedule:

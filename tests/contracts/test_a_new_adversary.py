@@ -77,14 +77,14 @@ def test_a_search_keeps_her_bound(fair_bets: Any) -> None:
 
 def test_deal_searches_by_her_bound_without_another_line(fair_bets: Any) -> None:
     """Neighbours share a disease: no cut of ages keeps the bound, dealing does."""
-    rows = pa.table({"age": range(40), "disease": ["flu"] * 20 + ["cold"] * 20})
+    rows = pa.table({"age": [n // 4 for n in range(80)], "disease": ["flu"] * 40 + ["cold"] * 40})
     table = sf.read(rows, SCHEMA)
     cut, dealt = (
         sf.anonymize(table, sf.Policy([fair_bets(0.5)], anonymizer))
         for anonymizer in (sf.Mondrian(regions="tight"), sf.Deal(sweeps=2))
     )
     assert len(cut.groups) == 1
-    assert len(dealt.groups) > 5
+    assert len(dealt.groups) > 4
     assert sf.audit(dealt, [fair_bets(0.5)]).holds
 
 

@@ -21,7 +21,7 @@ from sfumato.anonymizers.deal.exchange import PROPOSED, GroupState, change, once
 from sfumato.anonymizers.deal.people import DealtColumns, DealtPeople
 from sfumato.anonymizers.deal.rules import Rules
 from sfumato.criteria.base import GroupCriterion, ReleaseCriterion
-from sfumato.numbers import Bools, Codes, Floats, Ints, tallied_offsets, taken_rows
+from sfumato.numbers import Bools, Codes, Floats, Ints, taken_rows, tallied_offsets
 from sfumato.release.groups import Groups
 
 _CELLS = 1 << 24  # counts that are judged at a time

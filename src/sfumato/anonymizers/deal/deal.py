@@ -76,6 +76,8 @@ GUARDS = (  # from loose to strict; by closeness and by likeness in turn
     Guard(0.1, inf, 8),
     Guard(1.0, 0.2, 4),
     Guard(0.05, inf, 16),
+    Guard(1.0, 0.05, 1),
+    Guard(0.0, inf, 1),
 )
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 

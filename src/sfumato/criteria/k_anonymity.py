@@ -12,7 +12,6 @@ buckets; alpha is judged on the buckets, which is what they are for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
@@ -68,7 +67,7 @@ class KMap(GroupCriterion):
     about_identity: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
-    alone: ClassVar[bool] = False  # True: regions overlap, and who fits another group counts not
+    alone: ClassVar[bool] = False  # True: whoever fits another group too does not count
 
     k: int
     population: Table | Release | Literal["weights"] = field(hash=False)
@@ -118,9 +117,7 @@ class KMap(GroupCriterion):
         """Where regions overlap, a register rules people out of a group by where else they fit."""
         if self.population == WEIGHTS or not overlaps_apart(release):
             return self.verdict(groups)
-        judge = copy(self)
-        object.__setattr__(judge, "alone", True)
-        return judge.verdict(groups)
+        return _KMapOfOverlap(self.k, self.population, sensitive=self.sensitive).verdict(groups)
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         if isinstance(self.population, Table):
@@ -138,6 +135,13 @@ class KMap(GroupCriterion):
         if found.uncovered:
             parts["groups the population does not contain"] = float(found.uncovered)
         return summarize(groups, found.people, "at_least", parts), found.people >= self.k
+
+
+@dataclass(frozen=True)
+class _KMapOfOverlap(KMap):
+    """k-map where people may fit several groups: only those who fit no other are counted."""
+
+    alone: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

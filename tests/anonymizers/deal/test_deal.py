@@ -262,7 +262,7 @@ def test_every_change_that_is_asked_about_keeps_every_criterion(seed: int) -> No
     read = _Reading.of(task)
     assert [criterion.name for criterion, _ in read.asked] == ["no-majority"]
     assert [criterion.name for criterion, _ in read.together] == ["skyline-privacy"]
-    dealt = Dealt.of(table, "tight", {}, read.attributes, "a test")
+    dealt = Dealt.of(task, "tight", read.attributes, "a test")
     box = BlackBox(read.asked, read.together, _everybody(task), dealt.first)
     ladder = [read.rules(dealt, 1.0, guard) for guard in reversed(GUARDS)]
     ground = SearchGround.of(dealt, partial(read.rules, dealt), seed, Clock(1, 1), box, ladder)

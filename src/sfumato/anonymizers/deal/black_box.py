@@ -168,7 +168,7 @@ class _Proposed:
     def fine(self, box: BlackBox, state: GroupState, people: DealtPeople) -> Bools:
         """Whether both groups of each would hold; who has the same values changes nothing."""
         values = people.value
-        alike = (self.partners >= 0) & (values[self.movers] == values[self.partners])
+        alike: Bools = (self.partners >= 0) & (values[self.movers] == values[self.partners])
         asked = np.flatnonzero(~alike)
         held = box.holds(*self.take(asked).both_sides(state, people)).reshape(2, -1)
         alike[asked] = held.all(axis=0)

@@ -161,7 +161,8 @@ class SearchGround:
         if not self.box.by_group:
             return np.ones(cells, dtype=bool)
         held = self.box.holds(*counts_of(self.dealt.people, _numbered(who, parts), len(parts) - 1))
-        return np.bincount(of_cell[~held], minlength=cells) == 0
+        fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
+        return fine
 
     def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
         """Cut cells further; `who` is rearranged within them."""

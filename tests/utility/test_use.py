@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from math import log
 from pathlib import Path
@@ -18,11 +19,14 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.lattice.lattice import search_lattice
 from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.release.release import Release
+from sfumato.report.sections.usefulness import cost_words
+from sfumato.report.text import to_text
 from sfumato.schema.region import Value
 from sfumato.utility import utility_named
 from sfumato.utility.use import FitForQueries, informations
 from sfumato.utility.view import view_of
 from tests.oracles.lattice_oracle import LatticeOracle
+from tests.utility import releases
 from tests.utility.oracle import Oracle, Person
 from tests.utility.releases import COLUMNS, RELEASES, TABLES, random_rows, table_of, unchanged
 
@@ -248,3 +252,55 @@ def test_without_a_use_the_measure_is_the_named_one() -> None:
     table = table_of(random_rows(20))
     for name in ("loss", "precision"):
         assert sf.Policy([sf.KAnonymity(2)], utility=name).measure(table) == utility_named(name)
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+TITLE = "What it is for"
+
+
+def test_a_report_tells_how_the_release_serves_its_use(tmp_path: Path) -> None:
+    columns = zip(COLUMNS, map(list, zip(*random_rows(200), strict=True)), strict=True)
+    table = sf.read(pa.table(dict(columns)), releases.SCHEMA)
+    use = sf.Use({"grade": 2}, [["age", "disease"], ["city"]], "disease")
+    policy = sf.Policy([sf.KAnonymity(4)], sf.Mondrian(regions="tight"), use=use)
+    release = sf.anonymize(table, policy, seed=1)
+    report = sf.audit(release, policy)
+    (section,) = [one for one in json.loads(report.to_json())["sections"] if one["title"] == TITLE]
+    weighed, queries, target = (one["rows"] for one in section["tables"])
+    oracle = UseOracle(release)
+    assert [row[0] for row in weighed] == ["age", "city", "grade"]
+    assert [row[0] for row in queries] == ["age, disease", "city"]
+    assert [row[2] for row in queries] == [
+        near(oracle.query_error_of(list(query))) for query in use.queries
+    ]
+    cities = Counter(person.quasi[1] for person in oracle.people)
+    assert queries[1][1] == len(cities)
+    assert [row[0] for row in target][:2] == ["the table", "the release"]
+    assert report.costs["use"] == near(policy.measure(table).cost(view_of(release)))
+    assert "of what it is for is gone" in cost_words(report)
+    shown = to_text(report.brief(), 80)
+    assert TITLE in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    for told in (report.to_markdown(), report.to_html()):
+        assert TITLE in told
+    release.save(tmp_path / "out", report=report, policy=policy)
+    for path in (tmp_path / "out" / "public").rglob("*"):
+        assert path.is_dir() or TITLE not in path.read_text()
+        assert path.is_dir() or "weight" not in path.read_text()
+    assert TITLE not in report.public().to_html() + report.public().to_json()
+
+
+def test_a_comparison_measures_by_the_use() -> None:
+    table = table_of(random_rows(60))
+    policy = sf.Policy([sf.KAnonymity(2)], use=sf.Use({"age": 3}))
+    found = sf.compare(table, policy, {"k": [2, 4]}, seed=1)
+    assert found.cost == "use"
+
+
+def test_a_report_without_a_use_says_nothing_of_it() -> None:
+    table = table_of(random_rows(40))
+    policy = sf.Policy([sf.KAnonymity(2)])
+    report = sf.audit(sf.anonymize(table, policy, seed=1), policy)
+    assert TITLE not in report.to_json()
+    assert "use" not in report.costs

@@ -217,6 +217,13 @@ class Report:
 
         return costs_of(self)
 
+    @cached_property
+    def served(self) -> Section | None:
+        """How the release serves what the policy says it is for, if it does."""
+        from sfumato.report.sections.usefulness import use_section
+
+        return use_section(self)
+
     def public(self) -> Report:
         """The variant that may be handed out: no worst groups, no small counts."""
         return self if self.audience == "public" else _public(self)

@@ -333,6 +333,8 @@ def compare(
     measures = choose_utilities(policy, utilities, seed)
     check_risk(risk)
     expect("table", table, Table, "a Table, as sf.read makes one")
+    if policy.use is not None and utilities is None:
+        measures = (policy.measure(table), *measures)
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
     if not table.counts.fits_memory and utilities is None:
         left_out = [measure.name for measure in measures if measure.reads_tuples]

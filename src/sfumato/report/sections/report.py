@@ -119,6 +119,7 @@ SECTIONS: tuple[Maker, ...] = (
     criteria_section,
     usefulness_section,
     contest_section,
+    lambda report: report.served,
     price_section,
     next_steps_section,
     threats_section,
@@ -163,6 +164,7 @@ def summary(report: Report) -> Document:
     sections = [
         replace(criteria_section(report), words=""),
         *([] if contest is None else [contest]),
+        *([] if (served := _brief_use(report)) is None else [served]),
         replace(threats, words="", charts=()),
         *([] if next_steps is None else [replace(next_steps, tables=())]),
         notes_section(report),
@@ -214,6 +216,7 @@ def brief(report: Report, *, private: bool) -> Document:
         brief_linkage(report),
         brief_columns(report),
         brief_threats(report),
+        _brief_use(report),
         Section("", "\n".join(f"note: {note}" for note in report.notes)) if report.notes else None,
     ]
     return Document(
@@ -224,6 +227,10 @@ def brief(report: Report, *, private: bool) -> Document:
         tuple(section for section in sections if section is not None),
         answer=Answer(report.status, _ANSWERS[report.status]),
     )
+
+
+def _brief_use(report: Report) -> Section | None:
+    return None if report.served is None else replace(report.served, words="")
 
 
 def _size(report: Report) -> str:

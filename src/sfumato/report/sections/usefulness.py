@@ -8,18 +8,21 @@ would help most, if that was found out (`workflow/price.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import InputError, MissingExtra, SfumatoError
 from sfumato.release.release import Release
 from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
 from sfumato.schema.region import Anything
 from sfumato.table.load import Table
 from sfumato.utility import UTILITIES, utility_named
-from sfumato.utility.view import view_of, view_with_table
+from sfumato.utility.classification import Classification
+from sfumato.utility.use import WRONG, FitForQueries, FitForUse, QueryAnswers
+from sfumato.utility.view import View, view_of, view_with_table
 
 MUCH = 0.5  # of the detail gone: more than this must be said
 
@@ -92,6 +95,7 @@ def cost_words(report: Report) -> str:
     if report.noisy:
         return "Cost: not measured; the notes tell how far noise moves a count."
     words = {
+        "use": "{:.0%} of what it is for is gone (use {:.3g})",
         "loss": "{:.0%} of the detail is gone (loss {:.3g})",
         "query-error": "counts asked of it are off by {:.0%} on average (query error {:.3g})",
     }
@@ -157,14 +161,19 @@ def costs_of(report: Report) -> dict[str, float]:
     placement = evidence.release.placement
     if placement is None:
         return {} if evidence.table is None else _beside(evidence.release, evidence.table)
-    asked = evidence.policy.utility if evidence.policy is not None else ALWAYS[0]
-    table = placement.table
+    table, policy = placement.table, evidence.policy
+    asked = utility_named(ALWAYS[0]) if policy is None else policy.measure(table)
     small = len(table.counts) <= _MOST_TUPLES
-    names = dict.fromkeys((asked, *(ALWAYS if small else ())))
-    if not table.counts.fits_memory:  # everybody's own values are not in memory to compare with
-        names = {name: None for name in names if not UTILITIES[name].reads_tuples}
+    measures = {asked.name: asked}
+    if small:
+        measures |= {name: utility_named(name) for name in ALWAYS if name != asked.name}
     view = view_of(evidence.release)
-    return {name: utility_named(name).cost(view) for name in names}
+    return {
+        name: measure.cost(view)
+        for name, measure in measures.items()
+        # Of a larger table everybody's own values are not in memory to compare with.
+        if table.counts.fits_memory or not measure.reads_tuples
+    }
 
 
 def _beside(release: Release, table: Table) -> dict[str, float]:
@@ -193,10 +202,89 @@ def usefulness_section(report: Report) -> Section | None:
             f"{warning}Not measured: that needs the original table. The report that anonymize "
             "writes has it, and compare measures several releases.",
         )
-    rows = tuple((name, cost, UTILITIES[name].about) for name, cost in report.costs.items())
+    meaning = {name: measure.about for name, measure in UTILITIES.items()}
+    meaning[FitForUse.name] = FitForUse.about
+    rows = tuple((name, cost, meaning[name]) for name, cost in report.costs.items())
     return Section(
         title,
         f"{warning}What the release has lost against the original table; lower is more useful. "
         "Other measures, classification among them, are measured by compare.",
         (Sheet(("measure", "cost", "what it means"), rows),),
     )
+
+
+# -- what it is for --------------------------------------------------------------------------------
+
+
+def use_section(report: Report) -> Section | None:
+    """How the release serves what the policy says it is for; told of the table, so to its owner."""
+    evidence = report.evidence
+    if evidence is None or evidence.policy is None or report.audience == "public" or report.raw:
+        return None
+    use, placement = evidence.policy.use, evidence.release.placement
+    if use is None or placement is None or not placement.table.counts.fits_memory:
+        return None
+    view = view_of(evidence.release)
+    fitted = use.measure(placement.table.counts)
+    if not view.covering or not isinstance(fitted, FitForUse):
+        return None
+    sheets = [_columns(view, fitted)]
+    if isinstance(fitted, FitForQueries):
+        sheets.append(_answers(fitted.answers(view)))
+    if use.target is not None:
+        sheets.append(_learnt(view, use.target))
+    return Section(
+        "What it is for",
+        "How the release serves the use that the policy names. Columns weigh what they are worth "
+        "for it, 1 on average; answers to queries spread everybody evenly over what is published "
+        "of her.",
+        tuple(sheets),
+    )
+
+
+def _columns(view: View, fitted: FitForUse) -> Sheet:
+    names = [domain.name for domain in view.counts.quasi]
+    lost = [float(view.suppressed)] * len(names)
+    if not view.exact:
+        wide = view.totals([view.coverage(column).widening() for column in range(len(names))])
+        lost = [view.suppressed + each for each in wide]
+    order = sorted(range(len(names)), key=lambda column: -fitted.weights[column])
+    return Sheet(
+        ("column", "weight", "detail gone"),
+        tuple((names[c], fitted.weights[c], lost[c] / view.people) for c in order),
+        "What each column is worth, and what is gone of it",
+        percent=("detail gone",),
+    )
+
+
+def _answers(answers: Sequence[QueryAnswers]) -> Sheet:
+    off, rows = f"off by > {WRONG:.0%}", []
+    for one in answers:
+        errors = one.errors
+        told = float(errors.mean()), float(np.median(errors)), float((errors > WRONG).mean())
+        rows.append((", ".join(one.columns), len(errors), *told))
+    return Sheet(
+        ("counts by", "cells", "mean error", "median", off),
+        tuple(rows),
+        "Answers to the policy's queries: relative errors over cells that have people",
+        percent=("mean error", "median", off),
+    )
+
+
+def _learnt(view: View, target: str) -> Sheet:
+    title = f"How well a decision tree predicts {target}, on people it has not seen"
+    columns = ("learnt from", "right")
+    try:
+        found = Classification(target).measure(view)
+    except (MissingExtra, InputError) as error:
+        return Sheet(columns, (), title, (f"Not measured: {error}.",))
+    rows = (
+        ("the table", found.original),
+        ("the release", found.release),
+        ("nothing: always the commonest value", found.majority),
+    )
+    gained, kept = found.original - found.majority, found.release - found.majority
+    note = "Nothing can be learnt of it from the table either."
+    if gained > 0:
+        note = f"{min(max(kept / gained, 0.0), 1.0):.0%} of what the table teaches is kept."
+    return Sheet(columns, rows, title, (note,), percent=("right",))

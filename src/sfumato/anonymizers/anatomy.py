@@ -40,12 +40,9 @@ from sfumato.release.release import Release
 
 @dataclass(frozen=True)
 class AnatomyFindings(Findings):
-    """The l that buckets were asked to have, and the largest that these people allow."""
+    """Everything Anatomy finds is in its buckets."""
 
     anonymizer: ClassVar[str] = "anatomy"
-
-    l: int  # noqa: E741
-    largest_l: int
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Anatomy(Anonymizer):
         release = build_release(
             Placement(task.table, tuples, bucket, np.ones(len(tuples), dtype=np.int64)),
             members,
-            AnatomyFindings(self.l, largest),
+            AnatomyFindings(),
             seed=task.seed,
             disjoint=disjoint,
         )

@@ -17,12 +17,12 @@ import numpy as np
 
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Codes, Floats, Ints, rows_of, taken_rows
+from sfumato.numbers import Codes, Floats, Ints, taken_rows
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Region, Value, ValueSet, text_of
+from sfumato.schema.region import Region, ValueSet, text_of
 
 Scheme = Literal["generalized", "bucketized", "microaggregated", "randomised"]
 
@@ -85,10 +85,6 @@ class Description(ABC):
         """What a group publishes, column by column."""
 
     @abstractmethod
-    def containing(self, person: dict[str, Value]) -> Ints:
-        """The groups a person with these QI values may be in."""
-
-    @abstractmethod
     def take(self, groups: Ints) -> Self:
         """Of some of the groups, by their positions."""
 
@@ -141,15 +137,6 @@ class Regions(Description):
 
     def require_regions(self) -> Regions:
         return self
-
-    def containing(self, person: dict[str, Value]) -> Ints:
-        fits = np.ones(len(self), dtype=bool)
-        for column, parts, codes in zip(self.columns, self.parts, self.codes, strict=True):
-            inside = np.fromiter(
-                (part.contains(person[column]) for part in parts), bool, len(parts)
-            )
-            fits &= inside[codes]
-        return np.flatnonzero(fits)
 
     def equal_descriptions(self) -> tuple[Ints, Ints]:
         """Each group's number among distinct descriptions, and one group of each."""
@@ -216,9 +203,6 @@ class Examples(Description):
             "the memory limit"
         )
 
-    def containing(self, person: dict[str, Value]) -> Ints:
-        return self.require_regions().containing(person)
-
     def disjoint(self) -> bool:
         return False  # asked of all groups, of which here is one of each kind
 
@@ -265,13 +249,6 @@ class Buckets(Description):
 
     def require_regions(self) -> Regions:
         raise InputError("a bucketized release publishes exact values, not regions")
-
-    def containing(self, person: dict[str, Value]) -> Ints:
-        fits = np.ones(self.codes.shape[1], dtype=bool)
-        for domain, row in zip(self.domains, self.codes, strict=True):
-            code = domain.code(person[domain.name])
-            fits &= row == (-1 if code is None else code)
-        return np.unique(rows_of(self.indptr)[fits])
 
     def take(self, groups: Ints) -> Self:
         indptr, listed = taken_rows(self.indptr, groups)

@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.adversaries.relative_threat import measures
 from sfumato.adversaries.relative_threat.result import exact_ti
 from sfumato.datasets.census import census, census_schema
+from tests.oracles.containing import containing
 
 VALUES = {"a": [f"a{i}" for i in range(6)], "b": [f"b{i}" for i in range(4)], "c": ["c0", "c1"]}
 
@@ -147,8 +148,8 @@ def test_rows_are_everybody_once_with_the_group_they_are_in() -> None:
     assert sum(rows.column("people").to_pylist()) == table.people
     regions = release.regions
     for row in rows.to_pylist():
-        fits = regions.containing({name: row[name] for name in VALUES})
-        assert fits.tolist() == [row["group"]]
+        fits = containing(regions, {name: row[name] for name in VALUES})
+        assert fits == [row["group"]]
         assert row["ti"] == pytest.approx(row["p_attacker"] / row["p_learner"])
 
 

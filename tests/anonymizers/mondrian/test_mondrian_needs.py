@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.release.release import Release
+from tests.oracles.containing import containing
 
 STYLES = ("cell", "tight", "hierarchy")
 JOBS = ["nurse", "doctor", "baker", "smith"]
@@ -44,7 +45,7 @@ def fitting(release: Release, register: dict[str, list[Any]]) -> list[int]:
     found = Counter(
         int(group)
         for age, job in zip(register["age"], register["job"], strict=True)
-        for group in release.regions.containing({"age": age, "job": job})
+        for group in containing(release.regions, {"age": age, "job": job})
     )
     return [found[group] for group in range(len(release.groups))]
 
@@ -73,7 +74,7 @@ def test_k_map_by_survey_weights() -> None:
     assert int(release.groups.sizes.min()) < 12
     sums: Counter[int] = Counter()
     for age, job, weight in zip(rows["age"], rows["job"], rows["weight"], strict=True):
-        (group,) = release.regions.containing({"age": age, "job": job})
+        (group,) = containing(release.regions, {"age": age, "job": job})
         sums[int(group)] += weight
     assert [sums[group] for group in range(len(release.groups))] == release.population.tolist()
 
@@ -100,9 +101,9 @@ def test_what_members_protect_decides_which_splits_are_allowed() -> None:
     criterion = sf.EpsilonPrivacy(1.5, her, predicates=predicates)
     release = Mondrian().run(Task(table, (criterion,)))
     assert sf.audit(release, [criterion]).holds
-    places = [int(release.regions.containing({"age": age})[0]) for age in ages]
+    places = [containing(release.regions, {"age": age})[0] for age in ages]
     young, old = places[:8], places[8:]
     assert len(set(young)) == 8
     plain = Mondrian().run(Task(table, (sf.EpsilonPrivacy(1.5, her),)))
-    together = {int(plain.regions.containing({"age": age})[0]) for age in ages[8:]}
+    together = {containing(plain.regions, {"age": age})[0] for age in ages[8:]}
     assert len(set(old)) == len(together)

@@ -51,7 +51,6 @@ class Diagnostics:
     sweeps: int
     kept: int
     watched: int
-    median_ess: float
     seconds: float = field(compare=False, default=0.0)
     geweke: float | None = None
     weiss: float | None = None
@@ -248,7 +247,6 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int) -> Diagnostics:
         sweeps=done,
         kept=traces[0].shape[0] * traces[0].shape[1],
         watched=len(watched),
-        median_ess=float(np.median(judged[0][1])) if len(watched) else float("inf"),
         seconds=time.monotonic() - start,
         geweke=_geweke(sampler) if "geweke" in goal.checks else None,
         weiss=_weiss(sampler) if "weiss" in goal.checks else None,

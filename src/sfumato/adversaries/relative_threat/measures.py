@@ -193,7 +193,6 @@ class Measures:
     abs_random_worlds: float
     attacker: Threatened
     learner: Threatened
-    any_random_worlds: int
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -229,7 +228,6 @@ def measure(rows: CaseBeliefs, faithful: Faithfulness | None, most_frequent: flo
         abs_random_worlds=2 * float(rows.random_worlds.missed[0]),
         attacker=threatened(rows, "attacker"),
         learner=threatened(rows, "learner"),
-        any_random_worlds=int(n[rows.random_worlds.hit > 0].sum()),
         errors=errors,
     )
 

@@ -33,7 +33,6 @@ from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, 
 from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.anonymizers.lattice.search import Walk, best_of, preference
 from sfumato.counts.node_tables import Passes
-from sfumato.counts.roll_up import Rolled
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import OutOfTime, Ticker
 from sfumato.release.made import Findings
@@ -103,22 +102,6 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     return LatticeOutcome(
         columns, judge.heights, tuple(nodes), best, minimal, exact, judge, judge.passes, inherited
     )
-
-
-def judge_all(judge: Judge) -> list[Node]:
-    """Judge every node, inferring nothing: what the benchmarks compare with."""
-    nodes: list[Node] = []
-
-    def visit(table: Rolled, column: int) -> None:
-        for level in range(judge.heights[column]):
-            table = table.up(column, level)
-            if column + 1 < len(judge.heights):
-                visit(table, column + 1)
-            else:
-                nodes.append(judge.judge(table, thoroughly=True))
-
-    visit(judge.base, 0)
-    return nodes
 
 
 def _best_first(judge: Judge, budget: int, judge_one: Callable[[Levels], Node]) -> Iterator[Node]:

@@ -56,7 +56,7 @@ def lattice(folder: Path) -> Work:
 
     policy = sf.Policy([sf.KAnonymity(5)], sf.Lattice(), "loss", 0.02)
     if os.environ.get("SFUMATO_DATA"):
-        from sfumato.datasets.adult import adult
+        from sfumato.datasets.public_files import adult
 
         table = sf.read(*adult())
     else:

@@ -43,7 +43,7 @@ def best(run: Callable[[], object], times: int = 3) -> float:
 def cold(folder: Path) -> None:
     import sfumato as sf
     from sfumato.anonymizers.lattice.lattice import Lattice
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
     from sfumato.workflow.anonymize import anonymize
 
     table = sf.read(*adult(folder))
@@ -72,7 +72,7 @@ def compare(folder: Path) -> None:
     from sfumato.anonymizers.lattice.lattice import search_lattice
     from sfumato.anonymizers.lattice.nodes import Judge
     from sfumato.criteria.base import Criterion
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
 
     table = sf.read(*adult(folder))
     added: list[tuple[str, tuple[Criterion, ...], float]] = [

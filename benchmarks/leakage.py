@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato as sf
-from sfumato.datasets.adult import adult
+from sfumato.datasets.public_files import adult
 
 SIZES = {
     "age": 73,

@@ -91,7 +91,9 @@ def adults(folder: Path, rows: int, python: str | None) -> None:
     import sfumato as sf
     from sfumato.anonymizers.base import Task
     from sfumato.anonymizers.mondrian.mondrian import Mondrian
-    from sfumato.datasets.adult import QUASI, SENSITIVE, adult
+    from sfumato.datasets.public_files import ADULT_QUASI as QUASI
+    from sfumato.datasets.public_files import ADULT_SENSITIVE as SENSITIVE
+    from sfumato.datasets.public_files import adult
     from sfumato.release.release import Release
 
     file, schema = adult(folder)

@@ -3,7 +3,7 @@
     python benchmarks/skyline.py [--groups 50000]
 
 Groups of 100 people with 20 uniform values, 5 million people by default. One value and one point:
-`breach_probability` against the paper's baseline (`papers/skyline_baseline.py`), which tries
+`breach_probability` against the paper's baseline (`papers/skyline.py`), which tries
 every distribution of what is known over the groups; the whole number of groups, same process, both
 compiled, warm and in one thread, best of 15 and of 3, processor time. Required: 140 times at
 (10, 10, 10), 1,000 times at k = 32. Then 20 values at 5 points each, from counts (required: 0.5 s),
@@ -22,7 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import CASES, breach, minima
-from sfumato.papers.skyline_baseline import breach_probability as by_programming
+from sfumato.papers.skyline import breach_probability as by_programming
 
 SIZE, VALUES = 100, 20
 POINTS = [(10, 0, 10), (10, 10, 10), (0, 10, 10), (10, 10, 0), (10, 32, 10)]

@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 import sfumato as sf
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.criteria.base import Criterion
-from sfumato.datasets.acs import acs
-from sfumato.datasets.adult import QUASI, SENSITIVE, adult
+from sfumato.datasets.public_files import ADULT_QUASI as QUASI
+from sfumato.datasets.public_files import ADULT_SENSITIVE as SENSITIVE
+from sfumato.datasets.public_files import acs, adult
 from sfumato.errors import NoSafeRelease
 from sfumato.utility.loss import Loss
 from sfumato.utility.queries import QueryError

@@ -25,12 +25,8 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
         linkage as linkage,
     )
     from sfumato.adversaries.random_worlds import RandomWorlds as RandomWorlds
-    from sfumato.adversaries.randomised.semantic import (
-        SemanticPrivacy as SemanticPrivacy,
-    )
-    from sfumato.adversaries.randomised.semantic import (
-        semantic_privacy as semantic_privacy,
-    )
+    from sfumato.adversaries.randomised import SemanticPrivacy as SemanticPrivacy
+    from sfumato.adversaries.randomised import semantic_privacy as semantic_privacy
     from sfumato.adversaries.realistic.adversary import RealisticAdversary as RealisticAdversary
     from sfumato.adversaries.realistic.beliefs import Beliefs as Beliefs
     from sfumato.adversaries.relative_threat.model import DirichletWeights as DirichletWeights
@@ -149,12 +145,8 @@ if TYPE_CHECKING:  # the same for type checkers; a test holds the two together
     )
     from sfumato.schema.recipes import taxonomy as taxonomy
     from sfumato.schema.roles import Schema as Schema
-    from sfumato.table.load import (
-        Table as Table,
-    )
-    from sfumato.table.load import (
-        read as read,
-    )
+    from sfumato.table import Table as Table
+    from sfumato.table import read as read
     from sfumato.utility.use import Use as Use
     from sfumato.workflow.anonymize import (
         anonymize as anonymize,
@@ -188,7 +180,7 @@ _HOMES = {
         "linkage",
     ),
     "sfumato.adversaries.random_worlds": ("RandomWorlds",),
-    "sfumato.adversaries.randomised.semantic": (
+    "sfumato.adversaries.randomised": (
         "SemanticPrivacy",
         "semantic_privacy",
     ),
@@ -274,7 +266,7 @@ _HOMES = {
         "taxonomy",
     ),
     "sfumato.schema.roles": ("Schema",),
-    "sfumato.table.load": (
+    "sfumato.table": (
         "Table",
         "read",
     ),

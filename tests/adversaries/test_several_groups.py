@@ -19,8 +19,8 @@ from sfumato.adversaries.linkage.risks import linkage
 from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.release import as_it_stands
+from sfumato.report.sections.threats import matrix
 from sfumato.report.text import to_text
-from sfumato.report.threat_matrix import matrix
 from tests.examples import few
 from tests.oracles.beyond import beyond
 

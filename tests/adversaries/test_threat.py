@@ -17,7 +17,7 @@ from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.skyline.acquaintance import Acquainted
 from sfumato.report.sections.next_steps import next_steps_section as next_steps
-from sfumato.report.threat_matrix import matrix
+from sfumato.report.sections.threats import matrix
 from tests.report.zoo import SMALL, people
 
 

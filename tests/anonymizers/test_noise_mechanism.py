@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.adversaries.randomised.accounting import opendp
+from sfumato.adversaries.randomised import opendp
 from sfumato.anonymizers.noise import Drawing, calibrated
 from tests.anonymizers.noisy import noise, people, read, release
 

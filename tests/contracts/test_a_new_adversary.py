@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.adversaries.base import BeliefChange
 from sfumato.adversaries.catalogue import ADVERSARIES
 from sfumato.criteria import CRITERIA
-from sfumato.report.threat_matrix import Unbounded, matrix, uncovered
+from sfumato.report.sections.threats import Unbounded, matrix, uncovered
 from tests.contracts.pages import blocks, module
 from tests.program import sfumato
 

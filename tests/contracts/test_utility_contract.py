@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError
-from sfumato.release.coverage import cover
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
-from sfumato.table.load import Table
+from sfumato.schema.region import cover
+from sfumato.table import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.view import PeopleByGroup, View, view_of

@@ -17,11 +17,10 @@ from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import judge
 from sfumato.criteria.composition import CompositionBound, State
 from sfumato.errors import InputError, PolicyError
-from sfumato.release.beside import Beside, Inside
+from sfumato.release.beside import Beside, Headcount, Inside
+from sfumato.release.build import with_inside
 from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
-from sfumato.release.membership import with_inside
-from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
 from tests.oracles.exposure_oracle import fewest_left, shown_of, table_of

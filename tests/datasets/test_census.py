@@ -25,7 +25,7 @@ from sfumato.datasets.census import (
 )
 from sfumato.errors import InputError
 from sfumato.schema.recipes import Intervals, Taxonomy
-from sfumato.table.load import read
+from sfumato.table import read
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sfumato.datasets.acs import acs, acs_income, acs_industry
-from sfumato.datasets.adult import adult, adult_uci
+from sfumato.datasets.public_files import acs, acs_income, acs_industry, adult, adult_uci
 from sfumato.errors import InputError
 from sfumato.schema.region import ValueSet
-from sfumato.table.load import read
+from sfumato.table import read
 
 Loader = Callable[..., object]
 LOADERS: list[tuple[Loader, str]] = [

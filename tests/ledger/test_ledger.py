@@ -19,7 +19,7 @@ from hypothesis import given
 
 import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
-from sfumato.adversaries.randomised.accounting import compose
+from sfumato.adversaries.randomised import compose
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import judge
 from sfumato.datasets.census import census, census_schema

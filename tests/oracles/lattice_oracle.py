@@ -21,7 +21,7 @@ from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.region import Region
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of
 from tests.utility.releases import release_at

@@ -17,7 +17,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.release.description import Regions
 from sfumato.release.release import Release
 from sfumato.schema.region import Region, Value
-from sfumato.table.load import Table
+from sfumato.table import Table
 from tests.oracles import criteria_oracle as oracle
 
 

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.criteria.base import Criterion, judge
 from sfumato.ledger.ledger import Ledger
-from sfumato.table.file_stamp import digest
+from sfumato.table import digest
 from tests.program import sfumato
 
 SCHEMA = """

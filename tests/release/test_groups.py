@@ -15,11 +15,10 @@ from sfumato.criteria.diversity import DistinctDiversity, RecursiveDiversity
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
 from sfumato.release import sparse as module
-from sfumato.release.beside import Beside, Inside
+from sfumato.release.beside import Beside, Inside, SeveralGroups
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.several_groups import SeveralGroups
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import ValueSet
 

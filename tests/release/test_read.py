@@ -203,7 +203,7 @@ def test_adults_hierarchies_read_their_own_labels(data_folder) -> None:
 
 
 def test_a_raw_table_read_as_a_release_is_the_table_as_it_stands(data_folder) -> None:
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
     from sfumato.release.release import as_it_stands
 
     source, schema = adult(data_folder)

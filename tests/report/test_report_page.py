@@ -17,7 +17,7 @@ from sfumato.report.html.draw import spec
 from sfumato.report.report import Report
 from sfumato.report.sections.linkage import bins
 from sfumato.report.sections.report import SECTIONS, document_of_attack
-from sfumato.report.threat_matrix import matrix
+from sfumato.report.sections.threats import matrix
 from tests.report.conftest import made
 from tests.report.pages import Page
 

@@ -13,7 +13,7 @@ from sfumato.adversaries.relative_threat.bucketized import LARGEST
 from sfumato.release.release import as_it_stands
 from sfumato.report.sections.relative_threat import relative_document, ti_sheet
 from sfumato.report.sections.skyline import skyline_document
-from sfumato.report.threat_matrix import matrix, uncovered
+from sfumato.report.sections.threats import matrix, uncovered
 from sfumato.workflow.advise import advise
 from sfumato.workflow.audit import attacks_on
 from tests.report.zoo import people

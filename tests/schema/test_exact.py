@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.criteria.base import Verdict
+from sfumato.numbers import shortest, told_beside
 from sfumato.report.document import number
 from sfumato.report.report import CriterionFinding, ReleaseSummary, Report
 from sfumato.report.sections.criteria import criteria_section
 from sfumato.report.sections.report import headline
-from sfumato.schema.exact import shortest, told_beside
 
 positive = st.floats(1e-12, 1e12, allow_subnormal=False)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.schema.listing import fault_of, looks_like_json, read_list, write_list
+from sfumato.schema.notation import fault_of, looks_like_json, read_list, write_list
 from sfumato.schema.region import MISSING, text_of
 
 VALUES = st.lists(st.none() | st.text() | st.integers() | st.booleans(), max_size=5)

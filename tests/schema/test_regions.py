@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.release.coverage import cover
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import (
     Anything,
@@ -20,6 +19,7 @@ from sfumato.schema.region import (
     ValueSet,
     codes_inside,
     contains_region,
+    cover,
     meaning,
     overlaps,
 )

@@ -18,7 +18,7 @@ from sfumato.release.description import Buckets, Regions
 from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.schema.region import Region
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 Row = tuple[int | None, str | None, str, str]
 COLUMNS = ("age", "city", "grade", "disease")

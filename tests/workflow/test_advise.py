@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.base import judge
 from sfumato.release.release import as_it_stands
-from sfumato.report.advice import Advice
+from sfumato.report.report import Advice
 from sfumato.workflow.advise import advise, coarsened, next_step, tightest, trouble
 
 HIERARCHIES = {"age": sf.intervals([5, 10, 20]), "zip": sf.mask(), "job": sf.suppression()}

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import as_it_stands
-from sfumato.release.several_groups import Headcount
 
 HOSPITAL_1 = {
     "<30": ["AIDS", "Heart", "Viral", "Viral"],
@@ -89,7 +89,7 @@ def test_repr_tells_the_answer_first() -> None:
 
 
 def test_adult_as_it_stands(data_folder) -> None:
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
 
     table = sf.read(*adult(data_folder))
     release = as_it_stands(table)

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.numbers import Floats
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
 
 FACTOR = 2.0  # a belief that moved by more than this is a finding
 NEARLY_SURE = 0.05  # less doubt than this is not told apart

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from sfumato.adversaries import random_worlds
+from sfumato.adversaries import random_worlds, randomised
 from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
 from sfumato.adversaries.composition import attack as composition
 from sfumato.adversaries.leakage import observer
 from sfumato.adversaries.linkage import risks as linkage
-from sfumato.adversaries.randomised import semantic
 from sfumato.adversaries.realistic import beliefs as realistic
 from sfumato.adversaries.relative_threat import result as relative_threat
 from sfumato.adversaries.skyline import acquaintance
@@ -35,7 +34,7 @@ ADVERSARIES: dict[str, CatalogueEntry] = {
         acquaintance.ENTRY,
         *relative_threat.ENTRIES,
         composition.ENTRY,
-        semantic.ENTRY,
+        randomised.ENTRY,
     )
 }
 BEYOND = (

@@ -37,7 +37,7 @@ from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
 from sfumato.schema.region import text_of
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 Number = int | float | Fraction
 GIVEN, FILE = "given", "file"

@@ -37,7 +37,7 @@ from sfumato.progress import OutOfTime, TimeBar, time_limit
 from sfumato.release.made import DistanceUnits, Findings, MadeHere
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.load import read
+from sfumato.table import read
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 

@@ -49,7 +49,7 @@ from sfumato.release.release import Release
 from sfumato.schema.centres import Centres, centres_of
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, ValueSet
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # Centroids: the middle values a microaggregated group publishes, by the kind of column.
 #

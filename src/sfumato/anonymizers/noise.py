@@ -29,12 +29,12 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sfumato.adversaries.randomised.accounting import opendp
+from sfumato.adversaries.randomised import opendp
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion, judge, parameter
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, sums_by
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation, Unit
 from sfumato.release.noisy import (
     COUNT,
@@ -51,7 +51,7 @@ from sfumato.release.noisy import (
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.region import ValueSet
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # Noise for a vector of counts: OpenDP's measurement, its scale and what its own map promises.
 #
@@ -252,7 +252,7 @@ def _count_part(table: Table, counts: Counts, cells: CellGrid) -> Ints:
     ):
         shown = tuple(ValueSet(frozenset({value})) for value in attribute.domain.values)
         place = place * len(axis) + np.array(axis.places(shown), dtype=np.int64)[codes]
-    return np.bincount(place, weights=counts.n, minlength=len(cells)).astype(np.int64)
+    return sums_by(place, counts.n, len(cells))
 
 
 # From noisy counts to numbers of people: whole, not negative, adding up to a total.

@@ -13,7 +13,7 @@ from sfumato.engines.reading import OF_TABLES, Reading
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
-    from sfumato.table.load import Table
+    from sfumato.table import Table
 
 
 @reads(*OF_TABLES)

@@ -85,7 +85,7 @@ def _travel(out: Path, *, people: int = 10_000, seed: int = 0, force: bool = Fal
     from sfumato.files import check_new_folder, new_folder
     from sfumato.policy.model import Policy
     from sfumato.release.read.read_release import read_release
-    from sfumato.table.load import read
+    from sfumato.table import read
     from sfumato.utility import utility_named
     from sfumato.utility.view import view_of
     from sfumato.workflow.anonymize import anonymize

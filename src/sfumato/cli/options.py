@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.policy.model import Policy
     from sfumato.release.release import Release
     from sfumato.schema.roles import Schema
-    from sfumato.table.load import Table
+    from sfumato.table import Table
 
 PAIR = "+"  # between the two files of a bucketized release
 
@@ -43,14 +43,14 @@ def read_judged(files: list[Path], rules: Policy, schema: Schema, reading: Readi
 
 def read_table(path: Path, rules: Policy, schema: Schema, reading: Reading) -> Table:
     """The table a policy is about, read as the policy says unless an option says otherwise."""
-    from sfumato.table.load import load_table
+    from sfumato.table import load_table
 
     return load_table(path, schema, reading.over(rules.read))
 
 
 def read_population(path: Path, rules: Policy, schema: Schema, reading: Reading) -> Table:
     """A register of the population: only its quasi-identifiers matter."""
-    from sfumato.table.load import load_table
+    from sfumato.table import load_table
 
     told = rules.reading_of([path], reading.about("file", "engine"))
     return load_table(path, schema.part(schema.quasi), told)
@@ -95,7 +95,7 @@ def read_people(
     truth: str | None = None,
 ) -> Table:
     """People by the quasi-identifiers of all releases; with their true values if it is asked."""
-    from sfumato.table.load import load_table
+    from sfumato.table import load_table
 
     columns = list(dict.fromkeys(name for one in releases for name in one.regions.columns))
     told = rules.reading_of([path], reading.about("file", "engine"))

@@ -23,7 +23,7 @@ from sfumato.engines.base import Engine, Source, literal, named, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.schema.domain import Domain, Kind, build_domain
-from sfumato.schema.listing import looks_like_json
+from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import MISSING
 from sfumato.schema.roles import Schema
 

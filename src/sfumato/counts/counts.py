@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, sums_by
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ class Counts(TableCounts):
         return self.weights is not None
 
     def by_code(self, column: int) -> Ints:
-        return _summed(self.codes[column], self.n, len(self.quasi[column]))
+        return sums_by(self.codes[column], self.n, len(self.quasi[column]))
 
     def by_value(self, attribute: int) -> Ints:
-        return _summed(self.values[attribute], self.n, self.sensitive[attribute].codes)
+        return sums_by(self.values[attribute], self.n, self.sensitive[attribute].codes)
 
     def parts(self) -> Iterator[Counts]:
         yield self
@@ -230,7 +230,7 @@ class Counts(TableCounts):
         extra = [] if self.protect is None else [self.protect[1][None, :]]
         stacked = np.vstack([self.codes, self.values, *extra])
         number, first = rank_rows(stacked, [int(row.max(initial=0)) + 1 for row in stacked])
-        summed = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
+        summed = sums_by(number, self.n, len(first))
         weights = self.weights
         if weights is not None:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
@@ -265,10 +265,6 @@ class Counts(TableCounts):
         the order of rows.
         """
         return rank_rows(self.codes, [len(domain) for domain in self.quasi])
-
-
-def _summed(codes: Codes, n: Ints, size: int) -> Ints:
-    return np.bincount(codes, weights=n, minlength=size).astype(np.int64)
 
 
 def rank_rows(codes: npt.NDArray[np.integer[Any]], sizes: Sequence[int]) -> tuple[Ints, Ints]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Ints, offsets_of, rows_of, taken_rows
-from sfumato.schema.listing import JSON, fault_of, read_list
+from sfumato.schema.notation import JSON, fault_of, read_list
 
 
 def is_list_type(kind: pa.DataType) -> bool:

@@ -35,12 +35,12 @@ from sfumato.criteria.steps import BoundStep as BoundStep
 from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
+from sfumato.release.build import joint_groups, with_inside
 from sfumato.release.groups import Groups
-from sfumato.release.membership import joint_groups, with_inside
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
-    from sfumato.table.load import Table
+    from sfumato.table import Table
 
 # Candidate splits as a release-scope criterion weighs them for a search.
 

@@ -25,10 +25,9 @@ from sfumato.criteria.count_rules import CountRule, Kind, absent, each_value, ne
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import PolicyError, quoted
-from sfumato.numbers import Bools, Codes, Floats, fraction
+from sfumato.numbers import Bools, Codes, Floats, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
-from sfumato.schema.exact import shortest
 from sfumato.schema.hierarchy import Hierarchy
 
 

@@ -52,12 +52,11 @@ from sfumato.criteria.base import (
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.earlier import Earlier, Source
-from sfumato.numbers import Bools, Ints, fraction
+from sfumato.numbers import Bools, Ints, fraction, shortest
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
 from sfumato.release.summing import group_counts
-from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)

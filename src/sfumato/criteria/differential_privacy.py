@@ -3,7 +3,7 @@
 The adversary knows what she likes, everybody else's record included, and sees the release. Had one
 person's record been another one, every outcome would have been nearly as likely, within a factor
 e^epsilon but for a probability delta; so nothing she sees tells her much about that person
-(`adversaries/randomised/semantic.py` says how much). This is a promise of how a release was made,
+(`adversaries/randomised.py` says how much). This is a promise of how a release was made,
 not a property of its counts: it is read from the release's guarantee. A release that was not
 randomised makes no such promise, however its counts look: epsilon is infinite.
 """
@@ -15,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.adversaries.randomised.semantic import NAME
+from sfumato.adversaries.randomised import NAME
 from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter, summarize
 from sfumato.errors import InputError, PolicyError, did_you_mean
+from sfumato.numbers import shortest
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, PrivacyLoss, Relation
-from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)

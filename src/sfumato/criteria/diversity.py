@@ -19,9 +19,8 @@ from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, each_value
 from sfumato.criteria.exact import decide, entropy_sign, sign
 from sfumato.criteria.steps import Ladder
-from sfumato.numbers import Bools, Ints, fraction
+from sfumato.numbers import Bools, Ints, fraction, shortest
 from sfumato.release.groups import Groups
-from sfumato.schema.exact import shortest
 
 VALUES = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)  # how many may be asked for
 

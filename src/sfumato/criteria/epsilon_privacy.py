@@ -36,10 +36,9 @@ from sfumato.criteria.count_rules import CountRule, Kind, fewest, present
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import FACTORS, Ladder
 from sfumato.errors import PolicyError, quoted
-from sfumato.numbers import Bools, fraction
+from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.schema.exact import shortest
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,10 @@ from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import PolicyError, quoted
-from sfumato.numbers import Bools, fraction
+from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
-from sfumato.schema.exact import shortest
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # k-map (Sweeney 2002; El Emam and Dankar 2008): k people of the population behind every group.
 #

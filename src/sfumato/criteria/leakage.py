@@ -46,10 +46,9 @@ from sfumato.criteria.count_rules import CountRule, Kind, each_value, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import PolicyError
-from sfumato.numbers import Bools, fraction
+from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.schema.exact import shortest
 
 # The exact sign of a sum of logarithms of whole numbers with rational factors.
 #

@@ -22,9 +22,8 @@ from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, largest_shares, least_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import Ladder
-from sfumato.numbers import Bools, fraction
+from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
-from sfumato.schema.exact import shortest
 
 GAINS = (10, 5, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0.1)  # the most allowed
 _UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side

@@ -38,12 +38,11 @@ from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, pa
 from sfumato.criteria.exact import NEAR
 from sfumato.criteria.steps import FACTORS, SHARES, Ladder
 from sfumato.errors import InputError, SfumatoError
-from sfumato.numbers import Floats, fraction
+from sfumato.numbers import Floats, fraction, shortest
 from sfumato.release.description import Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.exact import shortest
 from sfumato.schema.roles import Schema
 
 MOST_TIES = 1_000  # cases decided in fractions; what is beyond counts as above the bound

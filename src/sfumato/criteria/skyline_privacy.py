@@ -55,10 +55,9 @@ from sfumato.criteria.base import (
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.criteria.steps import SHARES, WAYS, BoundStep, Ladder, Way
 from sfumato.errors import InputError, PolicyError, quoted
-from sfumato.numbers import Bools, Floats, Ints, fraction
+from sfumato.numbers import Bools, Floats, Ints, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.schema.exact import shortest
 
 # Certainties of many points on one scale, group by group, for the measure of `SkylinePrivacy`.
 

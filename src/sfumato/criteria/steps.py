@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.schema.exact import shortest
+from sfumato.numbers import shortest
 
 if TYPE_CHECKING:
     from sfumato.criteria.base import Criterion

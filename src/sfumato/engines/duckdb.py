@@ -22,15 +22,19 @@ import pyarrow as pa
 from sfumato.engines.base import Source, literal, quote, refused
 from sfumato.engines.files import (
     Parts,
+    check_names,
+    check_told_apart,
+    from_pandas,
     is_packed,
+    is_pandas,
     kind_of,
+    left_out,
     partition_values,
     partitioned,
     read_arrow,
     shown_name,
+    top_level,
 )
-from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
-from sfumato.engines.parquet import check_told_apart, top_level
 from sfumato.engines.reading import Reading, check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, ResourceError, SfumatoError

@@ -6,15 +6,149 @@ A table may be a folder of Parquet files, where somebody asks for that.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from sfumato.errors import InputError, other_than_file, quoted
+from sfumato.errors import InputError, list_some, other_than_file, quoted
+
+# What Parquet files say of their columns, and what engines cannot tell apart in them.
+
+Node = tuple[Any, ...]  # name, number of children, physical type, ...: rows of parquet_schema
+
+
+def top_level(nodes: Sequence[Node]) -> list[str]:
+    """The columns of a file: of its nodes, root first, those that are in no other."""
+    return [str(column[0][0]) for column in _columns(nodes)]
+
+
+def _columns(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """The nodes of each column, its own first."""
+    column: list[Node] = []
+    inside = 0  # nodes yet to come that belong to this column
+    for node in nodes[1:]:
+        column.append(node)
+        inside += (node[1] or 0) - (len(column) > 1)
+        if not inside:
+            yield column
+            column = []
+
+
+def check_told_apart(
+    label: str, nodes: Sequence[Node], types: Sequence[pa.DataType], paths: Sequence[Path]
+) -> None:
+    """Refuse columns of which the engine makes one value of several.
+
+    It reads decimals of more than 38 digits as floats, and times in twelve bytes (INT96) as
+    microseconds, though they hold nanoseconds.
+    """
+    for (node, *inner), kind in zip(_columns(nodes), types, strict=False):  # then those of folders
+        name, stored = node[0], {one[2] for one in (node, *inner)}
+        if "DOUBLE" not in stored and pa.float64() in _leaves(kind):
+            raise InputError(
+                f"{label}: column {name!r} holds decimals of more than 38 digits, which cannot be "
+                "told apart; convert it to text, or leave it out"
+            )
+    if any(node[2] == "INT96" for node in nodes):
+        check_old_times(label, paths)
+
+
+def check_old_times(label: str, paths: Sequence[Path]) -> None:
+    """Refuse times in twelve bytes that are finer than any engine reads them."""
+    if not all(map(_whole_microseconds, paths)):
+        raise InputError(
+            f"{label} holds times finer than a microsecond in an old form (INT96), which cannot be "
+            "told apart; write them in the form of today (INT64), or as text"
+        )
+
+
+def _leaves(kind: pa.DataType) -> list[pa.DataType]:
+    if not kind.num_fields:
+        return [kind]
+    return [leaf for at in range(kind.num_fields) for leaf in _leaves(kind.field(at).type)]
+
+
+def _whole_microseconds(path: Path) -> bool:
+    """Whether no time in twelve bytes has a part below a microsecond."""
+    with path.open("rb") as one, path.open("rb") as other:
+        fine = pq.ParquetFile(one, coerce_int96_timestamp_unit="ns")
+        coarse = pq.ParquetFile(other, coerce_int96_timestamp_unit="us")
+        described = [fine.schema.column(at) for at in range(len(fine.schema))]
+        old = [column.path for column in described if column.physical_type == "INT96"]
+        if not old:
+            return True
+        for part in range(fine.num_row_groups):
+            exact, cut = (_times(file.read_row_group(part, columns=old)) for file in (fine, coarse))
+            # Far from 1970 nanoseconds run over; so does the product, to the same number.
+            if not np.array_equal(exact, cut * 1000):
+                return False
+    return True
+
+
+def _times(table: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The numbers behind all times of a table."""
+    found = [np.empty(0, np.int64)]
+    for column in table.flatten().columns:
+        while pa.types.is_list(column.type):
+            column = pa.chunked_array([part.flatten() for part in column.chunks])
+        if pa.types.is_timestamp(column.type):
+            found.append(column.drop_null().cast(pa.int64()).to_numpy())
+    return np.concatenate(found)
+
+
+# Frames on their way to an engine: as Arrow tables, their columns checked.
+
+
+def check_names(names: list[str], label: str) -> None:
+    """Refuse columns that cannot be told apart."""
+    if len(set(names)) < len(names):  # told by places: names may be somebody's row
+        twice = [at for at, name in enumerate(names, start=1) if name in names[: at - 1]]
+        raise InputError(
+            f"{label}: column {list_some(twice)} has the name of another before it; rename the "
+            "columns"
+        )
+
+
+def left_out(names: Sequence[str], needed: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The columns of a source that are not needed."""
+    return () if needed is None else tuple(name for name in names if name not in needed)
+
+
+def is_pandas(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
+
+
+def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
+    """A frame's columns without its index: labels of rows are nobody's attribute."""
+    names = [str(name) for name in frame.columns]
+    check_names(names, "the table")
+    wanted = [n for n in frame.columns if needed is None or str(n) in needed]
+    arrays = []
+    for name in wanted:
+        try:
+            arrays.append(pa.array(frame[name], from_pandas=True))
+        except OverflowError:  # whole numbers beyond 64 bits are codes, not quantities
+            missing = frame[name].isna()
+            texts = [None if no else str(v) for v, no in zip(frame[name], missing, strict=True)]
+            arrays.append(pa.array(texts, pa.string()))
+        except UnicodeEncodeError:
+            raise InputError(
+                f"column {str(name)!r} holds half a sign (a surrogate without its other half), "
+                "which no file can hold; correct its texts"
+            ) from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            kinds = sorted({type(value).__name__ for value in frame[name].dropna().head(10_000)})
+            raise InputError(
+                f"column {str(name)!r} mixes types ({', '.join(kinds)}); convert it to one type"
+            ) from None
+    return pa.table(arrays, names=[str(name) for name in wanted])
+
 
 _ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
     "text": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"),

@@ -32,21 +32,21 @@ from sfumato.adversaries.composition.intersection import share_values
 from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import read_targets
-from sfumato.adversaries.randomised.accounting import compose
+from sfumato.adversaries.randomised import compose
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
+from sfumato.release.beside import Headcount
+from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
-from sfumato.release.membership import with_inside
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # What randomised releases about one population add up to.
 #
 # Releases about the same people that promise (eps_i, delta_i) together promise (sum eps_i, sum
 # delta_i): basic composition. Of many releases OpenDP tells a smaller epsilon at some delta, which
-# is told beside it where OpenDP is installed (`adversaries/randomised/accounting.py`). Releases
+# is told beside it where OpenDP is installed (`adversaries/randomised.py`). Releases
 # without such a promise add nothing to either and are not covered by them: they are counted
 # beside.
 

@@ -22,17 +22,17 @@ import pyarrow as pa
 from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
+from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import REGIONS_OF, Buckets, Description
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
-from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.sparse import Lists
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp
+from sfumato.table import FileStamp
 
 # Published values and regions as JSON, and back.
 

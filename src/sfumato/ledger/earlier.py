@@ -14,7 +14,7 @@ from sfumato.ledger.ledger import Ledger
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp, real_path
+from sfumato.table import FileStamp, real_path
 
 PACKED = ".release"  # a file of what one release publishes, as a ledger keeps it
 

@@ -25,7 +25,7 @@ from sfumato.ledger.check import Spent, add_up
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.adversaries.base import Counting

@@ -15,8 +15,7 @@ import numpy as np
 
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.composition.summary import Summary
-from sfumato.adversaries.randomised.accounting import Composed, compose
-from sfumato.adversaries.randomised.semantic import semantic_privacy
+from sfumato.adversaries.randomised import Composed, compose, semantic_privacy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
@@ -26,9 +25,8 @@ from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import EntropyDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.datasets.acs import MARITAL, acs_industry
-from sfumato.datasets.adult import adult
 from sfumato.datasets.census import census, census_schema
+from sfumato.datasets.public_files import MARITAL, acs_industry, adult
 from sfumato.errors import MissingExtra
 from sfumato.numbers import Ints
 from sfumato.progress import Ticker
@@ -39,7 +37,7 @@ from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import intervals, taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table, read
+from sfumato.table import Table, read
 from sfumato.workflow.anonymize import generalize
 
 # The tables of the composition experiment, and two random parts of each that share people.

@@ -22,8 +22,8 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
-from sfumato.datasets.adult import adult
 from sfumato.datasets.census import census, census_schema
+from sfumato.datasets.public_files import adult
 from sfumato.papers.metric_comparison import compare_metrics
 from sfumato.policy.model import Policy
 from sfumato.release.groups import Groups
@@ -32,7 +32,7 @@ from sfumato.report.characterization import CombinationFinding
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.report.sections.characterization import compared, per_class
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table, read
+from sfumato.table import Table, read
 from sfumato.workflow.anonymize import anonymize, generalize
 from sfumato.workflow.characterize import characterize
 

@@ -25,10 +25,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from sfumato.datasets.acs import INCOME_CUT, MARITAL, acs_income
-from sfumato.datasets.adult import adult
 from sfumato.datasets.census import MARITAL as CENSUS_MARITAL
 from sfumato.datasets.census import census
+from sfumato.datasets.public_files import INCOME_CUT, MARITAL, acs_income, adult
 from sfumato.papers.realistic_lattice import (
     DEFINITIONS,
     DIVERSITIES,
@@ -48,7 +47,7 @@ from sfumato.papers.realistic_lattice import (
 from sfumato.report.document import Chart, Document, Section, Series, Sheet
 from sfumato.schema.recipes import intervals, suppression, taxonomy
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table, read
+from sfumato.table import Table, read
 from sfumato.workflow.containment import NodeMap, compare_nodes
 
 # Fig. 3 of the realistic-adversaries paper and its equivalences: which nodes satisfy what.

@@ -30,7 +30,7 @@ from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet, cell_text
 from sfumato.report.sections.realistic import AXIS, belief_chart, epsilon_chart
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.workflow.containment import every_node
 

@@ -28,12 +28,12 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.datasets.adult import adult
 from sfumato.datasets.census import census, census_schema
+from sfumato.datasets.public_files import adult
 from sfumato.policy.model import Policy
 from sfumato.report.document import Chart, Document, Section, Sheet
 from sfumato.report.sections.relative_threat import histogram, measures_sheet, scatter, ti_sheet
-from sfumato.table.load import Table, read
+from sfumato.table import Table, read
 from sfumato.workflow.anonymize import anonymize
 
 TITLE = "Relative threat: learner against attacker on generalized and bucketized releases"

@@ -36,8 +36,7 @@ from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp, digest, real_path
-from sfumato.table.load import Table, read
+from sfumato.table import FileStamp, Table, digest, read, real_path
 
 Slot = Literal["population", "prior", "shape", "shape by region"]
 

@@ -18,7 +18,7 @@ from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Codes, Floats, Ints, taken_rows
+from sfumato.numbers import Codes, Floats, Ints, sums_by, taken_rows
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
@@ -264,7 +264,7 @@ class Buckets(Description):
     def by_tuple(self) -> Groups:
         """The people by exact tuple, in whatever bucket: those who cannot be told apart."""
         number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
-        sizes = np.bincount(number, weights=self.n, minlength=len(first)).astype(np.int64)
+        sizes = sums_by(number, self.n, len(first))
         regions = Regions(
             self.columns,
             tuple(Singletons(domain) for domain in self.domains),

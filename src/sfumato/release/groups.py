@@ -29,9 +29,8 @@ import numpy.typing as npt
 from sfumato.counts.counts import Case
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of, tallied_offsets
-from sfumato.release.beside import Beside, Inside, Protected, people_summed
-from sfumato.release.several_groups import Headcount, SeveralGroups
+from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of, sums_by, tallied_offsets
+from sfumato.release.beside import Beside, Headcount, Inside, Protected, SeveralGroups
 from sfumato.release.sparse import Lists, SparseCounts, summed
 from sfumato.schema.domain import Domain
 
@@ -295,7 +294,7 @@ class Groups(SparseCounts):
         """
         return self._alike(
             summed(number[self.row], self.indices, self.data, total, self.width),
-            people_summed(number, self.sizes, total),
+            sums_by(number, self.sizes, total),
             None if self.lists is None else self.lists.merge(number, total),
             self.beside.merge(number, total),
         )

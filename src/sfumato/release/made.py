@@ -20,12 +20,11 @@ import pyarrow as pa
 from sfumato.counts.counts import Counts
 from sfumato.engines.base import Scratch, row_blocks
 from sfumato.errors import ResourceError, SchemaError
-from sfumato.numbers import Codes, Ints
-from sfumato.release.beside import Inside, people_summed
+from sfumato.numbers import Codes, Ints, sums_by
+from sfumato.release.beside import Inside
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
-from sfumato.table.file_stamp import FileStamp
-from sfumato.table.load import Table
+from sfumato.table import FileStamp, Table
 
 if TYPE_CHECKING:
     from sfumato.release.noisy import NoisyTable
@@ -317,7 +316,7 @@ class ReadFrom:
     def merge(self, number: Ints, total: int) -> Made:
         matching, placed = self.matching, self.counted_from
         if isinstance(matching, WildcardMatching):
-            matching = WildcardMatching(people_summed(number, matching.published, total))
+            matching = WildcardMatching(sums_by(number, matching.published, total))
         return replace(
             self,
             counted_from=None if placed is None else placed.renumbered(number),

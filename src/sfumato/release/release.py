@@ -18,6 +18,7 @@ from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats, Ints
+from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
@@ -30,11 +31,9 @@ from sfumato.release.made import (
     WildcardMatching,
 )
 from sfumato.release.read.source import StrayColumns
-from sfumato.release.several_groups import SeveralGroups
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp
-from sfumato.table.load import Table
+from sfumato.table import FileStamp, Table
 
 if TYPE_CHECKING:
     import pandas

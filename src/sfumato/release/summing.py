@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Attribute, Counts, TableCounts
-from sfumato.numbers import Codes, Floats, Ints, run_places
+from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by
 from sfumato.release.beside import Beside, Protected
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists, summed
@@ -19,7 +19,7 @@ def group_counts(
     counts: Counts, group: Ints, total: int, attribute: int | None, reference: Floats | None = None
 ) -> Groups:
     """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
-    sizes = np.bincount(group, weights=counts.n, minlength=total).astype(np.int64)
+    sizes = sums_by(group, counts.n, total)
     if attribute is None:
         return Groups.of_sizes(sizes)
     described = counts.sensitive[attribute]

@@ -1,8 +1,8 @@
 """The one model of whatever is told: a document of sections, each of words, tables and charts.
 
 A report, a comparison, a characterization, an attack's result and a paper's reproduction are
-documents. What a document holds is plain data; one module each turns it into text for a terminal
-(`text.py`), JSON (`json.py`), Markdown (`markdown.py`) and a page that opens offline (`html/`).
+documents. What a document holds is plain data; renderers turn it into text for a terminal and
+Markdown (`text.py`), JSON (`json.py`) and a page that opens offline (`html/`).
 Private sections, which may show single people, are written to `private/` only and never printed.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.errors import InputError
 from sfumato.files import PRIVATE, new_file, new_folder, write_text
-from sfumato.schema.exact import told_beside
+from sfumato.numbers import told_beside
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -281,7 +281,7 @@ class Document:
         return to_json(self if private else self.public())
 
     def to_markdown(self) -> str:
-        from sfumato.report.markdown import to_markdown
+        from sfumato.report.text import to_markdown
 
         return to_markdown(self.public())
 

@@ -26,8 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import InputError, SchemaError, forms_of, name_some
-from sfumato.numbers import Codes
-from sfumato.schema.exact import as_quantity, exact, number_array
+from sfumato.numbers import Codes, as_quantity, exact, number_array
 from sfumato.schema.region import Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]

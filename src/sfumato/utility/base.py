@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
-from sfumato.release.coverage import Coverage
+from sfumato.schema.region import Coverage
 from sfumato.utility.view import View
 
 Known = TypeVar("Known")

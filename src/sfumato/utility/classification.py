@@ -30,7 +30,7 @@ from sfumato.counts.counts import Counts
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, MissingExtra, PolicyError, did_you_mean
 from sfumato.numbers import Floats, Ints, run_places
-from sfumato.release.coverage import Coverage
+from sfumato.schema.region import Coverage
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import PeopleByGroup, Shares, View, tally
 

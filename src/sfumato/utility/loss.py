@@ -14,7 +14,7 @@ import numpy as np
 
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Floats
-from sfumato.release.coverage import Coverage
+from sfumato.schema.region import Coverage
 from sfumato.utility.base import Utility
 from sfumato.utility.view import View
 

@@ -34,7 +34,7 @@ from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import parameter
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.numbers import Codes, Floats, Ints, run_places
-from sfumato.release.coverage import Coverage
+from sfumato.schema.region import Coverage
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.classification import target_of
 from sfumato.utility.loss import Loss

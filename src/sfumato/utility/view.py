@@ -15,12 +15,11 @@ import numpy.typing as npt
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Floats, Ints
-from sfumato.release.coverage import Coverage, cover
 from sfumato.release.description import Description, Regions
 from sfumato.release.release import Release
 from sfumato.schema.hierarchy import Levels
-from sfumato.schema.region import Region
-from sfumato.table.load import Table
+from sfumato.schema.region import Coverage, Region, cover
+from sfumato.table import Table
 
 # Shares: how much of what each region of a column covers has some property.
 #

@@ -34,14 +34,7 @@ from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
 from sfumato.release.description import Regions, Singletons
 from sfumato.release.release import Release
-from sfumato.report.advice import (
-    Advice,
-    CoarserColumn,
-    How,
-    Suppressing,
-    TightestBound,
-    Trouble,
-)
+from sfumato.report.report import Advice, CoarserColumn, How, Suppressing, TightestBound, Trouble
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of

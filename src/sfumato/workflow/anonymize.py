@@ -14,7 +14,7 @@ from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 
 @phase("searching")

@@ -18,16 +18,16 @@ from sfumato.criteria.base import Criterion, Verdict, judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
+from sfumato.release.build import BETWEEN
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
-from sfumato.release.membership import BETWEEN
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release
 from sfumato.release.write.cells import own_values_note
-from sfumato.report.advice import Advice
 from sfumato.report.report import (
+    Advice,
     CriterionFinding,
     Evidence,
     ReleaseSummary,
@@ -36,7 +36,7 @@ from sfumato.report.report import (
     shows_all,
 )
 from sfumato.schema.domain import Domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.workflow.advise import advise
 
 # A release as anybody reads it: no table behind it, no weights, no value that nobody shows.

@@ -13,10 +13,10 @@ import numpy as np
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
-from sfumato.release.membership import BETWEEN
+from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
 from sfumato.report.characterization import Characterization, CombinationFinding
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.workflow.characterizing.combinations import (
     OTHERS,
     CodedColumns,

@@ -49,7 +49,7 @@ from sfumato.report.comparison import (
 )
 from sfumato.report.report import Report
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of

@@ -22,7 +22,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import Ticker
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.lattice.nodes import Judge

@@ -48,7 +48,7 @@ from sfumato.report.price import (
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
 from sfumato.schema.region import Anything
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.anonymize import anonymize, check_people, generalize
 

@@ -16,9 +16,9 @@ from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.beside import Inside
+from sfumato.release.build import with_inside
 from sfumato.release.description import Buckets, Regions
 from sfumato.release.groups import Groups
-from sfumato.release.membership import with_inside
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from tests.adversaries.releases import EVERYBODY, buckets, generalized, numbers, release, words
 from tests.oracles.composition_oracle import groups_of

@@ -27,7 +27,7 @@ from sfumato.adversaries.priors import counts_in
 from sfumato.adversaries.realistic.priors import SHAPE
 from sfumato.release.description import NoisyCells, Regions
 from sfumato.release.release import as_it_stands
-from sfumato.report.threat_matrix import matrix
+from sfumato.report.sections.threats import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.workflow.audit import as_read
 
@@ -237,7 +237,7 @@ def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> 
 
 
 def test_adult_as_it_stands(data_folder) -> None:
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
 
     read = sf.read(*adult(data_folder))
     found = sf.audit(read, [sf.KAnonymity(2)]).linkage

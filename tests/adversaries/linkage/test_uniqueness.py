@@ -135,7 +135,7 @@ def test_snb_elsewhere_errs_upwards(name: str, fraction: float, most: float) -> 
 
 def test_adult_is_told_from_a_tenth_of_it(data_folder) -> None:
     """Adult as a population, whose uniqueness is 0.293117."""
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
 
     counts = sf.read(*adult(data_folder)).counts
     population = np.repeat(counts.group_of[0], counts.n)

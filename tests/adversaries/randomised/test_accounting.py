@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.randomised.accounting import DELTA, Composed, compose
+from sfumato.adversaries.randomised import DELTA, Composed, compose
 from sfumato.anonymizers.noise import calibrated
 from sfumato.release.guarantee import PrivacyLoss
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.randomised.semantic import NAME, PosteriorBound
+from sfumato.adversaries.randomised import NAME, PosteriorBound
 from sfumato.release.guarantee import PrivacyLoss
 from tests.oracles.semantic_oracle import (
     Mechanism,

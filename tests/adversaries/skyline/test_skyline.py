@@ -20,7 +20,7 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.errors import InputError
-from sfumato.papers.skyline_baseline import breach_probability as by_programming
+from sfumato.papers.skyline import breach_by_programming
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.skylines import CASES, GOLDEN, golden, golden_groups, groups_of, tinies
 
@@ -84,7 +84,7 @@ def test_no_distribution_of_facts_over_groups_is_worse(data) -> None:
     counts = data.draw(st.lists(group, min_size=1, max_size=4))
     point = data.draw(st.tuples(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5)))
     found = sf.breach_probability(sf.Groups(counts), "0", *point)
-    assert found == pytest.approx(by_programming(counts, 0, *point), abs=1e-12)
+    assert found == pytest.approx(breach_by_programming(counts, 0, *point), abs=1e-12)
 
 
 @each_case

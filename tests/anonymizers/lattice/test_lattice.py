@@ -25,7 +25,7 @@ from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.criteria.base import (
     Criterion,
 )
-from sfumato.datasets.adult import adult
+from sfumato.datasets.public_files import adult
 from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
@@ -438,7 +438,7 @@ def test_people_whose_rows_differ_in_their_qis_are_refused() -> None:
 
 
 def test_what_criteria_measure_at_a_node_is_what_an_audit_of_its_release_says(data_folder) -> None:
-    from sfumato.datasets.adult import adult
+    from sfumato.datasets.public_files import adult
     from sfumato.workflow.anonymize import anonymize
 
     table = sf.read(*adult(data_folder))

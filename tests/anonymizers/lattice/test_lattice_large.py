@@ -32,7 +32,7 @@ from sfumato.engines.reading import Reading
 from sfumato.errors import NoSafeRelease, ResourceError
 from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize, generalize

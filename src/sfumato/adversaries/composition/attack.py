@@ -51,9 +51,9 @@ from sfumato.adversaries.locating.targets import Targets, Truth, read_targets
 from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
 
 # The private table of an intersection attack: what is learnt about each target, row by row.
 

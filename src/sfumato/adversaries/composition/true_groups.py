@@ -23,7 +23,7 @@ from sfumato.release.made import MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
 from sfumato.schema.domain import Domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 
 class TrueGroups:

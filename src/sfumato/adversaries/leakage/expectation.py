@@ -39,13 +39,13 @@ from sfumato.adversaries.priors import (
     people_by_value,
 )
 from sfumato.errors import InputError, did_you_mean, name_some
-from sfumato.numbers import Floats, Ints, fraction, rows_of, tallied_offsets
+from sfumato.numbers import Floats, Ints, fraction, rows_of, sums_by, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
 from sfumato.release.release import Release
 from sfumato.schema.region import meaning
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 NAME = "observer"
 OBSERVER = PriorUse(
@@ -240,7 +240,7 @@ def counted(row: Ints, value: Ints, n: Ints, rows: int, of: Ints) -> Expectation
     """One distribution a row, from people: n[i] of row[i] have value[i]."""
     step = int(value.max(initial=0)) + 1
     key, inverse = np.unique(row * step + value, return_inverse=True)
-    people = np.bincount(inverse, weights=n, minlength=len(key)).astype(np.int64)
+    people = sums_by(inverse, n, len(key))
     row, value = np.divmod(key, step)
     kept = people > 0
     row, value, people = row[kept], value[kept], people[kept]

@@ -42,10 +42,10 @@ from sfumato.adversaries.locating.population import PopulationPerGroup, count_be
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints, fraction
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # Which quasi-identifier gives people away: what an adversary who lacks one of them could find.
 #

@@ -29,13 +29,13 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Codes, Floats, Ints, run_places, tallied_offsets
+from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, codes_inside, contains_region, overlaps
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # People of another release, as far as it tells who they are: who may fit a group, and who must.
 #
@@ -206,7 +206,7 @@ def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Do
     wanted = [place[column] for column in columns]
     codes, domains = counts.codes[wanted], [counts.quasi[number] for number in wanted]
     number, first = rank_rows(codes, [len(domain) for domain in domains])
-    n = np.bincount(number, weights=counts.n, minlength=len(first)).astype(np.int64)
+    n = sums_by(number, counts.n, len(first))
     return codes[:, first], domains, n
 
 

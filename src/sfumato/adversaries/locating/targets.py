@@ -16,9 +16,9 @@ import pyarrow as pa
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.engines.base import name_meant
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, sums_by
 from sfumato.schema.domain import Domain, build_domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 Truth = str | Sequence[Any] | None
 
@@ -93,7 +93,7 @@ def targets_of(counts: Counts, columns: Sequence[str] | None = None) -> Targets:
     wanted = list(range(len(names))) if columns is None else [names.index(n) for n in columns]
     domains = tuple(counts.quasi[place] for place in wanted)
     case, first = rank_rows(counts.codes[wanted], [len(domain) for domain in domains])
-    people = np.bincount(case, weights=counts.n, minlength=len(first)).astype(np.int64)
+    people = sums_by(case, counts.n, len(first))
     codes = np.ascontiguousarray(counts.codes[wanted][:, first])
     return Targets(domains, codes, np.arange(len(first)), people)
 

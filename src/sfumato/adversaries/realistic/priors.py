@@ -47,7 +47,7 @@ from sfumato.numbers import Floats, Ints, fraction
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 NAME = "realistic adversary"
 SHAPE = PriorUse(

@@ -22,7 +22,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.region import Anything, Region, Value, ValueSet, codes_inside, text_of
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # The whole domain of every quasi-identifier: what a value could be, not what somebody has.
 #

@@ -46,7 +46,7 @@ from sfumato.numbers import Floats, Ints, rows_of, run_places
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # What every way of learning one quasi-identifier from a generalized release must answer.
 

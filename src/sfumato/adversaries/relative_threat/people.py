@@ -17,12 +17,12 @@ from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Bools, Ints, offsets_of
+from sfumato.numbers import Bools, Ints, offsets_of, sums_by
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.release.several_groups import Headcount
 from sfumato.schema.domain import Domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def people_of(
     kept = np.array([number[rows], s[rows], group + 1], dtype=np.int64)[:, published]
     sizes = [len(first), len(values), len(groups) + 1]
     of_case, one = rank_rows(kept.astype(np.int32), sizes)
-    summed = np.bincount(of_case, weights=n[published], minlength=len(one)).astype(np.int64)
+    summed = sums_by(of_case, n[published], len(one))
     tuples, s_of, group_of = kept[:, one]
     return People(
         distinct,

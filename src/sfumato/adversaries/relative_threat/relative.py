@@ -46,7 +46,7 @@ from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 Method = Literal["auto", "exact", "sample", "row-gibbs", "swap", "permutation"]
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"

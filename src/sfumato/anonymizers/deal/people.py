@@ -24,12 +24,12 @@ from sfumato.anonymizers.mondrian.cells import Columns as MondrianColumns
 from sfumato.anonymizers.mondrian.cells import describe
 from sfumato.counts.counts import Counts
 from sfumato.numbers import Codes, Floats, Ints, offsets_of
-from sfumato.release.coverage import cover
 from sfumato.release.description import Regions
 from sfumato.schema.boundaries import Boundaries
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
-from sfumato.table.load import Table
+from sfumato.schema.region import cover
+from sfumato.table import Table
 
 SET, RANGE, LABEL = 0, 1, 2
 _FAR = 1e9  # where NULL lies beside numbers: any range to it is as wide as can be

@@ -21,12 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.gather import Harvest
+from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.lattice.nodes import Judge, Node, SuppressionTally, node_regions, roll_to
 from sfumato.anonymizers.lattice.search import Walk
-from sfumato.counts.node_tables import NodeTable, NodeTables, Passes
-from sfumato.counts.roll_up import Rolled
+from sfumato.counts.roll_up import NodeTable, NodeTables, Passes, Rolled
 from sfumato.counts.stored import StoredCounts, TooManyKinds
 from sfumato.engines.base import fresh
 from sfumato.errors import ResourceError

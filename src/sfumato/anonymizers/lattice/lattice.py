@@ -32,7 +32,7 @@ import numpy as np
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
 from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.anonymizers.lattice.search import Walk, best_of, preference
-from sfumato.counts.node_tables import Passes
+from sfumato.counts.roll_up import Passes
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import OutOfTime, Ticker
 from sfumato.release.made import Findings

@@ -21,18 +21,18 @@ from sfumato.criteria.base import Criterion, GroupCriterion, worst_of
 from sfumato.numbers import Bools, Floats, Ints, fraction
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.build import build_release
-from sfumato.release.coverage import Coverage, cover
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
+from sfumato.schema.region import Coverage, cover
 from sfumato.utility.view import PeopleByGroup, View
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.lattice.search import Walk
-    from sfumato.counts.node_tables import Passes
+    from sfumato.counts.roll_up import Passes
 
 # The groups of a lattice node as criteria see them, and what they would publish.
 

@@ -27,8 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.gather import Harvest
+from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.mondrian import splits
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety

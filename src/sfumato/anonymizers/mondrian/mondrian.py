@@ -167,7 +167,7 @@ class Mondrian(Anonymizer):
 
     def _run_large(self, task: Task, stored: StoredCounts) -> Release:
         """The same on a table larger than memory."""
-        from sfumato.anonymizers.gather import Harvest
+        from sfumato.anonymizers.base import Harvest
         from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.large import LargeSearch
 

@@ -20,7 +20,7 @@ from sfumato.engines.base import Source
 from sfumato.engines.files import Parts, shown_name
 from sfumato.engines.reading import Reading, in_bytes, machine_memory
 from sfumato.engines.spark.dialect import to_spark, translate, write_parts
-from sfumato.engines.spark.failures import Unsplit, translated
+from sfumato.engines.spark.session import Unsplit, translated
 from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb
 from sfumato.errors import InputError
 

@@ -19,14 +19,17 @@ import pyarrow.parquet as pq
 from sfumato.engines.choose import is_spark_frame
 from sfumato.engines.files import (
     Parts,
+    check_names,
+    check_old_times,
+    from_pandas,
+    is_pandas,
     kind_of,
+    left_out,
     partition_values,
     partitioned,
     read_arrow,
     shown_name,
 )
-from sfumato.engines.frames import check_names, from_pandas, is_pandas, left_out
-from sfumato.engines.parquet import check_old_times
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import literal, to_spark
 from sfumato.engines.textfile import TextFile, inspect_text

@@ -18,7 +18,7 @@ from sfumato.policy.draft.profile import TABLE, Sample
 from sfumato.policy.draft.roles import Roles
 from sfumato.policy.model import Policy
 from sfumato.release.release import as_it_stands
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 ROWS = 4_000  # rows of the rehearsal, by hash of the person or of the row: a second at most
 _STAGE = "draft_rehearsal"

@@ -16,14 +16,14 @@ from sfumato.counts.counts import Counts
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Ints, offsets_of
+from sfumato.numbers import Ints, offsets_of, sums_by
 from sfumato.release.build import count_release
 from sfumato.release.description import Buckets
 from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 
 def read_pair(
@@ -125,8 +125,8 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
             )
     place = np.array([ids.code(value) for value in others.values], dtype=np.int64)
     group_of = place[counts.codes[0]]
-    people = np.bincount(tuples.codes[0], weights=tuples.n, minlength=len(ids)).astype(np.int64)
-    having = np.bincount(group_of, weights=counts.n, minlength=len(ids)).astype(np.int64)
+    people = sums_by(tuples.codes[0], tuples.n, len(ids))
+    having = sums_by(group_of, counts.n, len(ids))
     wrong = np.flatnonzero(people != having)
     if len(wrong):
         first = int(wrong[0])

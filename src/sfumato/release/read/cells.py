@@ -20,10 +20,9 @@ import pyarrow as pa
 
 from sfumato.engines.reading import Separator
 from sfumato.errors import InputError, SchemaError, did_you_mean, forms_of, name_some
-from sfumato.numbers import Codes
+from sfumato.numbers import Codes, exact, told_apart
 from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
-from sfumato.schema.exact import exact, told_apart
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Axis, Notation, members
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of

@@ -23,18 +23,25 @@ from sfumato.numbers import Floats
 from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.made import ReadFrom
-from sfumato.release.manifest import COUNT, MOST_PEOPLE, REFERENCE, SUM, Manifest, read_json
-from sfumato.release.people_file import PEOPLE, read_people
+from sfumato.release.manifest import (
+    COUNT,
+    MOST_PEOPLE,
+    PEOPLE,
+    REFERENCE,
+    SUM,
+    Manifest,
+    read_json,
+    read_people,
+)
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
 from sfumato.release.write.data_files import PARTS
 from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.domain import Domain
-from sfumato.schema.listing import looks_like_json
+from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import FileStamp, digest
-from sfumato.table.load import MANIFEST
+from sfumato.table import MANIFEST, FileStamp, digest
 
 
 def find_manifest(path: object, *, parts: bool = False) -> Path | None:

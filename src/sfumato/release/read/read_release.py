@@ -27,7 +27,7 @@ from sfumato.engines.choose import open_engine
 from sfumato.engines.files import listed
 from sfumato.engines.reading import Reading, ReleaseOptions
 from sfumato.errors import InputError, ResourceError, SchemaError, expect, name_some
-from sfumato.numbers import Codes
+from sfumato.numbers import Codes, sums_by
 from sfumato.progress import phase
 from sfumato.release.build import count_release, groups_of
 from sfumato.release.description import Examples, Regions, of_scheme
@@ -59,7 +59,7 @@ from sfumato.release.read.wildcard import compatible, spread
 from sfumato.release.release import Release, as_it_stands, several_groups
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table, levels_of, refuse_noisy_part
+from sfumato.table import Table, levels_of, refuse_noisy_part
 
 # A published file larger than memory: equal groups told once, as of a table that stands as it is.
 #
@@ -399,7 +399,7 @@ def _release_in_memory(
     if pairs is not None and len(pairs[0]) > len(regions):
         tuples, groups = spread(pairs, group)
         placement = Placement(table, tuples, groups, counts.n[tuples])
-        own = np.bincount(group, weights=counts.n, minlength=len(regions)).astype(np.int64)
+        own = sums_by(group, counts.n, len(regions))
         release = count_release(placement, regions, disjoint=False)
         together = np.zeros_like(group)
         everyone = groups_of(Placement.whole_tuples(table, together), together, 1)

@@ -14,7 +14,7 @@ from sfumato.errors import InputError
 from sfumato.release.read.cells import published_order
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
-from sfumato.table.facts import attach_facts
+from sfumato.table import attach_facts
 
 # What a release leaves out, rightly, although the schema of its table names it.
 _LEFT_OUT = ("keep", "weight", "protect")

@@ -24,7 +24,7 @@ from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
 from sfumato.release.write.cells import check_keep, described_order, shown_regions, shown_values
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # What an engine needs to make the rows of a release: groups and people, as tables for a while.
 #

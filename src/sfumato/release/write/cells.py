@@ -25,10 +25,10 @@ from sfumato.release.description import Regions
 from sfumato.release.read.cells import read_cells
 from sfumato.release.release import Release
 from sfumato.schema.domain import Declared, Domain
-from sfumato.schema.listing import write_list
+from sfumato.schema.notation import write_list
 from sfumato.schema.region import Anything, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 # The kept columns of the people of a release: fetched from the rows, matched by their tuples.
 #

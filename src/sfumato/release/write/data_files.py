@@ -23,7 +23,7 @@ from sfumato.release.write.cells import check_readable, occurring, used_values
 from sfumato.release.write.publish import tables_of
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.region import ValueSet
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 PARTS = "data"  # the folder of the parts, where one file would not do
 _CSV = pa_csv.WriteOptions(quoting_style="needed")

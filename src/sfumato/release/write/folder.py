@@ -19,17 +19,15 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
 from sfumato.release.made import Randomised
-from sfumato.release.manifest import COUNT, REFERENCE, SUM, VERSION
-from sfumato.release.people_file import PEOPLE, write_people
+from sfumato.release.manifest import COUNT, PEOPLE, REFERENCE, SUM, VERSION, write_people
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
 from sfumato.release.write.publish import GROUP_ID
-from sfumato.schema.listing import JSON
+from sfumato.schema.notation import JSON
 from sfumato.schema.roles import Schema
-from sfumato.table.file_stamp import digest
-from sfumato.table.load import MANIFEST
+from sfumato.table import MANIFEST, digest
 
 FORMATS = ("csv", "parquet")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import Check, Finding, Spent
 from sfumato.ledger.ledger import LedgerEntry
+from sfumato.numbers import shortest
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
-from sfumato.schema.exact import shortest
 
 _BASIS = {
     "targets": "the people given",

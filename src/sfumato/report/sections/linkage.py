@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, sums_by
 from sfumato.report.document import Chart, Section, Series, Sheet, cell_text, number
 from sfumato.report.report import Report, few, few_of
 
@@ -160,9 +160,9 @@ def group_sizes_section(report: Report) -> Section | None:
     k = max((criterion.fewest_people for criterion in asked), default=1)
     starts, labels = bins(sizes, k)
     place = np.searchsorted(starts, sizes, side="right") - 1
-    groups = np.bincount(place, weights=times, minlength=len(starts)).astype(np.int64)
+    groups = sums_by(place, times, len(starts))
     own = indistinguishable.own_people * times
-    people = np.bincount(place, weights=own, minlength=len(starts)).astype(np.int64)
+    people = sums_by(place, own, len(starts))
     everybody = int(people.sum())
     told = [
         (

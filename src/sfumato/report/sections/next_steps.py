@@ -5,11 +5,10 @@ Stands apart: one subject of a report.
 
 from __future__ import annotations
 
-from sfumato.report.advice import Advice, CoarserColumn, Suppressing
 from sfumato.report.document import Section, Sheet, number
-from sfumato.report.report import Report
+from sfumato.report.report import Advice, CoarserColumn, Report, Suppressing
+from sfumato.report.sections.threats import uncovered
 from sfumato.report.sections.usefulness import worth_of
-from sfumato.report.threat_matrix import uncovered
 
 
 def next_steps_section(report: Report) -> Section | None:

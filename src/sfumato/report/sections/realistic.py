@@ -15,10 +15,10 @@ import numpy as np
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.errors import InputError
+from sfumato.numbers import shortest
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, number
 from sfumato.report.report import Report
-from sfumato.schema.exact import shortest
 
 _TITLE = "Somebody with outside statistics"
 _MOST_COUNTS = 1_000_000  # stored counts; beyond, curves over all groups take too long

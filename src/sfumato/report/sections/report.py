@@ -43,9 +43,8 @@ from sfumato.report.sections.realistic import realistic_section
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
-from sfumato.report.sections.threats import brief_threats, threats_section
+from sfumato.report.sections.threats import brief_threats, matrix, threats_section
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
-from sfumato.report.threat_matrix import matrix
 
 Maker = Callable[[Report], Section | None]
 KEPT = "people kept"  # told as a share

@@ -18,7 +18,7 @@ from sfumato.release.release import Release
 from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
 from sfumato.schema.region import Anything
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.classification import Classification
 from sfumato.utility.use import WRONG, FitForQueries, FitForUse, QueryAnswers

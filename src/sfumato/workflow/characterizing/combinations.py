@@ -21,14 +21,14 @@ from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
+from sfumato.release.build import BETWEEN, label_of
 from sfumato.release.description import Buckets, Regions
 from sfumato.release.made import TablePlacement
-from sfumato.release.membership import BETWEEN, label_of
 from sfumato.release.release import Release, standing_notes
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
 from sfumato.schema.roles import Schema
-from sfumato.table.load import Table
+from sfumato.table import Table
 
 Labels = Sequence[str]
 

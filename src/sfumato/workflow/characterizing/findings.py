@@ -49,7 +49,7 @@ from sfumato.report.characterization import (
     WorstClass,
 )
 from sfumato.schema.hierarchy import Levels
-from sfumato.table.load import Table
+from sfumato.table import Table
 from sfumato.workflow.characterizing.combinations import (
     CodedColumns,
     CombinationPlan,

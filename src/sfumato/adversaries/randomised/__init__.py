@@ -1,1 +1,0 @@
-"""Randomised releases: what differential privacy promises, and how promises add up."""

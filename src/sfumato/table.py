@@ -1,0 +1,346 @@
+"""`sf.read`: a file, frame or relation and its Schema become a Table, ready to be judged.
+
+A file of a randomised release, which would pass for a table of people, is refused. People in one
+file and their sensitive values in another are joined to one table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Unpack
+
+import pyarrow as pa
+
+from sfumato.counts.columns import CodedValues, is_numeric
+from sfumato.counts.counts import TableCounts
+from sfumato.counts.scan import scan
+from sfumato.counts.value_sets import is_list_type
+from sfumato.engines.base import Engine, Source, missing_column, named, select
+from sfumato.engines.choose import open_engine
+from sfumato.engines.files import checked_path
+from sfumato.engines.reading import Reading, TableOptions
+from sfumato.errors import InputError, SchemaError, expect
+from sfumato.progress import phase
+from sfumato.schema.hierarchy import Levels
+from sfumato.schema.roles import Schema
+
+# People in one table, their sensitive values in another, one row a value.
+#
+# The person column names the people in both. Whoever has no row in the second table has no value,
+# the empty set; whoever is only in the second table is somebody the first does not tell about,
+# which is refused. Joined, they are one table with list columns, and are counted as such.
+
+BY_PERSON, JOINED = "facts_by_person", "people_with_facts"
+
+
+def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) -> Source:
+    """The people with the values that a second table, `facts`, tells of each."""
+    if schema.person is None:
+        raise SchemaError(
+            "facts needs person: name the column that tells in both tables whom a row is about"
+        )
+    second = engine.register(facts, (schema.person, *schema.sensitive))
+    if not isinstance(facts, str | Path):
+        second = replace(second, label="the facts")
+    told = _told(people, second, schema)
+    mine, theirs = _keys(people, second, schema.person)
+    _check_rows(engine, people, second, schema.person)
+    _check_compared(engine, people, second, schema.person)
+    repeated = schema.several == "multiset"
+    gathered = [
+        named(engine.set_of_rows(second.column(name), repeated=repeated), f"s{place}")
+        for place, name in enumerate(told)
+    ]
+    engine.materialize(
+        BY_PERSON, select([named(theirs, "person"), *gathered], second.name, group=[theirs])
+    )
+    _check_known(engine, people, second, mine)
+    kept = [name for role, name in schema.roles() if role != "identifiers" and name in people.types]
+    cells = [f"{people.name}.{people.column(name)}" for name in kept]
+    cells += [engine.or_empty(f"{BY_PERSON}.s{place}") for place in range(len(told))]
+    columns = [named(cell, f"c{place}") for place, cell in enumerate(cells)]
+    engine.materialize(
+        JOINED,
+        select(columns, f"{people.name} LEFT JOIN {BY_PERSON} ON {mine} = {BY_PERSON}.person"),
+    )
+    types = {name: people.types[name] for name in kept}
+    types |= {name: pa.list_(second.types[name]) for name in told}
+    every = (*people.types, *people.others, *second.types, *second.others)
+    return Source(
+        JOINED,
+        f"{people.label} with {second.label}",
+        types,
+        people.rows,
+        people.untyped,
+        apart=frozenset(told if people.untyped != second.untyped else ()),
+        one_each=True,
+        others=tuple(dict.fromkeys(name for name in every if name not in types)),
+    )
+
+
+def _told(people: Source, second: Source, schema: Schema) -> list[str]:
+    """The sensitive columns of the second table."""
+    person = str(schema.person)
+    for source in (people, second):
+        if person not in source.types:
+            raise missing_column(source, person, "person")
+    told = [name for name in schema.sensitive if name in second.types]
+    if not told:
+        raise InputError(
+            f"{second.label} has none of the sensitive columns: {', '.join(schema.sensitive)}"
+        )
+    for name in told:
+        if name in people.types:
+            raise InputError(
+                f"column {name!r} is in {people.label} and in {second.label}; keep it in one"
+            )
+        if name in schema.lists or is_list_type(second.types[name]):
+            raise InputError(
+                f"column {name!r} of {second.label} is to hold one value a row; lists belong in "
+                f"{people.label}"
+            )
+    return told
+
+
+def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
+    """The person column of each table, as text where their types cannot be compared."""
+    mine = f"{people.name}.{people.column(person)}"
+    theirs = f"{second.name}.{second.column(person)}"
+    one, other = people.types[person], second.types[person]
+    if one == other or (is_numeric(one) and is_numeric(other)):
+        return mine, theirs
+    return f"CAST({mine} AS STRING)", f"CAST({theirs} AS STRING)"
+
+
+def _check_compared(engine: Engine, people: Source, second: Source, person: str) -> None:
+    """Refuse long numbers beside floats: compared as floats, two people would be one."""
+    kinds = people.types[person], second.types[person]
+    if kinds[0] == kinds[1] or not all(map(is_numeric, kinds)):
+        return
+    widths = [kind.bit_width for kind in kinds if pa.types.is_floating(kind)]
+    if not widths:
+        return
+    most = 2**53 if min(widths) == 64 else 2**24
+    for source in (people, second):
+        key = source.column(person)
+        beyond = f"SUM(CASE WHEN {key} BETWEEN {1 - most} AND {most - 1} THEN 0 ELSE 1 END) AS x"
+        if engine.fetch(select([beyond], source.name)).column(0)[0].as_py():
+            raise InputError(
+                f"person column {person!r} has the type {kinds[0]} in {people.label} and "
+                f"{kinds[1]} in {second.label}, and numbers that these do not tell apart; give "
+                "both one type"
+            )
+
+
+def _check_rows(engine: Engine, people: Source, second: Source, person: str) -> None:
+    for source in (people, second):
+        key = source.column(person)
+        counted = engine.fetch(
+            select([f"COUNT(*) - COUNT({key}) AS x", f"COUNT(DISTINCT {key}) AS y"], source.name)
+        )
+        missing, distinct = counted.column(0)[0].as_py(), counted.column(1)[0].as_py()
+        if missing:
+            raise InputError(
+                f"person column {person!r} is missing in {missing} row(s) of {source.label}; give "
+                "every row its person"
+            )
+        if source is people:
+            rows = engine.fetch(select(["COUNT(*) AS x"], source.name)).column(0)[0].as_py()
+            if rows > distinct:
+                raise InputError(
+                    f"{source.label} has {rows:,} rows for {distinct:,} people; beside a second "
+                    "table it must have one row a person"
+                )
+
+
+def _check_known(engine: Engine, people: Source, second: Source, mine: str) -> None:
+    unknown = engine.fetch(
+        f"SELECT COUNT(*) AS x FROM {BY_PERSON} LEFT JOIN {people.name} "
+        f"ON {mine} = {BY_PERSON}.person WHERE {mine} IS NULL"
+    )
+    number = unknown.column(0)[0].as_py()
+    if number:
+        raise InputError(
+            f"{number:,} of the people in {second.label} are not in {people.label}; add them "
+            "there, or leave their rows out"
+        )
+
+
+# Where a file is, and whether it is still as it was when it was read.
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """`path` was read when `content` (itself, or what vouches for a folder) had this state."""
+
+    path: Path
+    content: Path
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: str | Path, content: str | Path | None = None) -> FileStamp | None:
+        """None where there is no such file."""
+        held = Path(os.path.realpath(path if content is None else content))
+        if not held.is_file():
+            return None
+        state = held.stat()
+        return cls(Path(os.path.realpath(path)), held, state.st_size, state.st_mtime_ns)
+
+    def sha256(self) -> str | None:
+        """Of what was read; None where the file is gone or was changed since."""
+        try:
+            if FileStamp.of(self.path, self.content) != self:
+                return None
+            return digest(self.content)
+        except OSError:
+            return None
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def real_path(path: str | Path) -> Path:
+    """Where something is, links followed; one that leads back to itself is nowhere."""
+    try:
+        return Path(path).resolve()
+    except ValueError:
+        raise InputError(
+            "a name of a file holds signs that no file name can have (NUL, half of a pair); name "
+            "the file or folder that is meant"
+        ) from None
+    except (RuntimeError, OSError):  # before Python 3.13 the one, since then the other if any
+        raise InputError(
+            f"{path} is, or lies behind, a link that leads back to itself; name the file or folder "
+            "that is meant"
+        ) from None
+
+
+# A file of a randomised release, read without its manifest, would pass for a table of people.
+#
+# Its counts are noisy and some of its cells are nobody's; only the manifest beside it says so.
+# Such a file is therefore not read alone, by any reader.
+
+MANIFEST = "manifest.json"
+
+
+def refuse_noisy_part(*sources: object) -> None:
+    """Refuse files that a manifest beside them lists as those of a randomised release."""
+    for source in sources:
+        if not isinstance(source, str | Path):
+            continue
+        path = checked_path(source)
+        linked = Path(os.path.realpath(path))  # a link may stand elsewhere
+        for file in dict.fromkeys((path, linked)):
+            if _listed(file):
+                raise InputError(
+                    f"{path} is part of a randomised release, and its counts are noisy; give the "
+                    f"folder {_folder(file)} instead, so that its guarantee is read with it"
+                )
+
+
+def _listed(file: Path) -> bool:
+    try:
+        if not (file.parent / MANIFEST).is_file():  # a pipe of that name would never end
+            return False
+        told = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
+        noisy = told["scheme"] == "randomised" or "guarantee" in told
+        return bool(noisy and file.name in told["files"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False  # no manifest of ours
+
+
+def _folder(file: Path) -> Path:
+    return file.parent.parent if file.parent.name == "public" else file.parent
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table about people: its schema, its counts, and the engine that holds its rows.
+
+    `file` is the one file that says it all, if there is one that is read without further options.
+    `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
+    `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
+    only those that have a role would be.
+    """
+
+    schema: Schema
+    counts: TableCounts
+    levels: Mapping[str, Levels]
+    source: Source
+    engine: Engine
+    file: FileStamp | None = None
+    two_ways: tuple[str, ...] = ()
+    of_file: bool = False
+
+    @property
+    def people(self) -> int:
+        return self.counts.people
+
+    def __repr__(self) -> str:
+        sensitive = ", ".join(self.schema.sensitive) or "none"
+        return (
+            f"Table of {self.people:,} people from {self.source.label}\n"
+            f"  quasi-identifiers: {', '.join(self.schema.quasi)}; sensitive: {sensitive}\n"
+            f"  {len(self.counts):,} distinct tuples"
+        )
+
+
+def read(source: object, schema: Schema, **options: Unpack[TableOptions]) -> Table:
+    """Read a table: a path, anything with `__arrow_c_stream__`, pandas, a DuckDB or Spark frame.
+
+    `facts` is a second table with the sensitive values of the people of the first, one row a value;
+    the schema's person column names the people in both. People without a row there have no value.
+    `memory` limits what may be taken ("2GB"); beyond it, work spills to the folder `spill`.
+    `delimiter` and `decimal` ("," where 3,5 is a number) say how a text file is written.
+    `partitioned`: the path is a folder of Parquet files that are one table, and inner folders such
+    as year=2020 name a column; without it a path is one file, whatever its name.
+    `engine` is "duckdb" or "spark"; left out, Spark frames are counted by Spark, in their own
+    session, and all else by DuckDB. `master` is where a Spark session that we start is to run,
+    `threads` how many threads DuckDB may use.
+    """
+    return load_table(source, schema, Reading(**options))
+
+
+@phase("reading")
+def load_table(source: object, schema: Schema, reading: Reading) -> Table:
+    """Read a table as `reading` says."""
+    expect("schema", schema, Schema, "a Schema")
+    facts = reading.of_a_table().facts
+    refuse_noisy_part(source, facts)
+    alone = isinstance(source, str | Path) and not (facts or reading.delimiter or reading.decimal)
+    stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
+    door = open_engine(source, reading)
+    needed = tuple(name for role, name in schema.roles() if role != "identifiers")
+    registered = door.register(source, needed)
+    if facts is not None:
+        registered = attach_facts(door, registered, facts, schema)
+    for role, name in schema.roles():
+        # An identifier that is already gone is no loss; any other column must be there.
+        if name not in registered.types and role != "identifiers":
+            raise missing_column(registered, name, role)
+    coded = CodedValues()
+    counts = scan(door, registered, schema, coded)
+    return Table(
+        schema,
+        counts,
+        levels_of(schema, counts),
+        registered,
+        door,
+        stamp,
+        two_ways=tuple(coded.two_ways),
+        of_file=isinstance(source, str | Path),
+    )
+
+
+def levels_of(schema: Schema, counts: TableCounts) -> dict[str, Levels]:
+    """The hierarchies of the quasi-identifiers, each over the values it has."""
+    return {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}

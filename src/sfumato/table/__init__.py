@@ -1,1 +1,0 @@
-"""A data file or frame with its schema."""

@@ -68,7 +68,7 @@ def test_anonymize_ends_with_the_cost_and_the_warning(folder: Path) -> None:
     told = (folder / "told").read_text()
     assert "Cost: 100% of the detail is gone (loss 1); counts asked of it are off by" in told
     assert "Little is left to use: 6 of 6 columns are * for everybody" in told
-    assert "What would help most: without t-closeness (t ≤ 0.001 (equal)) " in told
+    assert "What would help most: without t-closeness (t ≤ 0.001 (equal)), " in told
     page = (folder / "out" / "private" / "report.html").read_text()
     assert "What would help most" in page
     assert "What every promise costs" in page

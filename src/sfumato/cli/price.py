@@ -22,7 +22,7 @@ def price(
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     people: Annotated[
         int, typer.Option(help="A table of more people is priced by a sample of so many.")
-    ] = 10_000,
+    ] = 5_000,
     json: AsJson = False,
     html: PageFile = None,
     report: Annotated[

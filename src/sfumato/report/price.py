@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".json", ".md")
 Status = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_step"]
 LOSS, USE = "loss", "use"  # measures that are shares of the detail
-_SLIGHT = 0.01  # of what the policy costs: a smaller gain is not told as one
+_SLIGHT = 0.03  # of what the policy costs: a smaller gain is not told as one
 _DRAWN = 30  # bars of the picture
 _TOLD: dict[Status, str] = {
     "priced": "",
@@ -261,7 +261,7 @@ def price_words(price: Price) -> str:
         gone = _gone(price, one.cost, whole=not at)
         if not at and price.cost is not None:
             gone += f" instead of {_figure(price, price.cost)}"
-        told.append(f"{one.change.sentence} {gone}{_others(one)}")
+        told.append(f"{one.change.sentence}, {gone}{_others(one)}")
     left = f" ({price.not_begun} changes were not tried: the time was over)"
     more = left if price.not_begun else ""
     if not told:
@@ -352,7 +352,7 @@ def _noted(price: Price) -> list[str]:
 
 def _sheet(price: Price) -> Sheet:
     rows = tuple(
-        (one.change.subject, one.change.words, one.cost, one.gain, _remark(one))
+        (one.change.subject, one.change.words, *_rounded(price, one), _remark(one))
         for one in price.changes
     )
     helpful = len(price.helpful) if price.cost is not None else 0
@@ -367,12 +367,21 @@ def _sheet(price: Price) -> Sheet:
     )
 
 
+def _rounded(price: Price, one: PricedChange) -> tuple[float | None, ...]:
+    """Shares in tenths of a percent, as finely as they mean anything."""
+    figures = (one.cost, one.gain)
+    if price.utility not in (LOSS, USE):
+        return figures
+    return tuple(None if figure is None else round(figure, 3) for figure in figures)
+
+
 def _remark(one: PricedChange) -> str:
     if one.status != "priced":
         return f"{_TOLD[one.status]}: {one.reason}" if one.reason else _TOLD[one.status]
-    if one.others is not None:
-        return f"the others {one.others.before:.0%} → {one.others.after:.0%}"
-    return "at most" if one.at_most else ""
+    others = one.others
+    told = ["at most"] if one.at_most else []
+    told += [] if others is None else [f"the others {others.before:.0%} → {others.after:.0%}"]
+    return "; ".join(told)
 
 
 def _charts(price: Price) -> tuple[Chart, ...]:
@@ -389,14 +398,15 @@ def _charts(price: Price) -> tuple[Chart, ...]:
                 kind,
                 [figure[id(one)] for one in mine],
                 [f"{one.change.subject}: {one.change.words}" for one in mine],
-                text=[f"{one.change.sentence} {_gone(price, one.cost or 0.0)}" for one in mine],
+                text=[f"{one.change.sentence}, {_gone(price, one.cost or 0.0)}" for one in mine],
             )
         )
     what = "cost" if price.cost is None else "gain"
+    points = ", percentage points" if price.utility in (LOSS, USE) else ""
     chart = Chart(
         "What each change would buy",
         "bars",
-        f"{what} in {price.utility}",
+        f"{what} in {price.utility}{points}",
         "",
         tuple(series),
         alt=f"{price.words()} All figures are in the table.",

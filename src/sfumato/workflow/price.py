@@ -6,7 +6,9 @@ time and the same seed, the policy as it is too; what does not fit into the time
 said so. A release of a stricter policy is one of the looser, too, so a looser one never costs more.
 
 Without a column the table is searched that lacks it; the release is then measured beside the whole
-table, with the column as `*` for everybody, and must hold so by the policy as it is. A large table
+table, with the column as `*` for everybody, and must hold so by the policy as it is. The release of
+the policy as it is, with `*` in the column, is another. But that of the policy as it is may not be
+one without a column: to withhold one is its owner's choice. A large table
 is priced on a sample of its people. Bounds are asked of the sample as they are: a group of k has k
 people of the sample, who lie farther apart than those of the table.
 """
@@ -54,7 +56,7 @@ from sfumato.workflow.anonymize import anonymize, check_people, generalize
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
-PEOPLE = 10_000  # more are priced by a sample
+PEOPLE = 5_000  # more are priced by a sample, which a short search gets far enough with
 _SEARCHING = 0.7  # of a change's time: the rest is for making and judging its release
 _LATE = "the time was over"
 
@@ -100,6 +102,7 @@ def price(
         as_it_is = bench.search(None)
         ticker.add()
         tried: dict[Change, _Tried] = {}
+        hidden: dict[Change, _Tried | None] = {}
         bench.spent = 0.0
         for change in sorted(changes, key=_turn):
             if isinstance(change, NoOtherBound):
@@ -108,6 +111,8 @@ def price(
                 tried[change] = _Tried("not_begun", reason=bench.interrupted or _LATE)
             else:
                 tried[change] = bench.search(change)
+                if isinstance(change, WithoutColumn):
+                    hidden[change] = bench.hide(change.column)
                 ticker.add()
     best = _cheapest([as_it_is, *(tried[one] for one in changes if _way(one) == "tighter")])
     return Price(
@@ -122,7 +127,9 @@ def price(
         cost=best.cost,
         groups=best.groups,
         reason=best.reason,
-        changes=in_order([_priced(change, tried, as_it_is, best) for change in changes]),
+        changes=in_order(
+            [_priced(change, tried, hidden.get(change), as_it_is, best) for change in changes]
+        ),
         notes=tuple(_notes(table, sample)),
     )
 
@@ -170,28 +177,33 @@ def _way(change: Change) -> str:
 def _turn(change: Change) -> int:
     """What an owner asks first is searched first: what would help."""
     if isinstance(change, OtherBound):
-        return 2 if change.step.way == "looser" else 3
-    return 0 if isinstance(change, WithoutCriterion) else 1
+        return 1 if change.step.way == "looser" else 3
+    return 0 if isinstance(change, WithoutCriterion) else 2
 
 
 def _priced(
-    change: Change, tried: dict[Change, _Tried], as_it_is: _Tried, best: _Tried
+    change: Change,
+    tried: dict[Change, _Tried],
+    hidden: _Tried | None,
+    as_it_is: _Tried,
+    best: _Tried,
 ) -> PricedChange:
     """What was found of a change, or of a stricter policy if that costs less.
 
-    Stricter than a bound is each tighter one and the policy as it is; than none, every bound.
+    Stricter than a bound is each tighter one and the policy as it is; than none, every bound. The
+    release of the policy as it is, with `*` in a column (`hidden`), is one without the column.
     """
     own = tried[change]
-    stricter = []
+    stricter = [] if hidden is None else [hidden]
     if own.status != "not_begun" and isinstance(change, WithoutCriterion):
         stricter = [best, *(tried[one] for one in tried if _loosens(one, change.place))]
     elif own.status != "not_begun" and _way(change) == "looser":
         stricter = [best]
     found = _cheapest([own, *stricter])
     others = None
-    if isinstance(change, WithoutColumn) and own.by_column and as_it_is.by_column:
+    if isinstance(change, WithoutColumn) and found.by_column and len(as_it_is.by_column) > 1:
         place = [one for one in tried if isinstance(one, WithoutColumn)].index(change)
-        others = OtherColumns(_without(as_it_is.by_column, place), _without(own.by_column, place))
+        others = OtherColumns(_without(as_it_is.by_column, place), _without(found.by_column, place))
     gain = None if best.cost is None or found.cost is None else best.cost - found.cost
     return PricedChange(
         change, found.status, found.cost, gain, found.groups, found is not own, found.reason, others
@@ -225,6 +237,7 @@ class _Bench:
         self.shortest = math.inf  # of all searches; seconds without what had to be compiled
         self.spent = 0.0
         self.interrupted = ""
+        self.as_it_is: Release | None = None
 
     def search(self, change: Change | None) -> _Tried:
         """The cost of the best release found after a change; None: by the policy as it is."""
@@ -234,13 +247,7 @@ class _Bench:
         try:
             with install_listener("numba:compile", compiling):
                 release = self._release(change)
-            view = view_of(release)
-            cost = self.utility.cost(view)
-            if math.isnan(cost):
-                raise InputError(
-                    f"{self.utility.name} does not apply to a {release.scheme} release; name "
-                    "another utility in the policy"
-                )
+            found = self._measured(release)
         except NoSafeRelease as error:
             return _Tried("no_safe_release", reason=str(error))
         except SfumatoError as error:
@@ -250,11 +257,47 @@ class _Bench:
         finally:
             took = monotonic() - began - (compiling.duration if compiling.done else 0.0)
             self.shortest, self.spent = min(self.shortest, took), self.spent + took
-        if isinstance(release.made, MadeHere) and getattr(
-            release.made.findings, "interrupted", False
-        ):
+        self.as_it_is = release if change is None else self.as_it_is
+        made = release.made
+        if isinstance(made, MadeHere) and getattr(made.findings, "interrupted", False):
             self.interrupted = "it was interrupted"
+        return found
+
+    def _measured(self, release: Release) -> _Tried:
+        view = view_of(release)
+        cost = self.utility.cost(view)
+        if math.isnan(cost):
+            raise InputError(
+                f"{self.utility.name} does not apply to a {release.scheme} release; name another "
+                "utility in the policy"
+            )
         return _Tried("priced", cost, len(release.groups), _by_column(view))
+
+    def hide(self, column: str) -> _Tried | None:
+        """The release of the policy as it is with `*` in a column; None where it does not do."""
+        release = self.as_it_is
+        if release is None or not release.regions.generalizes:
+            return None
+        place = self.table.schema.quasi.index(column)
+        regions = release.regions.require_regions()
+        parts = (*regions.parts[:place], (Anything(),), *regions.parts[place + 1 :])
+        codes = regions.codes.copy()
+        codes[place] = 0
+        try:
+            return self._measured(self._held(release, replace(regions, parts=parts, codes=codes)))
+        except NoSafeRelease:
+            return None
+
+    def _held(
+        self, release: Release, shown: Regions, placement: Placement | None = None
+    ) -> Release:
+        """A release with other descriptions, if it holds by the policy as it is."""
+        made = release.made
+        assert isinstance(made, MadeHere)
+        placed = placement or made.placement.in_memory("pricing")
+        changed = build_release(placed, shown, made.findings, seed=self.seed)
+        require, suppression = tuple(self.policy.require), self.policy.suppression
+        return check_release(changed, Task(self.table, require, suppression=suppression))
 
     def _release(self, change: Change | None) -> Release:
         policy, require = self.policy, list(self.policy.require)
@@ -284,11 +327,7 @@ class _Bench:
             np.insert(regions.codes, place, 0, axis=0),
         )
         placed = found.made.placement.in_memory("pricing")
-        release = build_release(
-            _among_finer(placed, self.table, number), shown, found.made.findings, seed=self.seed
-        )
-        task = Task(self.table, tuple(self.policy.require), suppression=policy.suppression)
-        return check_release(release, task)
+        return self._held(found, shown, _among_finer(placed, self.table, number))
 
 
 def _by_column(view: View) -> tuple[float, ...]:

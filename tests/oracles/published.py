@@ -45,22 +45,22 @@ def read_groups(
 
 
 def allows(cell: str, value: object) -> bool:
-    """Whether a cell may stand for a value: itself, `*`, `{a, b}`, or a range `[low, high)`."""
+    """Whether a cell may stand for a value: itself, `*`, `{a, b}`, `[low, high)`, `>=low`, `<high`;
+    `... or (missing)`, or an empty cell, for somebody who has none."""
     if cell == "*":
         return True
     if value is None:
-        return cell == ""
+        return cell == "" or cell.endswith(" or (missing)")
+    cell = cell.removesuffix(" or (missing)")
     if cell.startswith("{"):
         return str(value) in cell[1:-1].split(", ")
-    if cell[:1] in ("[", "(") and cell[-1:] in ("]", ")"):
+    if cell.startswith(">="):
+        return float(cell[2:]) <= float(str(value))
+    if cell.startswith("<"):
+        return float(str(value)) < float(cell[1:])
+    if cell.startswith("["):
         low, high = cell[1:-1].split(", ")
-        above = (
-            float(low) <= float(str(value)) if cell[0] == "[" else float(low) < float(str(value))
-        )
-        below = (
-            float(str(value)) <= float(high) if cell[-1] == "]" else float(str(value)) < float(high)
-        )
-        return above and below
+        return float(low) <= float(str(value)) < float(high)
     return cell == str(value)
 
 

@@ -1,15 +1,29 @@
-"""Groups of a coarser node from those of a finer one, compiled.
+"""Compiled: groups of a coarser node from those of a finer one, and sums over a few columns.
+
+Sums go to an array by address where the product of the columns' sizes is small, otherwise through a
+hash table.
 
 Stands apart: importing Numba is slow, and an audit needs none of it.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.numbers import Codes, Ints
+
+People = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
+_FEW = 64  # cells that are sorted by insertion
+
+
+@nb.njit(cache=True, nogil=True)
+def _slot(key: np.int64, mask: int) -> np.int64:
+    # Fibonacci hashing spreads keys that differ only in high digits.
+    return ((key * np.int64(-7046029254386353131)) >> 20) & mask
 
 
 @nb.njit(cache=True)
@@ -31,8 +45,7 @@ def merge(
     for i in range(total):
         digit = (keys[i] // stride) % size
         key = keys[i] + (mapping[digit] - digit) * stride
-        # Fibonacci hashing spreads keys that differ only in high digits.
-        slot = ((key * np.int64(-7046029254386353131)) >> 20) & mask
+        slot = _slot(key, mask)
         while slot_key[slot] != -1 and slot_key[slot] != key:
             slot = (slot + 1) & mask
         if slot_key[slot] == -1:
@@ -108,3 +121,170 @@ def margins(
             label = (keys[g] // strides[column]) % sizes[column]
             found[starts[column] + label] += people[g]
     return found
+
+
+# -- marginals: sums over some columns -------------------------------------------------------------
+
+
+@nb.njit(cache=True, nogil=True)
+def cells_by_address(
+    codes: Codes, rows: Ints, sizes: Ints, n: People, space: int
+) -> tuple[Codes, People]:
+    """Cells in the order of their codes, summed by address."""
+    sums = np.zeros(space, n.dtype)
+    filled = 0
+    for i in range(codes.shape[1]):
+        key = 0
+        for j in range(len(rows)):
+            key = key * sizes[j] + codes[rows[j], i]
+        if sums[key] == 0:
+            filled += 1
+        sums[key] += n[i]
+    out = np.empty((len(rows), filled), np.int32)
+    people = np.empty(filled, n.dtype)
+    place = 0
+    for key in range(space):
+        if sums[key] == 0:
+            continue
+        people[place] = sums[key]
+        rest = key
+        for j in range(len(rows) - 1, -1, -1):
+            out[j, place] = rest % sizes[j]
+            rest //= sizes[j]
+        place += 1
+    return out, people
+
+
+@nb.njit(cache=True, nogil=True)
+def classes_by_address(codes: Codes, rows: Ints, sizes: Ints, space: int) -> tuple[Codes, Ints]:
+    """Classes in order of first appearance, found by address."""
+    seen = np.full(space, -1, np.int32)
+    number = np.empty(codes.shape[1], np.int32)
+    first = np.empty(min(space, codes.shape[1]), np.int64)
+    found = 0
+    for i in range(codes.shape[1]):
+        key = 0
+        for j in range(len(rows)):
+            key = key * sizes[j] + codes[rows[j], i]
+        if seen[key] < 0:
+            seen[key] = found
+            first[found] = i
+            found += 1
+        number[i] = seen[key]
+    return number, first[:found].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple[Codes, Ints]:
+    """Classes in order of first appearance. Unless `exact`, equal keys may be different codes."""
+    bits = 12
+    mask = (1 << bits) - 1
+    slots = np.full(mask + 1, -1, np.int32)
+    keys = np.empty(mask + 1, np.int64)
+    first = np.empty(mask + 1, np.int64)
+    number = np.empty(codes.shape[1], np.int32)
+    found = 0
+    for i in range(codes.shape[1]):
+        if 2 * found > mask:
+            bits += 2
+            mask = (1 << bits) - 1
+            slots = np.full(mask + 1, -1, np.int32)
+            more_keys = np.empty(mask + 1, np.int64)
+            more_first = np.empty(mask + 1, np.int64)
+            more_keys[:found], more_first[:found] = keys[:found], first[:found]
+            keys, first = more_keys, more_first
+            for g in range(found):
+                slot = _slot(keys[g], mask)
+                while slots[slot] >= 0:
+                    slot = (slot + 1) & mask
+                slots[slot] = g
+        key = np.int64(0)
+        for j in range(len(rows)):
+            key = key * sizes[j] + codes[rows[j], i]
+        slot = _slot(key, mask)
+        while slots[slot] >= 0:
+            g = slots[slot]
+            if keys[g] == key and (exact or _same_codes(codes, rows, i, first[g])):
+                break
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = found
+            keys[found], first[found] = key, i
+            found += 1
+        number[i] = slots[slot]
+    return number, first[:found].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def _same_codes(codes: Codes, rows: Ints, one: int, other: int) -> bool:
+    for row in rows:  # noqa: SIM110, compiled code knows no generators
+        if codes[row, one] != codes[row, other]:
+            return False
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
+def taken(codes: Codes, rows: Ints, places: Ints) -> Codes:
+    """Some rows of some cells."""
+    out = np.empty((len(rows), len(places)), np.int32)
+    for j in range(len(rows)):
+        for g in range(len(places)):
+            out[j, g] = codes[rows[j], places[g]]
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def cells_by_hash(
+    codes: Codes, rows: Ints, sizes: Ints, n: People, exact: bool
+) -> tuple[Codes, People]:
+    """Cells in order of first appearance."""
+    number, first = classes_by_hash(codes, rows, sizes, exact)
+    people = np.zeros(len(first), n.dtype)
+    for i in range(len(number)):
+        people[number[i]] += n[i]
+    return taken(codes, rows, first), people
+
+
+@nb.njit(cache=True, nogil=True)
+def _sort_class(values: Codes, n: People) -> None:
+    """Put the cells of one class into the order of their values."""
+    if len(values) > _FEW:
+        order = np.argsort(values)
+        values[:], n[:] = values[order], n[order]
+        return
+    for i in range(1, len(values)):
+        value, people = values[i], n[i]
+        at = i
+        while at > 0 and values[at - 1] > value:
+            values[at], n[at] = values[at - 1], n[at - 1]
+            at -= 1
+        values[at], n[at] = value, people
+
+
+@nb.njit(cache=True, nogil=True)
+def by_value_of_classes(
+    number: Codes, values: Codes, n: People, classes: int
+) -> tuple[Ints, Codes, People, People]:
+    """Where each class begins, its values ascending with their people, and all its people."""
+    cells = len(number)
+    indptr = np.zeros(classes + 1, np.int64)
+    for i in range(cells):
+        indptr[number[i] + 1] += 1
+    for g in range(classes):
+        indptr[g + 1] += indptr[g]
+    free = indptr[:-1].copy()
+    shown, counted = np.empty(cells, np.int32), np.empty(cells, n.dtype)
+    people = np.zeros(classes, n.dtype)
+    # A counting sort by class; cells in the order of their codes need no other.
+    for i in range(cells):
+        g = number[i]
+        at = free[g]
+        shown[at], counted[at] = values[i], n[i]
+        people[g] += n[i]
+        free[g] = at + 1
+    for g in range(classes):
+        for at in range(indptr[g] + 1, indptr[g + 1]):
+            if shown[at - 1] > shown[at]:
+                _sort_class(shown[indptr[g] : indptr[g + 1]], counted[indptr[g] : indptr[g + 1]])
+                break
+    return indptr, shown, counted, people

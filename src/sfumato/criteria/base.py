@@ -248,6 +248,21 @@ class Criterion(ABC):
         attribute = None if groups is None else groups.attribute
         return Verdict(self.name, status, None, self.required, attribute=attribute, note=why)
 
+    def decided(self, status: Status, measure: Measure, groups: Groups, note: str) -> Verdict:
+        return Verdict(
+            self.name,
+            status,
+            measure.value,
+            self.required,
+            measure.worst,
+            np.asarray(measure.per_group, dtype=np.float64),
+            measure.sense,
+            groups.attribute if self.reads_values else None,
+            note,
+            at_most=measure.at_most,
+            bounded=measure.bounded,
+        )
+
     @property
     @abstractmethod
     def required(self) -> str:
@@ -316,17 +331,9 @@ class GroupCriterion(Criterion):
         # A criterion of several conditions may fail where this figure looks well.
         worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst
         words = self.explain(groups, measure, worst[0])
-        return Verdict(
-            self.name,
-            "violated" if bad else "holds",
-            measure.value,
-            self.required,
-            worst,
-            np.asarray(measure.per_group, dtype=np.float64),
-            measure.sense,
-            groups.attribute if self.reads_values else None,
-            "; ".join(text for text in (note, parts, words) if text),
-        )
+        told = "; ".join(text for text in (note, parts, words) if text)
+        verdict = self.decided("violated" if bad else "holds", measure, groups, told)
+        return replace(verdict, worst=worst)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -229,7 +229,7 @@ class CompositionBound(ReleaseCriterion):
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
-            return self._told("not_applicable", groups, None, reason)
+            return self.unjudged("not_applicable", reason, groups)
         note = ""
         try:
             found = self.exposed(groups)
@@ -251,9 +251,8 @@ class CompositionBound(ReleaseCriterion):
             if status == "violated":
                 beyond_mending = self._beyond_mending(groups, limit)
         told_of = "; ".join(filter(None, (words, note, beyond_mending)))
-        return self._told(
-            status, groups, self._measured(groups, found), told_of, beyond_mending=beyond_mending
-        )
+        verdict = self.decided(status, self._measured(groups, found), groups, told_of)
+        return replace(verdict, beyond_mending=beyond_mending)
 
     def _before(self, groups: Groups, sure: int) -> str:
         """How many people the earlier releases expose by themselves, where that may explain it."""
@@ -281,27 +280,6 @@ class CompositionBound(ReleaseCriterion):
             f"{lost:,} of them are known that well whatever is published now, since {by} went out: "
             'nothing can mend that; bound what this release adds to it with counting = "added", '
             f"or allow a share of {_share_of(lost, groups.people()):.4g} or more"
-        )
-
-    def _told(
-        self,
-        status: Status,
-        groups: Groups,
-        measure: Share | None,
-        note: str,
-        beyond_mending: str = "",
-    ) -> Verdict:
-        return Verdict(
-            self.name,
-            status,
-            None if measure is None else measure.value,
-            self.required,
-            () if measure is None else measure.worst,
-            None if measure is None else measure.per_group,
-            None if measure is None else measure.sense,
-            groups.attribute,
-            note,
-            beyond_mending=beyond_mending,
         )
 
     def adversaries(self, release: Release) -> Iterator[Asked]:

@@ -23,7 +23,7 @@ quasi-identifier. That reading can show that the bound is violated; it never sho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -125,17 +125,7 @@ class RelativeThreatBound(ReleaseCriterion):
         found = self._decided(groups, relative_threat(_told_apart(groups)))
         if found.status == "violated":
             return found
-        return Verdict(
-            self.name,
-            "cannot_judge",
-            found.measured,
-            self.required,
-            found.worst,
-            found.per_group,
-            found.sense,
-            groups.attribute,
-            NO_REGIONS,
-        )
+        return replace(found, status="cannot_judge", note=NO_REGIONS, threats=())
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
@@ -171,18 +161,9 @@ class RelativeThreatBound(ReleaseCriterion):
         found = threat.measures
         rgt = f"RGT {found.rgt:.4g}"
         people = f"{found.attacker.any_mode:,} of {found.people:,} people threatened"
-        return Verdict(
-            self.name,
-            status,
-            measure.value,
-            self.required,
-            measure.worst,
-            np.asarray(measure.per_group, dtype=np.float64),
-            measure.sense,
-            groups.attribute,
-            "; ".join(text for text in (words, people, rgt) if text),
-            tuple(threat.threats()),
-        )
+        note = "; ".join(text for text in (words, people, rgt) if text)
+        verdict = self.decided(status, measure, groups, note)
+        return replace(verdict, threats=tuple(threat.threats()))
 
     def _measure(self, groups: Groups, threat: RelativeThreat, status: Status) -> Worst:
         rows, people = threat.judged, threat.people

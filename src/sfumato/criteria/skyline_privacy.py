@@ -432,19 +432,7 @@ class SkylinePrivacy(ReleaseCriterion):
             for points in self._lists
             for point, other in undominated(points)[1]
         ]
-        return Verdict(
-            self.name,
-            "holds" if good.all() else "violated",
-            measure.value,
-            self.required,
-            measure.worst,
-            np.asarray(measure.per_group, dtype=np.float64),
-            measure.sense,
-            groups.attribute,
-            "; ".join(told),
-            at_most=measure.at_most,
-            bounded=measure.bounded,
-        )
+        return self.decided("holds" if good.all() else "violated", measure, groups, "; ".join(told))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from sfumato.report.document import Document
+    from sfumato.report.document import Document, Section
 
 PAPERS = {
     "skyline": "privacy with facts about the target, others and the family; speed, Adult",
@@ -22,6 +22,9 @@ PAPERS = {
     "composition": "two releases about the same people, intersected; and randomised ones",
     "leakage": "distribution and entropy leakage: examples, measures, releases of Adult",
 }
+
+
+Claim = tuple[str, bool, str]  # what the paper says, whether it holds here, what was found
 
 
 def check_paper(paper: str) -> None:
@@ -39,3 +42,15 @@ def reproduce(
         raise InputError(f"{data} is no folder; give the one that holds adult/ and acs2019/")
     found: Document = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
     return found
+
+
+def claims_section(name: str, claims: list[Claim]) -> Section:
+    """What a paper says of its figures, and whether that holds here."""
+    from sfumato.report.document import Section, Sheet
+
+    held = sum(holds for _, holds, _ in claims)
+    return Section(
+        f"{name}: what the paper says of the figures",
+        f"{held} of {len(claims)} hold here.",
+        tables=(Sheet(("the paper says", "holds here", "found"), tuple(claims)),),
+    )

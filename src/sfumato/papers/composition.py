@@ -19,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from sfumato.papers import Claim, claims_section
 from sfumato.papers.composition_attacks import (
     ALONE,
     BOTH_MICRO,
@@ -303,8 +304,6 @@ BOUND_SIZES, FEW_BOUND_SIZES = (2, 3, 5, 7, 10), (2, 5)
 EPSILONS, FEW_EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0), (1.0,)
 WELL_ABOVE = 1.5  # times k: what "well above" is taken to mean
 
-Claim = tuple[str, bool, str]
-
 
 def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """The whole experiment; `quick` on 4,000 people of each table and for fewer k."""
@@ -324,7 +323,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
             bounds_section(study.name, found),
             location_section(study.name, found),
             noise_section(study.name, noisy),
-            _shapes(study.name, shapes),
+            claims_section(study.name, shapes),
         ]
         facts[study.name] = _facts(overlap, found, noisy, shapes)
         told.append(_told(study, overlap))
@@ -410,15 +409,6 @@ def _above(found: TrialSurvey, pair: str) -> Claim:
         f"{min(times.values()):.2f} to {max(times.values()):.2f} times k people a group; "
         f"{WELL_ABOVE} times, taken as well above, is reached for "
         f"{'k = ' + ', '.join(well) if well else 'no k'}",
-    )
-
-
-def _shapes(name: str, shapes: list[Claim]) -> Section:
-    held = sum(holds for _, holds, _ in shapes)
-    return Section(
-        f"{name}: what the paper says of the figures",
-        f"{held} of {len(shapes)} hold here.",
-        tables=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
     )
 
 

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from sfumato.datasets.census import MARITAL as CENSUS_MARITAL
 from sfumato.datasets.census import census
 from sfumato.datasets.public_files import INCOME_CUT, MARITAL, acs_income, adult
+from sfumato.papers import Claim, claims_section
 from sfumato.papers.realistic_lattice import (
     DEFINITIONS,
     DIVERSITIES,
@@ -290,7 +291,7 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
         sections += [
             *epsilon_sections(study.name, found),
             *definitions_sections(study.name, found, nodes),
-            _shapes(study.name, shapes),
+            claims_section(study.name, shapes),
         ]
         facts[study.name] = _facts(study, found, nodes, shapes)
     return Document("realistic", TITLE, _about(chosen, data), tuple(sections), facts)
@@ -312,17 +313,8 @@ def _about(chosen: tuple[CountedTable, ...], data: Path | None) -> str:
     )
 
 
-def _shapes(name: str, shapes: list[tuple[str, bool, str]]) -> Section:
-    held = sum(holds for _, holds, _ in shapes)
-    return Section(
-        f"{name}: what the paper says of the figures",
-        f"{held} of {len(shapes)} hold here.",
-        tables=(Sheet(("the paper says", "holds here", "found"), tuple(shapes)),),
-    )
-
-
 def _facts(
-    study: CountedTable, found: LatticeSurvey, nodes: NodeMap, shapes: list[tuple[str, bool, str]]
+    study: CountedTable, found: LatticeSurvey, nodes: NodeMap, shapes: list[Claim]
 ) -> dict[str, Any]:
     return {
         "people": study.table.people,

@@ -27,6 +27,7 @@ from sfumato.criteria.base import Criterion
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import AlphaK
+from sfumato.papers import Claim
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet, cell_text
 from sfumato.report.sections.realistic import AXIS, belief_chart, epsilon_chart
@@ -312,7 +313,7 @@ def _span(series: Series) -> str:
     return f"from {cell_text(first)} to {cell_text(last)}{end}"
 
 
-def claims(found: LatticeSurvey) -> list[tuple[str, bool, str]]:
+def claims(found: LatticeSurvey) -> list[Claim]:
     """What the paper says of its figures: the claim, whether it holds here, what was found."""
     top = found.top
     told = []

@@ -191,11 +191,9 @@ class Release:
         "csv" or "parquet"; `force` replaces a folder; `seed` is for the order of rows. What an
         engine writes (tables larger than memory, Spark) is sorted by what is published instead.
         """
-        from sfumato.release.write.folder import write_folder
+        from sfumato.release.write.folder import PrivateEvidence, write_folder
 
-        return write_folder(
-            self, out, report=report, policy=policy, format=format, force=force, seed=seed
-        )
+        return write_folder(self, out, PrivateEvidence(report, policy), format, seed, force=force)
 
     def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,27 @@ _PARAMETERS, _ROWS = 200, 50
 _ROOM = 1 << 27  # bytes for the chances by batch
 
 
-@dataclass(frozen=True)
-class StageRecord:
+class StageRecord(NamedTuple):
     """What a chain leaves of a stage: chances by batch, counts, what was watched and followed."""
 
     sums: Floats
     kept: Floats
     traces: Floats
     categories: Ints
+
+
+class SweepState(NamedTuple):
+    """Where a chain is, and what the release shows: what every sweep begins with."""
+
+    has: Ints
+    b: Floats
+    place: Ints
+    begins: Ints
+    member: Ints
+    member_begins: Ints
+    value_begins: Ints
+    value: Ints
+    slot_begins: Ints
 
 
 class BucketChains:
@@ -140,13 +153,24 @@ class BucketChains:
         from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps, sweep_buckets
 
         step_begins, steps = deal_steps(self._largest)
-        buckets, groups = self.buckets, self.buckets.groups
         sweep_buckets(
             self._rngs[chain],
             sweeps,
             thin,
             keep_thin,
             -(-sweeps // self._batches),
+            *self._state(chain),
+            self.buckets.blocks,
+            step_begins,
+            steps,
+            slots,
+            self._followed,
+            *record,
+        )
+
+    def _state(self, chain: int) -> SweepState:
+        buckets, groups = self.buckets, self.buckets.groups
+        return SweepState(
             self._has[chain],
             self._b[chain],
             self._place,
@@ -156,15 +180,6 @@ class BucketChains:
             groups.indptr,
             groups.indices.astype(np.int64),
             buckets.slot_begins,
-            buckets.blocks,
-            step_begins,
-            steps,
-            slots,
-            self._followed,
-            record.sums,
-            record.kept,
-            record.traces,
-            record.categories,
         )
 
     def errors(self) -> Floats:

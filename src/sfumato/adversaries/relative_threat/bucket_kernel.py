@@ -15,6 +15,9 @@ of the third), and beyond 12 people there are too many sets: there pairs of peop
 with the right probability, one pair after another.
 
 The paper's Metropolis samplers stand beside it, for comparison.
+
+A kernel of its own: it has nothing in common with `crossing_kernel.py` (who has which value,
+against how values are spread), a release needs one of the two, and each takes seconds to compile.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ atoms) with the number of people each. A sweep has two halves, each leaving the 
    part the two matter. It moves where the first half is stuck: many people, few of them pinned.
 
 Regions of one atom are part of the prior weights by now, and regions of all atoms say nothing.
+
+A kernel of its own, as `bucket_kernel.py` is: a release needs one of the two.
 """
 
 from __future__ import annotations

@@ -72,7 +72,6 @@ class Swaps(BucketChains):
     ) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
 
-        buckets, groups = self.buckets, self.buckets.groups
         sweep_metropolis(
             self._rngs[chain],
             sweeps,
@@ -80,21 +79,10 @@ class Swaps(BucketChains):
             keep_thin,
             -(-sweeps // self._batches),
             self.permute,
-            self._has[chain],
-            self._b[chain],
-            self._place,
-            buckets.begins,
-            buckets.member,
-            buckets.member_begins,
-            groups.indptr,
-            groups.indices.astype(np.int64),
-            buckets.slot_begins,
+            *self._state(chain),
             slots,
             self._followed,
-            record.sums,
-            record.kept,
-            record.traces,
-            record.categories,
+            *record,
         )
 
 

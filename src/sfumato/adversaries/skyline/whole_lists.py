@@ -16,6 +16,9 @@ bound ("at most"). Up to one value it is always exact.
 
 Factors come in pairs: `LEAST`, by the least that c(l) can be, and `REACHED`, by values that were
 found. They differ only where the search ended early.
+
+Apart from `kernel.py`, whose forms of single values it builds on: most releases show no lists, and
+both together are more than a file should hold.
 """
 
 from __future__ import annotations

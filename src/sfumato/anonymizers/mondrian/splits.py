@@ -1,7 +1,7 @@
 """Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
 
 They stand apart as compiled code does, and hold no lock of the interpreter, so that batches of
-nodes can be worked on side by side.
+nodes can be worked on side by side. `cuts.py` is the rest of them, which few searches load.
 
 A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -61,18 +62,26 @@ class EvidencePolicy(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class PrivateEvidence:
+    """What a release was judged by, as far as its owner gives it away to private/."""
+
+    report: EvidenceReport | None
+    policy: EvidencePolicy | None
+
+
 @phase("writing")
 def write_folder(
     release: Release,
     out: str | Path,
+    evidence: PrivateEvidence,
+    format: str,
+    seed: int | None,
     *,
-    report: EvidenceReport | None = None,
-    policy: EvidencePolicy | None = None,
-    format: str = "csv",
-    force: bool = False,
-    seed: int | None = None,
+    force: bool,
 ) -> Path:
-    """Write public/ and private/."""
+    """Write public/ and private/, as `Release.save` says."""
+    report, policy = evidence.report, evidence.policy
     check_format(format)
     target = Path(out)
     check_new_folder(target, force=force)

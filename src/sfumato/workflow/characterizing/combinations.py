@@ -16,7 +16,8 @@ import numpy as np
 
 from sfumato.adversaries.leakage.expectation import overlap_reason
 from sfumato.counts.counts import Counts
-from sfumato.counts.marginals import Marginal, People
+from sfumato.counts.kernel import People
+from sfumato.counts.marginals import Marginal
 from sfumato.counts.scan import scan
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect

@@ -135,7 +135,7 @@ class Best(Anonymizer):
     """
 
     name: ClassVar[str] = "best"
-    suppresses: ClassVar[bool] = True  # as far as the lattice is what it chooses
+    suppresses: ClassVar[bool] = True  # as the lattice and deal do
 
     seconds: float = 30.0
     schemes: Sequence[Scheme] = ("generalized",)

@@ -20,8 +20,9 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
 from sfumato.anonymizers.deal.deal import GUARDS, DealFindings, _everybody, _Reading
+from sfumato.anonymizers.deal.ground import Clock, SearchGround
 from sfumato.anonymizers.deal.people import Dealt
-from sfumato.anonymizers.deal.search import NO_PROPOSALS, Clock, SearchGround
+from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
 from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
@@ -269,12 +270,12 @@ def test_every_change_that_is_asked_about_keeps_every_criterion(seed: int) -> No
     ground = SearchGround.of(dealt, partial(read.rules, dealt), seed, Clock(1, 1), box, ladder)
     group = ground.cut([1.0])
     for gamma in (0.85, 0.0):
-        state = exchange.state_of(group, dealt.people, dealt.columns)
-        gone = gamma ** np.arange(exchange.SOFT + 1.0)
+        state = state_of(group, dealt.people, dealt.columns)
+        gone = gamma ** np.arange(SOFT + 1.0)
         bars = np.random.default_rng(seed).exponential(0.1, 60)
         shared = (dealt.people, dealt.columns, ground.bounds, ground.orders, ground.positions)
         sweep_in_batches(box, state, *shared, 0, gone, bars, lambda: True)
-        fresh = exchange.state_of(state.group, dealt.people, dealt.columns)
+        fresh = state_of(state.group, dealt.people, dealt.columns)
         for name in ("size", "counts", "cells", "ends"):
             assert (getattr(state, name) == getattr(fresh, name)).all(), name
         counts, sizes = counts_of(dealt.people, state.group, len(state.size))
@@ -340,8 +341,8 @@ def test_a_criterion_of_whole_releases_is_carried_in_every_change() -> None:
 # -- near the best there is -----------------------------------------------------------------------
 
 
-def optimum(table: sf.Table, require: tuple[Criterion, ...]) -> float:
-    """The least loss of any partition of few people, by trying all."""
+def optimum(table: sf.Table, require: tuple[Criterion, ...], limit: int = 0) -> float:
+    """The least loss of any partition of few people, by trying all; so many may be suppressed."""
     counts = table.counts.in_memory("a test")
     who = np.repeat(np.arange(len(counts)), counts.n)
     total, domain = len(who), counts.sensitive[0].domain
@@ -373,7 +374,9 @@ def optimum(table: sf.Table, require: tuple[Criterion, ...]) -> float:
             if part == 0:
                 break
             part = (part - 1) & rest
-    return float(best[-1]) / total / len(counts.quasi)
+    absent = np.array([total - len(members) for members in sets])
+    found = np.where(absent <= limit, best + absent * len(counts.quasi), np.inf)
+    return float(found.min()) / total / len(counts.quasi)
 
 
 def test_few_people_are_dealt_as_well_as_can_be() -> None:
@@ -412,41 +415,31 @@ def ground_of(
     st.integers(0, 10**6),
     st.sampled_from([0.0, 0.5, 0.85]),
     st.sampled_from(["tight", "hierarchy"]),
+    st.sampled_from([0, 4]),
 )
 def test_what_a_sweep_keeps_track_of_is_what_its_groups_are(
-    seed: int, gamma: float, style: str
+    seed: int, gamma: float, style: str, limit: int
 ) -> None:
     rows = people(seed, 60, missing=True)
     table = table_of(rows, hierarchies={"town": REGION, "age": sf.intervals([10, 20])})
     require = (sf.KAnonymity(3), sf.TCloseness(0.4)) if seed % 2 else (sf.BetaLikeness(2),)
     ground = ground_of(table, require, style)
     dealt = ground.dealt
-    state = exchange.state_of(ground.cut([1.0]), dealt.people, dealt.columns)
-    gone = gamma ** np.arange(exchange.SOFT + 1.0)
+    state = state_of(ground.cut([1.0]), dealt.people, dealt.columns)
+    gone = gamma ** np.arange(SOFT + 1.0)
     gone[-1] = 0.0
-    rules, orders = ground.bounds, ground.orders
     before = float(state.size @ softly(state, gone, dealt))
     for visited in range(2):
-        exchange.sweep(
-            state,
-            dealt.people,
-            dealt.columns,
-            rules,
-            orders,
-            ground.positions,
-            visited,
-            gone,
-            np.zeros(60),
-            0,
-            60,
-            *NO_PROPOSALS,
-        )
-    fresh = exchange.state_of(state.group, dealt.people, dealt.columns)
-    for name in ("size", "counts", "cells", "ends"):
+        swept(state, ground, visited, gone, limit)
+    outside = state.group == len(state.size)
+    assert outside.sum() <= limit
+    fresh = state_of(np.where(outside, -1, state.group), dealt.people, dealt.columns)
+    for name in ("size", "counts", "cells", "ends", "tops"):
         assert (getattr(state, name) == getattr(fresh, name)).all(), name
     widths = softly(fresh, gone, dealt)
     np.testing.assert_allclose(state.width, widths, atol=1e-9)
-    assert float(fresh.size @ widths) <= before + 1e-9
+    absent = float(outside.sum()) * dealt.columns.whole
+    assert float(fresh.size @ widths) + absent <= before + 1e-9
     for g, size in enumerate(fresh.size):  # the rings go through everybody of a group once
         x, seen = int(state.head[g]), set()
         for _ in range(size):
@@ -456,39 +449,51 @@ def test_what_a_sweep_keeps_track_of_is_what_its_groups_are(
         assert len(seen) == size
 
 
-def softly(state: exchange.GroupState, gone: Any, dealt: Dealt) -> Any:
-    return np.array(
-        [exchange._soft_width(state, dealt.columns, g, gone) for g in range(len(state.size))]
+def swept(state: GroupState, ground: SearchGround, visited: int, gone: Any, limit: int = 0) -> None:
+    """Everybody once, as one stretch."""
+    dealt, people = ground.dealt, len(ground.dealt)
+    soften(state, dealt.columns, gone)
+    exchange.sweep(
+        state,
+        dealt.people,
+        dealt.columns,
+        ground.bounds,
+        ground.orders,
+        ground.positions,
+        gone,
+        exchange.Stretch(
+            ground.orders[visited],
+            np.zeros(people),
+            np.zeros(len(state.size), np.int32),
+            0,
+            limit - int((state.group == len(state.size)).sum()),
+            0.0,
+            ground.clock.stop,
+            *exchange.NO_PROPOSALS,
+        ),
     )
 
 
+def softly(state: GroupState, gone: Any, dealt: Dealt) -> Any:
+    fresh = state._replace(width=np.zeros(len(state.size)))
+    soften(fresh, dealt.columns, gone)
+    return fresh.width
+
+
 @settings(max_examples=max(EXAMPLES // 2, 10))
-@given(st.integers(0, 10**6), st.sampled_from(CRITERIA[:6]))
+@given(st.integers(0, 10**6), st.sampled_from(CRITERIA[:6]), st.sampled_from([0, 5]))
 def test_sweeps_without_heat_never_raise_the_true_cost_and_keep_the_rules(
-    seed: int, require: tuple[Criterion, ...]
+    seed: int, require: tuple[Criterion, ...], limit: int
 ) -> None:
     table = table_of(people(seed, 50))
     ground = ground_of(table, require)
-    dealt, hard = ground.dealt, np.zeros(exchange.SOFT + 1)
+    dealt, hard = ground.dealt, np.zeros(SOFT + 1)
     hard[0] = 1.0
-    state = exchange.state_of(ground.cut([0.7, 1.0]), dealt.people, dealt.columns)
-    costs = [exchange.true_cost(state, dealt.columns)]
+    state = state_of(ground.cut([0.7, 1.0]), dealt.people, dealt.columns)
+    costs = [true_cost(state, dealt.columns)]
     for visited in range(3):
-        exchange.sweep(
-            state,
-            dealt.people,
-            dealt.columns,
-            ground.bounds,
-            ground.orders,
-            ground.positions,
-            visited,
-            hard,
-            np.zeros(50),
-            0,
-            50,
-            *NO_PROPOSALS,
-        )
-        costs.append(exchange.true_cost(state, dealt.columns))
+        swept(state, ground, visited, hard, limit)
+        costs.append(true_cost(state, dealt.columns))
     assert all(after <= before + 1e-9 for before, after in pairwise(costs))
     held = cut_tree.holds
     for g, size in enumerate(state.size):

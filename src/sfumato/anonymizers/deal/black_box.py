@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.anonymizers.deal.exchange import PROPOSED, GroupState, change, once_each, sweep
+from sfumato.anonymizers.deal.exchange import PROPOSED, Stretch, sweep
 from sfumato.anonymizers.deal.people import DealtColumns, DealtPeople
 from sfumato.anonymizers.deal.rules import Rules
+from sfumato.anonymizers.deal.state import GroupState, change, once_each, soften
 from sfumato.criteria.base import GroupCriterion, ReleaseCriterion
 from sfumato.numbers import Bools, Codes, Floats, Ints, taken_rows, tallied_offsets
 from sfumato.release.groups import Groups
@@ -110,6 +111,8 @@ def sweep_in_batches(
 ) -> int:
     """Everybody once, as `sweep` does; returns how many changes were made."""
     total, groups = len(state.group), len(state.size)
+    everywhere, stop = np.zeros(groups, dtype=np.int32), np.zeros(1, dtype=np.bool_)
+    soften(state, columns, gone)
     batch = max(min(groups // 2, _CELLS // (2 * PROPOSED * max(people.width, 1))), _FEWEST)
     changes = 0
     for begin in range(0, total, batch):
@@ -123,13 +126,18 @@ def sweep_in_batches(
             rules,
             orders,
             positions,
-            visited,
             gone,
-            bars,
-            begin,
-            end,
-            proposals,
-            deltas,
+            Stretch(
+                orders[visited, begin:end],
+                bars[begin:end],
+                everywhere,
+                0,
+                0,
+                0.0,
+                stop,
+                proposals,
+                deltas,
+            ),
         )
         rows, slots = np.nonzero(deltas < np.inf)
         movers = orders[visited, begin + rows].astype(np.int64)

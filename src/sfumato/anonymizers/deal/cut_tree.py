@@ -6,16 +6,16 @@ space would put it (theta = 1) and its proportional share (theta = 0), where bot
 whatever the whole cell holds. The least repair that is enough is taken, in three families: one
 side stays pure and leaves its misfits to the other, or both give way.
 
-Also here: locality orders, along which near people are found, and the cost of groups.
+Also here: locality orders, along which near people are found, the cost of groups, and which groups
+are cut anew together.
 """
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Int, Rules, holds
+from sfumato.anonymizers.deal.rules import Int, Rules, holds, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 BOUNDARIES = 4  # cuts tried in each column, those nearest to the median
@@ -27,7 +27,7 @@ NOBODY = 1 << 30  # beyond every code
 # of its own: so whatever is passed on is an np.int64 from the beginning.
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def span_width(columns: DealtColumns, j: Int, low: Int, high: Int) -> float:
     """What a column that is no SET costs a group whose codes lie between these two."""
     at = columns.at[j]
@@ -41,7 +41,7 @@ def span_width(columns: DealtColumns, j: Int, low: Int, high: Int) -> float:
     return float(columns.widths[at + (columns.levels[j] - 1) * size + low])
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def width_of(
     who: Codes, start: Int, stop: Int, places: Codes, columns: DealtColumns, seen: Ints, mark: Int
 ) -> float:
@@ -66,7 +66,7 @@ def width_of(
     return width
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def weigh(
     who: Codes, begins: Ints, people: DealtPeople, columns: DealtColumns, found: Floats
 ) -> None:
@@ -78,7 +78,7 @@ def weigh(
         found[g] = (stop - start) * width
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _sort_by(
     who: Codes, start: Int, stop: Int, places: Codes, j: Int, line: Codes, tally: Ints
 ) -> None:
@@ -109,7 +109,7 @@ def _sort_by(
         tally[slot] += 1
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _boundaries(line: Codes, total: Int, places: Codes, j: Int, most: Int, cuts: Ints) -> int:
     """The `most` positions nearest to the middle where the column's code changes; how many."""
     found, left, right = 0, total // 2, total // 2 + 1
@@ -128,7 +128,7 @@ def _boundaries(line: Codes, total: Int, places: Codes, j: Int, most: Int, cuts:
     return found
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats) -> None:
     """Sort people so that near ones are near on the line: halved again and again, as a k-d tree is.
 
@@ -173,7 +173,7 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
         depth += 2
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _repaired(
     family: Int,
     theta: float,
@@ -204,7 +204,7 @@ def _repaired(
     return total
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _both_hold(
     left: Ints,
     going: Int,
@@ -231,7 +231,7 @@ def _both_hold(
     return holds(sides, np.int64(1), total - going, rules)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def cut_tree(
     who: Codes,
     begins: Ints,
@@ -239,12 +239,15 @@ def cut_tree(
     columns: DealtColumns,
     rules: Rules,
     thetas: Floats,
+    small: Int,
     begun: Bools,
+    halt: Bools,
 ) -> None:
     """Split cells until no repaired cut is left; marks in `begun` where groups begin.
 
     Cell c has the people `who[begins[c]:begins[c + 1]]`, in a locality order; `who` is rearranged
-    within cells, so that every group is a run, in the same order.
+    within cells, so that every group is a run, in the same order. Cells of `small` people or fewer
+    stay whole, and all that are left when `halt[0]` is set.
     """
     total, places, values = len(who), people.places, len(people.starts) - 1
     line, side = np.empty(total, np.int32), np.zeros(len(people.value), np.bool_)
@@ -269,7 +272,7 @@ def cut_tree(
             start, stop = starts[depth], stops[depth]
             begun[start] = True
             size = stop - start
-            if size < 2 * rules.least:
+            if size < 2 * rules.least or size <= small or halt[0]:
                 continue
             many = np.int64(0)
             for i in range(start, stop):
@@ -357,7 +360,7 @@ def cut_tree(
                 having[held[i]] = 0
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _cost_of_cut(
     line: Codes,
     size: Int,
@@ -387,3 +390,19 @@ def _cost_of_cut(
             other += 1
     cost = one * width_of(gone, np.int64(0), one, places, columns, seen, mark)
     return cost + other * width_of(stay, np.int64(0), other, places, columns, seen, mark + 1)
+
+
+@kernel
+def match_groups(group: Codes, order: Codes, turns: Ints, away: Ints, partner: Codes) -> None:
+    """Give each group a partner for this time: somebody of it is near somebody of the other.
+
+    `turns` are the places of the order in the turn in which they are asked, `away` how far each
+    looks; `partner[g]` is g where nobody was found.
+    """
+    for place in turns:
+        g = group[order[place]]
+        if g >= 0 and partner[g] == g and place + away[place] < len(order):
+            h = group[order[place + away[place]]]
+            if h >= 0 and h != g and partner[h] == h:
+                partner[g] = h
+                partner[h] = g

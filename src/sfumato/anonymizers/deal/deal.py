@@ -11,6 +11,10 @@ The search tests criteria by their count rules and rounds at the bound; what it 
 as Mondrian's tight regions are, and judged by the criteria themselves. A group that fails is merged
 with a near one. Mondrian's release is a start and a candidate, so what is returned is never worse
 by the policy's utility.
+
+Where the policy lets people be suppressed, those go whose groups are narrowed most, or are large
+for their sake alone; bounds refer to the whole table as before. What was found without that is a
+candidate as well.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -30,7 +34,7 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.criteria.likeness import BetaLikeness
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
-from sfumato.numbers import Bools, Codes, Ints, offsets_of, run_places
+from sfumato.numbers import Bools, Codes, Ints, fraction, offsets_of, run_places
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
 from sfumato.release.groups import Groups
@@ -48,6 +52,7 @@ MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail
 _NEAR = 3  # a group may be merged with those of people who are so near on an order
 _WORST = 0.05  # a share of groups, the worst, that are merged where all together fail
+_WITHOUT = 0.5  # of the time nobody is suppressed, where some may be
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
 
@@ -105,6 +110,7 @@ class Deal(Anonymizer):
     """
 
     name: ClassVar[str] = "deal"
+    suppresses: ClassVar[bool] = True
 
     seconds: float = 30.0
     sweeps: int | None = None
@@ -127,7 +133,7 @@ class Deal(Anonymizer):
         try:
             cut = Mondrian(regions=self.regions).run(task)
         except NoSafeRelease as error:
-            if all(criterion.merge_closed for criterion in task.require):
+            if not task.suppression and all(one.merge_closed for one in task.require):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
         made = [*self._deal(task, cut), *([cut] if cut is not None else [])]
@@ -140,8 +146,9 @@ class Deal(Anonymizer):
     def _deal(self, task: Task, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
         from sfumato.anonymizers.deal.black_box import BlackBox
+        from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts, starts_without
         from sfumato.anonymizers.deal.people import Dealt
-        from sfumato.anonymizers.deal.search import Clock, SearchGround, search
+        from sfumato.anonymizers.deal.search import search
 
         read = _Reading.of(task)
         clock = Clock(self.seconds, self.sweeps)
@@ -152,6 +159,8 @@ class Deal(Anonymizer):
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
         ladder = [rules(1.0) for rules in reversed(guards)] if box else []
         ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock, box, ladder)
+        # Criteria without rules are not asked about suppressing.
+        limit = 0 if box else floor(fraction(task.suppression) * len(dealt))
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
         if cells > MOST_CELLS:
@@ -162,7 +171,7 @@ class Deal(Anonymizer):
             )
 
         def published(group: Codes, sweeps: int) -> Release:
-            found = DealFindings(sweeps, clock.stopped, read.unsearched)
+            found = DealFindings(sweeps, clock.interrupted, read.unsearched)
             return _published(dealt, group, task, found)
 
         def mended(release: Release, *, together: bool) -> Release:
@@ -181,18 +190,32 @@ class Deal(Anonymizer):
                 if Finished(task).holds(release):
                     yield release
                     break
-        others = [] if cut is None or read.unsearched else [_groups_of(cut, dealt)]
-        people = len(dealt) * len(dealt.counts.quasi)
+        started = starts(ground)
+        if cut is not None and not read.unsearched:
+            started.append(partial(_groups_of, cut, dealt))
+        people, sweeps = len(dealt) * dealt.columns.whole, 0
         with Ticker("dealing", round(10 * self.seconds)) as ticker:
 
             def tell(cost: float) -> None:
                 spent = self.seconds - max(clock.left, 0.0) if clock.left < np.inf else 0.0
                 ticker.reach(round(10 * spent), f"dealing, loss {cost / people:.4f}")
 
-            chains = search(ground, task.seed, others, tell)
-        release = published(chains[0].best, sum(chain.sweeps for chain in chains))
-        release = mended(release, together=True)
-        yield replace(release, notes=(*release.notes, *([INTERRUPTED] if clock.stopped else [])))
+            def searched(ground: SearchGround, number: int) -> tuple[Codes, Release]:
+                nonlocal sweeps
+                chains = search(ground, (task.seed, number), started, tell)
+                sweeps += sum(chain.sweeps for chain in chains)
+                clock.interrupted |= ground.clock.interrupted
+                release = mended(published(chains[0].best, sweeps), together=True)
+                noted = (*release.notes, *([INTERRUPTED] if clock.interrupted else []))
+                return chains[0].best, replace(release, notes=noted)
+
+            without = replace(ground, clock=clock.first(_WITHOUT if limit else 1.0))
+            best, release = searched(without, 1)
+            yield release
+            if limit and not clock.interrupted:
+                ground = replace(ground, limit=limit)
+                started = [lambda: best, *starts_without(ground, best)]
+                yield searched(ground, 2)[1]
 
 
 def _cost(task: Task, release: Release) -> float:
@@ -303,19 +326,19 @@ def _placement(release: Release) -> Placement:
 
 
 def _published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Release:
-    """The release of these groups, numbered by their first tuple."""
-    total = int(group.max()) + 1
+    """The release of these groups, numbered by their first tuple; -1: suppressed."""
+    total, inside = int(group.max()) + 1, np.flatnonzero(group >= 0)
     first = np.full(total, len(dealt.counts), dtype=np.int64)
-    np.minimum.at(first, group, dealt.tuples)
-    number = np.empty(total, dtype=np.int64)
+    np.minimum.at(first, group[inside], dealt.tuples[inside])
+    number = np.full(total + 1, -1, dtype=np.int64)
     number[np.argsort(first, kind="stable")] = np.arange(total)
     numbered = number[group]
-    order = np.argsort(numbered, kind="stable")
+    order = inside[np.argsort(numbered[inside], kind="stable")]
     begins = np.searchsorted(numbered[order], np.arange(total + 1))
     regions = dealt.describe(order, begins)
-    pieces, n = np.unique(dealt.tuples * total + numbered, return_counts=True)
-    tuples, groups = np.divmod(pieces, total)
-    placement = Placement(task.table, tuples, groups, n)
+    pieces, n = np.unique(dealt.tuples * (total + 1) + numbered + 1, return_counts=True)
+    tuples, groups = np.divmod(pieces, total + 1)
+    placement = Placement(task.table, tuples, groups - 1, n)
     return build_release(placement, regions, found, seed=task.seed)
 
 
@@ -383,7 +406,9 @@ def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
         if free[one] and free[other]:
             becomes[one] = other
             free[one] = free[other] = False
-    return np.unique(becomes[group], return_inverse=True)[1].reshape(-1).astype(np.int32)
+    merged = np.where(group < 0, -1, becomes[group]).astype(np.int32)
+    merged[group >= 0] = np.unique(merged[group >= 0], return_inverse=True)[1].reshape(-1)
+    return merged
 
 
 def _near_groups(orders: Codes, group: Ints, failing: Bools) -> Ints:
@@ -394,5 +419,5 @@ def _near_groups(orders: Codes, group: Ints, failing: Bools) -> Ints:
             here, there = line[:-away], line[away:]
             found += [(here, there), (there, here)]
     one, other = (np.concatenate(side) for side in zip(*found, strict=True))
-    kept = failing[one] & (one != other)
+    kept = (one >= 0) & (other >= 0) & failing[one] & (one != other)
     return np.unique(np.stack([one[kept], other[kept]], axis=1), axis=0)

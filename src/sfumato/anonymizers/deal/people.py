@@ -32,6 +32,7 @@ from sfumato.schema.region import cover
 from sfumato.table import Table
 
 SET, RANGE, LABEL = 0, 1, 2
+MOST_LABELS = 512  # of a level at which they are counted by group
 _FAR = 1e9  # where NULL lies beside numbers: any range to it is as wide as can be
 
 
@@ -42,6 +43,10 @@ class DealtColumns(NamedTuple):
     `size` cells from `at` on. The code c of a RANGE begins at `low[at + c]` and ends at
     `high[at + c]`; `labels[at + level * size + c]` is the label of a LABEL's code, `widths` what it
     costs, `levels` how many there are. `span` numbers the columns that are no SET, else -1.
+
+    Rungs are the levels of a LABEL at which it can be counted who has another label than most:
+    column j has the rungs from `rung_at[j]` to `rung_at[j + 1]`. Row r of `rungs`: its level, its
+    first cell and its labels; `rung_cost` is what a group costs more that has several of them.
     """
 
     kind: Codes
@@ -54,6 +59,10 @@ class DealtColumns(NamedTuple):
     levels: Ints
     labels: Codes
     widths: Floats
+    rung_at: Ints
+    rungs: Ints
+    rung_cost: Floats
+    whole: float  # what somebody costs of whom nothing is told
     cells: int
     spans: int
     most: int  # codes that a column has at most
@@ -100,7 +109,7 @@ class Dealt:
             weight = weights[column]
             codes = published.searched(column, counts.codes[column])
             if style == "hierarchy":
-                order = laid.label(one, weight)
+                order = laid.label(one, counts.by_code(column), weight)
             elif (bounded := published.boundaries[column]) is not None:
                 order = laid.range(bounded, weight)
             else:
@@ -137,14 +146,19 @@ class _Layout:
         self._high: list[Floats] = [np.zeros(0)]
         self._labels: list[Codes] = [np.zeros(0, dtype=np.int32)]
         self._widths: list[Floats] = [np.zeros(0)]
+        self._rungs: list[tuple[int, int, int]] = []
+        self._rung_at: list[int] = [0]
+        self._rung_cost: list[float] = []
         self._cells = self._ends = self._labelled = self._spans = 0
+        self._whole = 0.0
 
     def set(self, domain: Domain, having: Ints, weight: float) -> Codes:
         """The place of each code: the most frequent first, unless its order is declared."""
         size = len(domain)
         cost = weight / (size - 1) if size > 1 else 0.0
-        self._rows.append((SET, self._cells, size, cost, -1, 0))
+        self._column(SET, self._cells, size, cost, -1, 0)
         self._cells += size
+        self._whole += weight
         place = np.arange(size, dtype=np.int32)
         if domain.kind == "categorical":
             place[np.argsort(-having, kind="stable")] = np.arange(size, dtype=np.int32)
@@ -176,28 +190,44 @@ class _Layout:
         np.minimum.at(low, blocks, axis)
         np.maximum.at(high, blocks, axis)
         self._span(RANGE, self._ends, size, weight, 0)
+        self._whole += weight
         self._low.append(low * weight)
         self._high.append(high * weight)
         self._ends += size
         return np.arange(size, dtype=np.int32)
 
-    def label(self, levels: Levels, weight: float) -> Codes:
+    def label(self, levels: Levels, having: Ints, weight: float) -> Codes:
         """Codes in the order of the tree, so that a label covers a run of them."""
         size = len(levels.domain)
         tree = [level.codes for level in levels.levels]
         order = np.lexsort(tree)
         place = np.empty(size, dtype=np.int32)
         place[order] = np.arange(size, dtype=np.int32)
-        self._span(LABEL, self._labelled, size, weight, levels.height)
+        mean = []
         for level in levels.levels:
-            wide = cover(levels.domain, level.regions).widening()
+            wide = cover(levels.domain, level.regions).widening()[level.codes] * weight
             self._labels.append(level.codes[order])
-            self._widths.append(wide[level.codes[order]] * weight)
+            self._widths.append(wide[order])
+            mean.append(float(wide @ having) / max(int(having.sum()), 1))
+        reached = 0.0
+        for number, level in enumerate(levels.levels[:-1]):
+            labels = int(level.codes.max()) + 1
+            if 1 < labels <= MOST_LABELS:
+                self._rungs.append((number, self._cells, labels))
+                self._rung_cost.append(mean[number + 1] - reached)
+                self._cells += labels
+                reached = mean[number + 1]
+        self._span(LABEL, self._labelled, size, weight, levels.height)
         self._labelled += size * levels.height
+        self._whole += weight
         return place
 
+    def _column(self, kind: int, at: int, size: int, cost: float, span: int, levels: int) -> None:
+        self._rows.append((kind, at, size, cost, span, levels))
+        self._rung_at.append(len(self._rungs))
+
     def _span(self, kind: int, at: int, size: int, cost: float, levels: int) -> None:
-        self._rows.append((kind, at, size, cost, self._spans, levels))
+        self._column(kind, at, size, cost, self._spans, levels)
         self._spans += 1
 
     def done(self) -> DealtColumns:
@@ -215,6 +245,10 @@ class _Layout:
             levels.astype(np.int64),
             np.concatenate(self._labels).astype(np.int32),
             np.concatenate(self._widths),
+            np.array(self._rung_at, dtype=np.int64),
+            np.array(self._rungs, dtype=np.int64).reshape(-1, 3),
+            np.array(self._rung_cost, dtype=np.float64),
+            self._whole,
             self._cells,
             self._spans,
             int(size.max()),

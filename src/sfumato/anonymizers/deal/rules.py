@@ -7,8 +7,8 @@ where she has several values), and every rule sums some of these columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numba as nb
 import numpy as np
@@ -29,7 +29,23 @@ _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
     int(Kind.TAIL),
 )
 Int = int | np.int64  # what compiled code counts with
+Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
+
+
+def _compiled(function: Compiled, **settings: bool) -> Compiled:
+    njit: Callable[..., Callable[[Compiled], Compiled]] = nb.njit
+    return njit(nogil=True, error_model="numpy", **settings)(function)
+
+
+def kernel(function: Compiled) -> Compiled:
+    """To be called from Python; what was compiled is kept between runs."""
+    return _compiled(function, cache=True)
+
+
+def inner(function: Compiled) -> Compiled:
+    """To be called by kernels only: what takes many arrays from Python takes longest to compile."""
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 class Rules(NamedTuple):
@@ -75,7 +91,7 @@ def pack(rules: Sequence[tuple[int, CountRule]], people: int) -> Rules:
     )
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def holds(counts: Codes, g: Int, size: Int, rules: Rules) -> bool:
     """Whether a group of `size` people with the counts of row g keeps every rule."""
     if size < rules.least:
@@ -127,7 +143,7 @@ def holds(counts: Codes, g: Int, size: Int, rules: Rules) -> bool:
     return True
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _capped(y: float, people: float, numbers: Floats, at: Int, kind: Int, strict: bool) -> bool:
     """One UPPER or LOWER sum."""
     if numbers[at + 5] == 1.0:
@@ -143,7 +159,7 @@ def _capped(y: float, people: float, numbers: Floats, at: Int, kind: Int, strict
     return bool(room > near if strict else room >= -near)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _spread(counts: Codes, g: Int, people: float, rules: Rules, r: Int) -> bool:
     """TAIL: the largest count against all but the l - 1 largest."""
     first, end, at = rules.table[r, 1], rules.table[r, 2], rules.table[r, 3]

@@ -2,12 +2,17 @@
 
 Stands apart: it imports the compiled kernels, which `deal.py` loads only when it runs.
 
-Starts are cut trees under criteria with more or less room left (`tightened`): a tree that keeps to
-tighter bounds first stops at larger cells, which then have room to be cut again; and the groups of
-another anonymizer. Each is tried for a little while, and the two best are improved side by side.
+Starts (`ground.py`) are cut trees, and the groups of another anonymizer. Each is tried for a little
+while, and the two best are improved side by side.
 Chains know nothing of each other and draw their own chance, so that what is found does not depend
 on which of them is faster. Whatever is seen with the least true cost is kept: soft sweeps may
 raise it.
+
+Sweeps go by stretches of a locality order whose groups do not overlap, and pairs are cut anew by
+portions; both on as many threads as there are. How people are split does not depend on these.
+
+Where people may be suppressed, that begins when the rest has been searched, from its best groups
+and from trees without some people.
 """
 
 from __future__ import annotations
@@ -15,35 +20,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
-from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
-from sfumato.anonymizers.deal.exchange import (
-    SOFT,
-    GroupState,
-    match_groups,
-    state_of,
-    sweep,
-    true_cost,
-)
-from sfumato.anonymizers.deal.people import Dealt
-from sfumato.anonymizers.deal.rules import Rules
-from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.anonymizers.deal.black_box import counts_of, sweep_in_batches
+from sfumato.anonymizers.deal.cut_tree import match_groups
+from sfumato.anonymizers.deal.exchange import NO_PROPOSALS, Stretch, savings, sweep
+from sfumato.anonymizers.deal.ground import Clock, SearchGround, Start, numbered
+from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
+from sfumato.numbers import Codes, Floats, Ints
 
-# Shares of their room that criteria are tightened to, one after another, and the order that decides
-# ties in the tree: which of them leads furthest differs from criterion to criterion.
-STARTS: tuple[tuple[tuple[float, ...], int], ...] = (
-    ((1.0,), 0),
-    ((0.7, 0.85, 1.0), 1),
-    ((1.0,), 2),
-    ((0.5, 0.75, 1.0), 0),
-    ((0.9, 1.0), 1),
-)
-ORDERS = 6
-_MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
 GAMMA, TEMPERATURE = 0.85, 0.1
 SWEEPS, RECUTS = 8, 4  # of one round
 _TRIED, _TRIED_RECUTS = 3, 2  # of a start that is tried
@@ -54,128 +42,7 @@ _NEAR = 4  # groups with people so near on an order may be cut anew together
 _CHAINS = 2
 _ROUND = 12  # a round takes as long as so many sweeps, about
 _STARTING = 0.4  # of the time may be spent on starts
-NO_PROPOSALS = (np.zeros((0, 0, 2), dtype=np.int64), np.zeros((0, 0)))  # changes are made at once
-
-
-@dataclass
-class Clock:
-    """How much may be done: by the clock, or by the number of sweeps whatever the clock says."""
-
-    seconds: float
-    sweeps: int | None = None
-    started: float = field(default_factory=time.monotonic)
-    stopped: bool = False
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left; none as soon as somebody stopped it."""
-        if self.stopped:
-            return 0.0
-        return np.inf if self.sweeps is not None else self.started + self.seconds - time.monotonic()
-
-
-@dataclass(frozen=True)
-class SearchGround:
-    """What all chains share: people, rules by how much room they leave, and locality orders.
-
-    `orders` are lines of people along which near ones are near, `positions` where each stands.
-    Where a `box` of criteria knows no rules, `ladder` has stand-ins for cut trees, from strict to
-    loose: a cell is cut as far down as all its parts hold.
-    """
-
-    dealt: Dealt
-    rules: Callable[[float], Rules]
-    bounds: Rules
-    orders: Codes
-    positions: Codes
-    clock: Clock
-    box: BlackBox
-    ladder: tuple[Rules, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        dealt: Dealt,
-        rules: Callable[[float], Rules],
-        seed: int,
-        clock: Clock,
-        box: BlackBox,
-        ladder: Sequence[Rules] = (),
-    ) -> SearchGround:
-        chance = np.random.default_rng([seed, 0])
-        total, columns = len(dealt), len(dealt.columns.kind)
-        lines = []
-        for number in range(ORDERS if total < _MANY else ORDERS // 2):
-            # Ties by chance: the table has those who look alike sorted by their sensitive values.
-            who = chance.permutation(total).astype(np.int32)
-            lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
-            sort_by_place(who, dealt.people, dealt.columns, lean)
-            lines.append(who)
-        orders = np.array(lines, dtype=np.int32)
-        positions = np.empty_like(orders)
-        for line, places in zip(orders, positions, strict=True):
-            places[line] = np.arange(total, dtype=np.int32)
-        return cls(dealt, rules, rules(1.0), orders, positions, clock, box, tuple(ladder))
-
-    def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
-        """The same people under other rules."""
-        return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
-
-    def cut(self, schedule: Sequence[float], order: int = 0) -> Codes:
-        """The groups of a cut tree that keeps to tighter bounds first."""
-        who = self.orders[order].copy()
-        begins = np.array([0, len(who)], dtype=np.int64)
-        if self.box:
-            # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
-            # furthest depends on what the criteria are like.
-            step = max(len(schedule), 2 if order else 1)
-            for rules in self.ladder[::-step][::-1] if order < 2 else self.ladder[-2::-2][::-1]:
-                begins = self._cut_where_it_holds(who, begins, rules)
-            return _numbered(who, begins)
-        for share in schedule:
-            begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
-        return _numbered(who, begins)
-
-    def _cut_where_it_holds(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
-        """Cut those cells further of which all parts hold; the largest cells first."""
-        made = who.copy()
-        parts = self.cut_cells(made, begins, rules)
-        of_cell = np.searchsorted(begins, parts[:-1], side="right") - 1
-        cells = np.flatnonzero(self.all_hold(made, parts, of_cell, len(begins) - 1))
-        cells = cells[np.argsort(-np.diff(begins)[cells], kind="stable")]
-
-        def further(cut: Ints) -> tuple[Codes, Ints]:
-            cutting = np.isin(np.arange(len(begins) - 1), cut)
-            mixed = np.where(np.repeat(cutting, np.diff(begins)), made, who)
-            return mixed, np.union1d(begins, parts[:-1][cutting[of_cell]])
-
-        def counts_after(cut: Ints) -> tuple[Codes, Ints]:
-            mixed, found = further(cut)
-            return counts_of(self.dealt.people, _numbered(mixed, found), len(found) - 1)
-
-        who[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
-        return begins
-
-    def all_hold(self, who: Codes, parts: Ints, of_cell: Ints, cells: int) -> Bools:
-        """Whether all parts of each cell hold by the criteria that know no rules."""
-        if not self.box.by_group:
-            return np.ones(cells, dtype=bool)
-        held = self.box.holds(*counts_of(self.dealt.people, _numbered(who, parts), len(parts) - 1))
-        fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
-        return fine
-
-    def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
-        """Cut cells further; `who` is rearranged within them."""
-        begun = np.zeros(len(who) + 1, dtype=np.bool_)
-        begun[-1] = True
-        cut_tree(who, begins, self.dealt.people, self.dealt.columns, rules, THETAS, begun)
-        return np.flatnonzero(begun)
-
-    def costs(self, who: Codes, begins: Ints) -> Floats:
-        """People times width of groups that are runs of `who`."""
-        found = np.zeros(len(begins) - 1)
-        weigh(who, begins, self.dealt.people, self.dealt.columns, found)
-        return found
+_STRETCH = 50_000  # people of a stretch, about
 
 
 class Chain:
@@ -229,32 +96,83 @@ class Chain:
 
     def _sweep(self, gamma: float, temperature: float) -> None:
         ground, total, began = self._ground, len(self._state.group), time.monotonic()
+        dealt, state = ground.dealt, self._state
         gone = gamma ** np.arange(SOFT + 1.0)
         gone[-1] = 0.0
-        common = (
-            self._state,
-            ground.dealt.people,
-            ground.dealt.columns,
+        bars = temperature * self._chance.exponential(1.0, total)
+        shared = (
+            state,
+            dealt.people,
+            dealt.columns,
             ground.bounds,
             ground.orders,
             ground.positions,
-            self.sweeps % len(ground.orders),
-            gone,
-            temperature * self._chance.exponential(1.0, total),
         )
         if ground.box:
-            made = sweep_in_batches(ground.box, *common, lambda: ground.clock.left > 0)
+            visited, box = self.sweeps % len(ground.orders), ground.box
+            made = sweep_in_batches(
+                box, *shared, visited, gone, bars, lambda: ground.clock.left > 0
+            )
         else:
-            made = sweep(*common, 0, total, *NO_PROPOSALS)
+            soften(state, dealt.columns, gone)
+            run = partial(sweep, *shared, gone)
+            stretches = self._stretches(bars, self._price(gone))
+            made = sum(job.result() for job in [ground.pool.submit(run, one) for one in stretches])
         self.changes += made
         self.sweeps += 1
         self._keep()
         if ground.clock.sweeps is None:
             self._pace = time.monotonic() - began
 
+    def _stretches(self, bars: Floats, price: float) -> list[Stretch]:
+        """Everybody by the stretch of a locality order in which her group lies, on the average.
+
+        Where stretches end differs from sweep to sweep, and so does the order.
+        """
+        ground, group = self._ground, self._state.group
+        visited = self.sweeps % len(ground.orders)
+        line, place = ground.orders[visited], ground.positions[visited]
+        total, outside = len(group), len(self._state.size)
+        many = max(total // _STRETCH, 1)
+        mean = np.bincount(group, place, minlength=outside + 1)[:outside] / self._state.size
+        shift = self._chance.random() if many > 1 else 0.0
+        part = (mean * (many / total) + shift).astype(np.int32)
+        own = np.where(group == outside, (place * (many / total) + shift).astype(np.int32), 0)
+        inside = group < outside
+        own[inside] = part[group[inside]]
+        visits = line[np.argsort(own[line], kind="stable")]
+        parts = many + (many > 1)
+        ends = np.searchsorted(own[visits], np.arange(parts + 1))
+        room = ground.limit - int(total - self._state.size.sum())
+        return [
+            Stretch(
+                visits[first:last],
+                bars[first:last],
+                part,
+                number,
+                (room + number) // parts,
+                price,
+                ground.clock.stop,
+                *NO_PROPOSALS,
+            )
+            for number, (first, last) in enumerate(pairwise(ends.tolist()))
+        ]
+
+    def _price(self, gone: Floats) -> float:
+        """What is asked for suppressing somebody: as much as those would save for whom there is
+        room, so that it goes to those who save most, whoever has her turn first."""
+        ground, state = self._ground, self._state
+        if ground.limit == 0:
+            return 0.0
+        saved = np.zeros(len(state.group))
+        savings(state, ground.dealt.people, ground.dealt.columns, gone, saved)
+        room = ground.limit - int(len(state.group) - state.size.sum())
+        rank = min(max(room, ground.limit // 4, 1), len(saved))
+        return max(float(np.partition(saved, -rank)[-rank]), 0.0)
+
     def _recut(self, times: int) -> None:
         """Pool pairs of near groups, cut each pair anew, and keep what is cheaper."""
-        group = self._state.group
+        group = self._groups()
         for _ in range(times):
             if self._ground.clock.left <= 0:
                 break
@@ -268,12 +186,13 @@ class Chain:
         partner, turns = np.arange(total, dtype=np.int32), self._chance.permutation(len(group))
         match_groups(group, line, turns, self._chance.integers(1, _NEAR + 1, len(group)), partner)
         # Everybody by pair (a group without a partner is one by itself), then along an order.
-        first, pair = ground.orders[0], np.minimum(partner, np.arange(total))[group]
-        who = first[np.argsort(pair[first], kind="stable")]
-        begins = _runs(pair[who])
+        first, pair = ground.orders[0], np.minimum(partner, np.arange(total))
+        first = first[group[first] >= 0]
+        who = first[np.argsort(pair[group[first]], kind="stable")]
+        begins = _runs(pair[group[who]])
         apart = who[np.argsort(group[who], kind="stable")]
         now = ground.costs(apart, _runs(group[apart]))
-        one = pair[who[begins[:-1]]]
+        one = pair[group[who[begins[:-1]]]]
         before = now[one] + np.where(partner[one] != one, now[partner[one]], 0.0)
         made = who.copy()
         rules = ground.bounds
@@ -283,13 +202,16 @@ class Chain:
         of_pair = np.searchsorted(begins, parts[:-1], side="right") - 1
         then = np.bincount(of_pair, ground.costs(made, parts), minlength=len(begins) - 1)
         cheaper = then < before - 1e-9
-        cheaper &= ground.all_hold(made, parts, of_pair, len(begins) - 1)
+        if ground.box:
+            cheaper &= ground.all_hold(made, parts, of_pair, len(begins) - 1)
 
         def cut(pairs: Ints) -> Codes:
             better = who[np.repeat(np.isin(np.arange(len(then)), pairs), np.diff(begins))]
             moved = group.copy()
-            moved[better] = _numbered(made, parts)[better] + total
-            return np.unique(moved, return_inverse=True)[1].reshape(-1).astype(np.int32)
+            moved[better] = numbered(made, parts, len(group))[better] + total
+            kept = moved >= 0
+            moved[kept] = np.unique(moved[kept], return_inverse=True)[1].reshape(-1)
+            return moved
 
         def counts_after(pairs: Ints) -> tuple[Codes, Ints]:
             moved = cut(pairs)
@@ -298,6 +220,11 @@ class Chain:
         pairs = np.flatnonzero(cheaper)
         pairs = pairs[np.argsort((then - before)[pairs], kind="stable")]
         return cut(ground.box.as_many_as_hold(pairs, counts_after))
+
+    def _groups(self) -> Codes:
+        """Everybody's group; -1: in none."""
+        group = self._state.group
+        return np.where(group < len(self._state.size), group, np.int32(-1))
 
     def _state_of(self, group: Codes) -> GroupState:
         return state_of(group, self._ground.dealt.people, self._ground.dealt.columns)
@@ -308,38 +235,42 @@ class Chain:
     def _keep(self) -> None:
         cost = self._true_cost()
         if cost < self.cost - 1e-9:
-            self.cost, self.best = cost, self._state.group.copy()
+            self.cost, self.best = cost, self._groups()
 
 
 def search(
-    ground: SearchGround, seed: int, others: Sequence[Codes], tell: Callable[[float], None]
+    ground: SearchGround,
+    seed: Sequence[int],
+    started: Sequence[Start],
+    tell: Callable[[float], None],
 ) -> list[Chain]:
     """The chains that were run to the end, the best first. `tell` hears the least cost so far.
 
-    An interrupt ends the search after the sweeps that are under way; what was found stays.
+    An interrupt ends the search where it is; what was found stays.
     """
     chains: list[Chain] = []
+    clock = ground.clock
 
     def start(number: int) -> Chain | None:
-        clock = ground.clock
         if number and clock.left < (1 - _STARTING) * clock.seconds:
             return None
-        known = number - len(STARTS)
-        group = others[known] if known >= 0 else ground.cut(*STARTS[number])
-        chain = Chain(ground, group, (seed, 1, number))
+        chain = Chain(ground, started[number](), (*seed, number))
         chains.append(chain)
         return chain.try_out()
 
     with ThreadPoolExecutor(_CHAINS) as pool:
         try:
             first = pool.submit(start, 0)
-            _heard([first], chains, tell)
-            numbers = range(1, len(STARTS) + len(others))
-            _heard([pool.submit(start, number) for number in numbers], chains, tell)
+            _heard([first], chains, clock, tell)
+            numbers = range(1, len(started))
+            _heard([pool.submit(start, number) for number in numbers], chains, clock, tell)
             chains.sort(key=lambda chain: chain.cost)
-            _heard([pool.submit(_improve, chain) for chain in chains[:_CHAINS]], chains, tell)
+            _heard(
+                [pool.submit(_improve, chain) for chain in chains[:_CHAINS]], chains, clock, tell
+            )
         except KeyboardInterrupt:
-            ground.clock.stopped = True
+            clock.interrupted = True
+            clock.stop[0] = True
     return sorted(chains, key=lambda chain: chain.cost)
 
 
@@ -348,12 +279,15 @@ def _improve(chain: Chain) -> Chain | None:
 
 
 def _heard(
-    running: Sequence[Future[Chain | None]], chains: Sequence[Chain], tell: Callable[[float], None]
+    running: Sequence[Future[Chain | None]],
+    chains: Sequence[Chain],
+    clock: Clock,
+    tell: Callable[[float], None],
 ) -> None:
-    """Wait for chains, and tell how far they are."""
+    """Wait for chains, and tell how far they are; looking at the clock stops what runs on."""
     left = set(running)
     while left:
-        ended, left = wait(left, timeout=0.25)
+        ended, left = wait(left, timeout=min(max(clock.left, 0.01), 0.25))
         for future in ended:
             future.result()
         if chains:
@@ -364,10 +298,3 @@ def _runs(sorted_keys: Codes) -> Ints:
     """Where each run of equal keys begins, and where the last ends."""
     changed = np.flatnonzero(np.append(True, sorted_keys[1:] != sorted_keys[:-1]))
     return np.append(changed, len(sorted_keys)).astype(np.int64)
-
-
-def _numbered(who: Codes, begins: Ints) -> Codes:
-    """Each person's group, of groups that are runs of `who`."""
-    group = np.empty(len(who), dtype=np.int32)
-    group[who] = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
-    return group

@@ -1,0 +1,286 @@
+"""The ground of a search: people, rules, locality orders, and the groups that chains start from.
+
+Starts are cut trees under criteria with more or less room left (`tightened`): a tree that keeps to
+tighter bounds first stops at larger cells, which then have room to be cut again. Where people may
+be suppressed, trees also start without those around whom groups must be largest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+
+import numba as nb
+import numpy as np
+
+from sfumato.anonymizers.deal.black_box import BlackBox, counts_of
+from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
+from sfumato.anonymizers.deal.exchange import savings
+from sfumato.anonymizers.deal.people import Dealt
+from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.anonymizers.deal.state import SOFT, soften, state_of
+from sfumato.numbers import Bools, Codes, Floats, Ints
+
+# Shares of their room that criteria are tightened to, one after another, and the order that decides
+# ties in the tree: which of them leads furthest differs from criterion to criterion.
+STARTS: tuple[tuple[tuple[float, ...], int], ...] = (
+    ((1.0,), 0),
+    ((0.7, 0.85, 1.0), 1),
+    ((1.0,), 2),
+    ((0.5, 0.75, 1.0), 0),
+    ((0.9, 1.0), 1),
+)
+ORDERS = 6
+_MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
+_PORTION = 2_000  # people whose pairs of groups are cut anew by one thread at a time
+
+
+@dataclass
+class Clock:
+    """How much may be done: by the clock, or by the number of sweeps whatever the clock says.
+
+    Compiled code looks at `stop`, which `left` sets when time is over.
+    """
+
+    seconds: float
+    sweeps: int | None = None
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+    stop: Bools = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; none as soon as somebody interrupted it."""
+        if self.sweeps is not None and not self.interrupted:
+            return np.inf
+        left = 0.0 if self.interrupted else self.started + self.seconds - time.monotonic()
+        self.stop[0] |= left <= 0
+        return left
+
+    def first(self, share: float) -> Clock:
+        """A clock for the first part of what may be done."""
+        return replace(self, seconds=share * self.seconds, stop=np.zeros(1, dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class SearchGround:
+    """What all chains share: people, rules by how much room they leave, and locality orders.
+
+    `orders` are lines of people along which near ones are near, `positions` where each stands.
+    `limit`: how many may be suppressed. `pool` runs what can be done at the same time. Where a
+    `box` of criteria knows no rules, `ladder` has stand-ins for cut trees, from strict to loose: a
+    cell is cut as far down as all its parts hold.
+    """
+
+    dealt: Dealt
+    rules: Callable[[float], Rules]
+    bounds: Rules
+    orders: Codes
+    positions: Codes
+    clock: Clock
+    pool: ThreadPoolExecutor
+    box: BlackBox
+    ladder: tuple[Rules, ...] = ()
+    limit: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        dealt: Dealt,
+        rules: Callable[[float], Rules],
+        seed: int,
+        clock: Clock,
+        box: BlackBox,
+        ladder: Sequence[Rules] = (),
+        threads: int | None = None,
+    ) -> SearchGround:
+        chance = np.random.default_rng([seed, 0])
+        total, columns = len(dealt), len(dealt.columns.kind)
+        pool = ThreadPoolExecutor(threads or nb.get_num_threads())
+        lines, waiting = [], []
+        for number in range(ORDERS if total < _MANY else ORDERS // 2):
+            # Ties by chance: the table has those who look alike sorted by their sensitive values.
+            who = chance.permutation(total).astype(np.int32)
+            lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
+            waiting.append(pool.submit(sort_by_place, who, dealt.people, dealt.columns, lean))
+            lines.append(who)
+        for future in waiting:
+            future.result()
+        orders = np.array(lines, dtype=np.int32)
+        positions = np.empty_like(orders)
+        for line, places in zip(orders, positions, strict=True):
+            places[line] = np.arange(total, dtype=np.int32)
+        return cls(dealt, rules, rules(1.0), orders, positions, clock, pool, box, tuple(ladder))
+
+    def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
+        """The same people under other rules."""
+        return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
+
+    def cut(self, schedule: Sequence[float], order: int = 0, kept: Bools | None = None) -> Codes:
+        """The groups of a cut tree that keeps to tighter bounds first; -1: who is not kept."""
+        who = self.orders[order].copy()
+        if kept is not None:
+            who = who[kept[who]]
+        begins = np.array([0, len(who)], dtype=np.int64)
+        if self.box:
+            # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
+            # furthest depends on what the criteria are like.
+            step = max(len(schedule), 2 if order else 1)
+            for rules in self.ladder[::-step][::-1] if order < 2 else self.ladder[-2::-2][::-1]:
+                begins = self._cut_where_it_holds(who, begins, rules)
+            return numbered(who, begins, len(self.dealt))
+        for share in schedule:
+            begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
+        return numbered(who, begins, len(self.dealt))
+
+    def _cut_where_it_holds(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
+        """Cut those cells further of which all parts hold; the largest cells first."""
+        made = who.copy()
+        parts = self.cut_cells(made, begins, rules)
+        of_cell = np.searchsorted(begins, parts[:-1], side="right") - 1
+        cells = np.flatnonzero(self.all_hold(made, parts, of_cell, len(begins) - 1))
+        cells = cells[np.argsort(-np.diff(begins)[cells], kind="stable")]
+
+        def further(cut: Ints) -> tuple[Codes, Ints]:
+            cutting = np.isin(np.arange(len(begins) - 1), cut)
+            mixed = np.where(np.repeat(cutting, np.diff(begins)), made, who)
+            return mixed, np.union1d(begins, parts[:-1][cutting[of_cell]])
+
+        def counts_after(cut: Ints) -> tuple[Codes, Ints]:
+            mixed, found = further(cut)
+            return counts_of(self.dealt.people, numbered(mixed, found, len(who)), len(found) - 1)
+
+        who[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
+        return begins
+
+    def all_hold(self, who: Codes, parts: Ints, of_cell: Ints, cells: int) -> Bools:
+        """Whether all parts of each cell hold by the criteria that know no rules."""
+        if not self.box.by_group:
+            return np.ones(cells, dtype=bool)
+        held = self.box.holds(
+            *counts_of(self.dealt.people, numbered(who, parts, len(who)), len(parts) - 1)
+        )
+        fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
+        return fine
+
+    def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
+        """Cut cells further; `who` is rearranged within them.
+
+        Large cells first, and then all by portions, at the same time.
+        """
+        begun = np.zeros(len(who) + 1, dtype=np.bool_)
+        begun[-1] = True
+        begun[begins] = True
+        large = np.diff(begins) > 2 * _PORTION
+        for cell in np.flatnonzero(large).tolist():
+            self._cut(who, begun, rules, begins[cell : cell + 2], _PORTION)
+        begins = np.flatnonzero(begun)
+        portions = _parts(np.diff(begins), _PORTION)
+        jobs = [
+            self.pool.submit(self._cut, who, begun, rules, begins[first : last + 1], 0)
+            for first, last in pairwise(portions.tolist())
+        ]
+        for job in jobs:
+            job.result()
+        return np.flatnonzero(begun)
+
+    def _cut(self, who: Codes, begun: Bools, rules: Rules, begins: Ints, small: int) -> None:
+        start, stop = begins[0], begins[-1]
+        cut_tree(
+            who[start:stop],
+            begins - start,
+            self.dealt.people,
+            self.dealt.columns,
+            rules,
+            THETAS,
+            np.int64(small),
+            begun[start:stop],
+            self.clock.stop,
+        )
+
+    def costs(self, who: Codes, begins: Ints) -> Floats:
+        """People times width of groups that are runs of `who`."""
+        found = np.zeros(len(begins) - 1)
+        weigh(who, begins, self.dealt.people, self.dealt.columns, found)
+        return found
+
+
+Start = Callable[[], Codes]
+
+
+def starts(ground: SearchGround) -> list[Start]:
+    """Cut trees of everybody."""
+    return [partial(ground.cut, *start) for start in STARTS]
+
+
+def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
+    """Cut trees of all but some whom the limit allows to suppress: those whose going would narrow
+    these groups most; those who have the rarest values; and if everybody together breaks a rule,
+    enough of those who have the most frequent."""
+    dealt, rules = ground.dealt, ground.bounds
+    people, total = dealt.people, len(dealt)
+    state, hard, saved = state_of(group, people, dealt.columns), np.zeros(SOFT + 1), np.zeros(total)
+    hard[0] = 1.0
+    soften(state, dealt.columns, hard)
+    savings(state, people, dealt.columns, hard, saved)
+    falling, kept = np.argsort(-saved, kind="stable"), list[Bools]()
+    for many in sorted({ground.limit, (ground.limit + 1) // 2}):
+        kept.append(np.ones(total, dtype=np.bool_))
+        kept[-1][falling[:many]] = False
+    having = np.bincount(people.value, minlength=len(people.starts) - 1)
+    rising = np.argsort(having, kind="stable")
+    many = int(np.searchsorted(np.cumsum(having[rising]), ground.limit, side="right"))
+    for rare in sorted({many, (many + 1) // 2} - {0}):
+        fewer = having.copy()
+        fewer[rising[:rare]] = 0
+        kept.append(_first_of_each(fewer, ground))
+    if not _holds(having, dealt, rules):
+        highest = int(having.max())
+        for most in range(highest - 1, 0, -max(highest // 100, 1)):
+            fewer = np.minimum(having, most)
+            if total - fewer.sum() > ground.limit or _holds(fewer, dealt, rules):
+                kept.append(_first_of_each(fewer, ground))
+                break
+    return [
+        partial(ground.cut, schedule, 0, stay)
+        for stay in kept
+        if total - stay.sum() <= ground.limit
+        and _holds(np.bincount(people.value[stay], minlength=len(having)), dealt, rules)
+        for schedule in ((1.0,), (0.7, 0.85, 1.0))
+    ]
+
+
+def _holds(having: Ints, dealt: Dealt, rules: Rules) -> bool:
+    """Whether so many people of each value, together, keep the rules."""
+    people = dealt.people
+    counts = np.zeros((1, people.width), dtype=np.int32)
+    times = np.repeat(having, np.diff(people.starts))
+    np.add.at(counts[0], people.adds, times)
+    return bool(holds(counts, np.int64(0), np.int64(having.sum()), rules))
+
+
+def _first_of_each(keep: Ints, ground: SearchGround) -> Bools:
+    """So many people of each value, the first ones along an order."""
+    line, value = ground.orders[0], ground.dealt.people.value
+    by_value = line[np.argsort(value[line], kind="stable")]
+    begins = np.searchsorted(value[by_value], np.arange(len(keep)))
+    kept = np.zeros(len(line), dtype=np.bool_)
+    kept[by_value] = np.arange(len(line)) - begins[value[by_value]] < keep[value[by_value]]
+    return kept
+
+
+def _parts(sizes: Ints, people: int) -> Ints:
+    """Where portions of about so many people begin among cells of these sizes, and the end."""
+    portion = (np.cumsum(sizes) - sizes) // people
+    return np.append(np.flatnonzero(np.diff(portion, prepend=-1)), len(sizes))
+
+
+def numbered(who: Codes, begins: Ints, total: int) -> Codes:
+    """Each person's group, of groups that are runs of `who`; -1: who is in none."""
+    group = np.full(total, -1, dtype=np.int32)
+    group[who] = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
+    return group

@@ -44,9 +44,9 @@ from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.deal.ground import SearchGround
     from sfumato.anonymizers.deal.people import Dealt
     from sfumato.anonymizers.deal.rules import Rules
-    from sfumato.anonymizers.deal.search import SearchGround
 
 MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail

@@ -51,7 +51,9 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--people", type=int, default=200_000)
     people = asked.parse_args().people
-    policy = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.4)])
+    policy = sf.Policy(
+        [sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.4)], sf.Mondrian()
+    )
     release = sf.anonymize(sf.read(census(people), census_schema()), policy, seed=0)
 
     start = time.perf_counter()

@@ -79,7 +79,7 @@ def audit(path: Path, memory: str, spill: Path) -> dict[str, Any]:
 def anonymize(step: str, path: Path, memory: str, spill: Path) -> dict[str, Any]:
     table, reading = read(path, memory, spill)
     start = time.perf_counter()
-    release = sf.anonymize(table, sf.Policy(REQUIRE[step]), seed=1)
+    release = sf.anonymize(table, sf.Policy(REQUIRE[step], sf.Mondrian()), seed=1)
     made = time.perf_counter() - start
     start = time.perf_counter()
     release.save(spill / f"{step}-release", format="parquet", force=True)

@@ -41,6 +41,8 @@ POLICY = """
 [schema]
 quasi = ["age", "zip"]
 sensitive = ["disease"]
+[anonymizer]
+kind = "mondrian"
 [[require]]
 kind = "k-anonymity"
 k = 4

@@ -24,6 +24,7 @@ from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import View, view_of
+from sfumato.workflow.compare import plan_sweep
 
 GENERALIZED: dict[str, Anonymizer] = {
     "mondrian (cells)": sf.Mondrian(),
@@ -255,6 +256,23 @@ def test_the_report_tells_what_each_would_have_cost() -> None:
         assert all(label in text for label in EVERY)
     assert "would have cost" not in report.public().to_html()
     assert report.summary.anonymizer == told.made_by
+
+
+def test_it_is_what_a_policy_uses_that_names_no_other() -> None:
+    policy = sf.Policy([sf.KAnonymity(3)])
+    assert policy.maker == Best()
+    assert policy.public()["anonymizer"] == "best"
+    findings_of(sf.anonymize(read(8), policy, seed=0))
+    assert sf.Policy([sf.KAnonymity(3)], sf.Mondrian()).maker == sf.Mondrian()
+
+
+def test_points_of_a_comparison_share_its_time() -> None:
+    swept = plan_sweep(sf.Policy([sf.KAnonymity(3)]), {"k": list(range(2, 12))})
+    assert {point.anonymizer for point in swept.points} == {Best(seconds=12)}
+    assert swept.notes == ("best has 12 s a point, 120 s for all",)
+    few = plan_sweep(sf.Policy([sf.KAnonymity(3)], suppression=0.1), {"suppression": [0, 0.1]})
+    assert {point.anonymizer for point in few.points} == {Best()}
+    assert {point.policy.suppression for point in few.points} == {0, 0.1}
 
 
 def test_the_closing_lines_say_which_way_won_and_by_how_much() -> None:

@@ -118,7 +118,7 @@ def hostile_files(folder: Path, share: int) -> Tally:
     policy = folder / "policy.toml"
     policy.write_text(
         '[schema]\nquasi = ["age", "zip"]\nsensitive = "disease"\n'
-        '[[require]]\nkind = "k-anonymity"\nk = 2\n',
+        '[anonymizer]\nkind = "mondrian"\n[[require]]\nkind = "k-anonymity"\nk = 2\n',
         encoding="utf-8",
     )
     for label, content in all_files(2000 // share):
@@ -144,7 +144,9 @@ def manifests(folder: Path, share: int) -> Tally:
             "disease": ["flu", "cold"] * 3,
         }
     )
-    mild, strict = (sf.Policy([sf.KAnonymity(k)], schema=schema) for k in (2, 5))
+    mild, strict = (
+        sf.Policy([sf.KAnonymity(k)], schema=schema, anonymizer=sf.Mondrian()) for k in (2, 5)
+    )
     release = sf.anonymize(sf.read(rows, schema), mild, seed=1)
     made = release.save(folder / "made", report=sf.audit(release, mild), policy=mild)
     received = folder / "received"
@@ -167,7 +169,12 @@ def ledgers(folder: Path, share: int) -> Tally:
     schema = sf.Schema(quasi=["age"], sensitive="disease")
     rows = pa.table({"age": [30, 30, 40, 40], "disease": ["flu", "cold", "flu", "hiv"]})
     kept = sf.Ledger(folder / "ledger.sqlite")
-    kept.add(sf.anonymize(sf.read(rows, schema), sf.Policy([sf.KAnonymity(2)]), seed=1), "2023")
+    kept.add(
+        sf.anonymize(
+            sf.read(rows, schema), sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian()), seed=1
+        ),
+        "2023",
+    )
     truth, good = kept.list(), kept.path.read_bytes()
 
     def look() -> str | None:

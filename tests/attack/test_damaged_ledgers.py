@@ -16,7 +16,9 @@ from tests.attack.damaged_ledgers import damaged_bytes, damaged_cells
 def made(extra: str) -> sf.Release:
     rows = pa.table({"age": [30, 30, 40, 40], "disease": ["flu", "cold", "flu", extra]})
     schema = sf.Schema(quasi=["age"], sensitive="disease")
-    return sf.anonymize(sf.read(rows, schema), sf.Policy([sf.KAnonymity(2)]), seed=1)
+    return sf.anonymize(
+        sf.read(rows, schema), sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian()), seed=1
+    )
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ SCHEMA = sf.Schema(quasi=QUASI, sensitive=SENSITIVE)
 POLICY = """[schema]
 quasi = ["age", "zip"]
 sensitive = "disease"
+[anonymizer]
+kind = "mondrian"
 [[require]]
 kind = "k-anonymity"
 k = 2

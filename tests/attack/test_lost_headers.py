@@ -23,6 +23,8 @@ SCHEMA = sf.Schema(quasi=["age", "zip", "sex"], sensitive="disease")
 POLICY = """[schema]
 quasi = ["age", "zip", "sex"]
 sensitive = "disease"
+[anonymizer]
+kind = "mondrian"
 [[require]]
 kind = "k-anonymity"
 k = 2

@@ -21,7 +21,7 @@ if not hasattr(os, "mkfifo"):
 
 ROWS = "age,zip,disease\n" + "30,1,flu\n30,1,cold\n" * 4
 SCHEMA = '[schema]\nquasi = ["age", "zip"]\nsensitive = "disease"\n'
-POLICY = SCHEMA + '[[require]]\nkind = "k-anonymity"\nk = 2\n'
+POLICY = SCHEMA + '[anonymizer]\nkind = "mondrian"\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
 
 
 @pytest.fixture(autouse=True)

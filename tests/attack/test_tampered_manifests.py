@@ -15,7 +15,7 @@ from sfumato.files import MARK
 from tests.attack.tampered_manifests import tampered
 
 SCHEMA = sf.Schema(quasi=["age", "zip"], sensitive="disease", identifiers=["name"])
-STRICT = sf.Policy([sf.KAnonymity(5)], schema=SCHEMA)
+STRICT = sf.Policy([sf.KAnonymity(5)], schema=SCHEMA, anonymizer=sf.Mondrian())
 
 
 def saved(out: Path, policy: sf.Policy | None = None) -> Path:
@@ -28,7 +28,7 @@ def saved(out: Path, policy: sf.Policy | None = None) -> Path:
             "disease": ["flu", "cold"] * 3,
         }
     )
-    rules = policy or sf.Policy([sf.KAnonymity(2)], schema=SCHEMA)
+    rules = policy or sf.Policy([sf.KAnonymity(2)], schema=SCHEMA, anonymizer=sf.Mondrian())
     release = sf.anonymize(sf.read(rows, SCHEMA), rules, seed=1)
     return release.save(out, report=sf.audit(release, rules), policy=rules)
 

@@ -23,6 +23,9 @@ POLICY = """
 quasi = ["age"]
 sensitive = ["disease"]
 
+[anonymizer]
+kind = "mondrian"
+
 [[require]]
 kind = "k-anonymity"
 k = 2

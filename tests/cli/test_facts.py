@@ -15,6 +15,9 @@ quasi = ["age"]
 sensitive = ["disease"]
 person = "id"
 
+[anonymizer]
+kind = "mondrian"
+
 [[require]]
 kind = "k-anonymity"
 k = 2

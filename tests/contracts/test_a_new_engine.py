@@ -30,6 +30,9 @@ POLICY = """{}
 quasi = ["age"]
 sensitive = "disease"
 
+[anonymizer]
+kind = "mondrian"
+
 [[require]]
 kind = "k-anonymity"
 k = 2

@@ -165,7 +165,8 @@ def test_its_figure_is_measured_on_true_values_and_never_promised(tmp_path) -> N
 
 def test_it_is_saved_in_a_policy_and_loaded(tmp_path) -> None:
     policy = sf.Policy(
-        [sf.RelativeThreatBound(4.5, quantile=0.95, max_rgt=0.1), sf.RelativeThreatBound(9)]
+        [sf.RelativeThreatBound(4.5, quantile=0.95, max_rgt=0.1), sf.RelativeThreatBound(9)],
+        anonymizer=sf.Mondrian(),
     )
     policy.save(tmp_path / "policy.toml")
     assert sf.Policy.load(tmp_path / "policy.toml").require == policy.require
@@ -263,11 +264,17 @@ def test_mondrian_takes_groups_that_are_large_enough() -> None:
     age = rng.integers(0, 64, 200)
     s = np.where(rng.random(200) < age / 64, "u", rng.choice(["v", "w"], 200))
     whole = sf.read(pa.table({"age": age, "s": s}), sf.Schema(["age"], "s"))
-    fine = sf.anonymize(whole, sf.Policy([sf.KAnonymity(3)]), seed=0)
+    fine = sf.anonymize(whole, sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian()), seed=0)
     bound = sf.RelativeThreatBound(round(judge(sf.RelativeThreatBound(9), fine).measured * 0.8, 3))
     assert not judge(bound, fine).holds
-    made = sf.anonymize(whole, sf.Policy([sf.KAnonymity(3), bound]), seed=0)
+    made = sf.anonymize(
+        whole, sf.Policy([sf.KAnonymity(3), bound], anonymizer=sf.Mondrian()), seed=0
+    )
     assert 1 < len(made.groups) < len(fine.groups)
     assert sf.audit(made, [sf.KAnonymity(3), bound]).holds
     with pytest.raises(sf.NoSafeRelease, match=r"nearest of \d releases that were judged came to"):
-        sf.anonymize(whole, sf.Policy([sf.KAnonymity(3), sf.RelativeThreatBound(0.1)]), seed=0)
+        sf.anonymize(
+            whole,
+            sf.Policy([sf.KAnonymity(3), sf.RelativeThreatBound(0.1)], anonymizer=sf.Mondrian()),
+            seed=0,
+        )

@@ -129,7 +129,7 @@ def test_kept_columns_stay_with_a_person_of_the_same_values() -> None:
         }
     )
     schema = sf.Schema(quasi=["age"], sensitive="s", keep=["ward"])
-    release = anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(4)]), seed=3)
+    release = anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(4)], Mondrian()), seed=3)
     found = {row["s"]: row["ward"] for row in release.to_arrow().to_pylist()}
     assert found == {"a": "ward a", "b": "ward b", "c": "ward c", "d": None}
     assert "diary" not in release.to_arrow().column_names
@@ -138,7 +138,7 @@ def test_kept_columns_stay_with_a_person_of_the_same_values() -> None:
 def test_sets_are_lists_in_parquet_and_texts_in_csv(tmp_path: Path) -> None:
     rows = pa.table({"age": [30, 31, 30], "s": [["x", "y"], ["x"], []]})
     table = sf.read(rows, sf.Schema(quasi=["age"], sensitive="s"))
-    release = anonymize(table, Policy([sf.KAnonymity(3)]))
+    release = anonymize(table, Policy([sf.KAnonymity(3)], Mondrian()))
     release.save(tmp_path / "csv")
     lines = (tmp_path / "csv" / "public" / "data.csv").read_text().splitlines()
     assert sorted(lines[1:]) == ['"*","[""x"", ""y""]"', '"*","[""x""]"', '"*","[]"']

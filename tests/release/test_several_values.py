@@ -160,7 +160,7 @@ def test_levels_of_lists_are_read_back(tmp_path: Path) -> None:
         schema = sf.Schema(
             ["q"], "s", hierarchies={"s": sf.intervals([10, 20])}, levels={"s": 1}, lists=lists
         )
-        release = sf.anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(3)]))
+        release = sf.anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(3)], Mondrian()))
         for form in ("csv", "parquet"):
             out = release.save(tmp_path / f"{form}{len(lists)}", format=form)
             assert same(sf.read_release(out, schema), release)
@@ -173,7 +173,7 @@ def test_texts_that_could_not_be_told_apart_are_not_written(tmp_path: Path) -> N
         ["q"], "s", hierarchies={"s": sf.intervals([10])}, levels={"s": 1}, lists={"s": ","}
     )
     rows = pa.table({"q": [1, 1], "s": ["11,25", "13"]})
-    release = sf.anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(2)]))
+    release = sf.anonymize(sf.read(rows, schema), Policy([sf.KAnonymity(2)], Mondrian()))
     with pytest.raises(sf.InputError, match=r"'s': some values cannot be told apart.*use Parquet"):
         release.save(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -194,7 +194,9 @@ def test_the_person_is_not_published(tmp_path: Path, form: str) -> None:
     schema = sf.Schema(["q"], "s", person="who", keep=["ward"])
     table = sf.read(first, schema, facts=second)
     assert not any("one row is taken" in note for note in sf.audit(table, [sf.KAnonymity(1)]).notes)
-    out = sf.anonymize(table, Policy([sf.KAnonymity(3)])).save(tmp_path / "out", format=form)
+    out = sf.anonymize(table, Policy([sf.KAnonymity(3)], Mondrian())).save(
+        tmp_path / "out", format=form
+    )
     public = b"".join(path.read_bytes() for path in (out / "public").iterdir())
     assert b"who" not in public
     assert not any(name in public for name in (b"p1", b"p2", b"p3"))
@@ -250,7 +252,7 @@ def test_buckets_are_for_one_value_each() -> None:
 def test_kept_lists_are_refused() -> None:
     rows = pa.table({"q": ["x"] * 2, "s": ["a", "b"], "k": [["p"], ["r"]]})
     release = sf.anonymize(
-        sf.read(rows, sf.Schema(["q"], "s", keep=["k"])), Policy([sf.KAnonymity(2)])
+        sf.read(rows, sf.Schema(["q"], "s", keep=["k"])), Policy([sf.KAnonymity(2)], Mondrian())
     )
     with pytest.raises(sf.SchemaError, match="keep: column 'k' holds lists"):
         release.to_arrow()

@@ -28,11 +28,16 @@ def people(many: int = 600, schema: sf.Schema = SMALL) -> sf.Table:
 
 def raw() -> Report:
     """A table as it stands: violated, with much to advise."""
-    return sf.audit(people(), sf.Policy([sf.KAnonymity(5), sf.TCloseness(0.5)], suppression=0.1))
+    return sf.audit(
+        people(),
+        sf.Policy(
+            [sf.KAnonymity(5), sf.TCloseness(0.5)], suppression=0.1, anonymizer=sf.Mondrian()
+        ),
+    )
 
 
 def mondrian() -> Report:
-    policy = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(2)])
+    policy = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(2)], anonymizer=sf.Mondrian())
     return sf.audit(sf.anonymize(people(), policy, seed=1), policy)
 
 
@@ -46,13 +51,22 @@ def lattice() -> Report:
     return sf.audit(release, policy)
 
 
+def best() -> Report:
+    """With what each anonymizer would have cost."""
+    policy = sf.Policy([sf.KAnonymity(5)])
+    return sf.audit(sf.anonymize(people(80), policy, seed=1), policy)
+
+
 def realistic() -> Report:
     adversary = sf.RealisticAdversary("table", 10_000)
     criteria = [
         sf.EpsilonPrivacy(4, adversary),
         sf.EpsilonPrivacy(3, sf.RealisticAdversary(None, 50)),
     ]
-    return sf.audit(sf.anonymize(people(), sf.Policy([sf.KAnonymity(20)]), seed=1), criteria)
+    return sf.audit(
+        sf.anonymize(people(), sf.Policy([sf.KAnonymity(20)], anonymizer=sf.Mondrian()), seed=1),
+        criteria,
+    )
 
 
 def anatomy() -> Report:
@@ -99,7 +113,10 @@ def acquainted() -> Report:
         sf.DistributionLeakage(0.3),
         sf.EntropyLeakage(1.0, prior="uniform"),
     ]
-    return sf.audit(sf.anonymize(people(), sf.Policy([sf.KAnonymity(20)]), seed=1), criteria)
+    return sf.audit(
+        sf.anonymize(people(), sf.Policy([sf.KAnonymity(20)], anonymizer=sf.Mondrian()), seed=1),
+        criteria,
+    )
 
 
 def attacked() -> Report:
@@ -107,7 +124,8 @@ def attacked() -> Report:
     table = people(400)
     policy = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Lattice())
     release, other = (
-        sf.anonymize(table, one, seed=1) for one in (policy, sf.Policy([sf.KAnonymity(8)]))
+        sf.anonymize(table, one, seed=1)
+        for one in (policy, sf.Policy([sf.KAnonymity(8)], anonymizer=sf.Mondrian()))
     )
     return sf.audit(release, policy, attacks=attacks_on(release, table, [other]))
 
@@ -127,6 +145,7 @@ ZOO: dict[str, Callable[[], Report]] = {
         raw,
         mondrian,
         lattice,
+        best,
         realistic,
         anatomy,
         centroids,

@@ -145,7 +145,7 @@ def test_the_tightest_bound_holds_and_a_tighter_one_does_not(rows, k, t) -> None
 def test_the_policy_says_how_many_may_be_left_out() -> None:
     rows = [(20, "1001", "cook", "flu")] * 6 + [(20, "1001", "cook", "cold")] * 3
     release = as_it_stands(table([*rows, (40, "2001", "nurse", "flu")]))
-    policy = sf.Policy([sf.KAnonymity(2)], suppression=0.1)
+    policy = sf.Policy([sf.KAnonymity(2)], suppression=0.1, anonymizer=sf.Mondrian())
     found = advice_on(release, list(policy.require), policy)
     assert found.suppress.people == found.suppress.allowed == 1
     assert found.suppress.largest == (("age 40, zip 2001, job nurse", 1),)

@@ -23,8 +23,10 @@ from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.compare import MOST_POINTS, parse_sweeps, plan_sweep
 
-K5 = sf.Policy([sf.KAnonymity(5)])
-STRICT = sf.Policy([sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.5)])
+K5 = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian())
+STRICT = sf.Policy(
+    [sf.KAnonymity(5), sf.DistinctDiversity(3), sf.TCloseness(0.5)], anonymizer=sf.Mondrian()
+)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +145,7 @@ def test_what_cannot_be_read_is_said(texts: list[str], said: str) -> None:
         (STRICT, {"anonymizer": ["latice"]}, "anonymizer = 'latice' is not known; did you mean"),
         (STRICT, {"anonymizer": [3]}, "anonymizer = 3 is not known"),
         (
-            sf.Policy([sf.TCloseness(0.5)]),
+            sf.Policy([sf.TCloseness(0.5)], anonymizer=sf.Mondrian()),
             {"anonymizer": ["mondrian", "anatomy"]},
             "anonymizer anatomy: l is missing; sweep anonymizer.l too",
         ),
@@ -316,7 +318,10 @@ def test_each_point_is_the_release_of_its_policy(table: sf.Table) -> None:
     found = sf.compare(table, STRICT, {"k": [2, 25], "t": [0.5]}, names, seed=3)
     assert found.people == 400
     for outcome, k in zip(found.outcomes, (2, 25), strict=True):
-        policy = sf.Policy([sf.KAnonymity(k), sf.DistinctDiversity(3), sf.TCloseness(0.5)])
+        policy = sf.Policy(
+            [sf.KAnonymity(k), sf.DistinctDiversity(3), sf.TCloseness(0.5)],
+            anonymizer=sf.Mondrian(),
+        )
         release = anonymize(table, policy, seed=3)
         report = sf.audit(release, policy)
         view = view_of(release)
@@ -339,7 +344,7 @@ def test_each_point_is_the_release_of_its_policy(table: sf.Table) -> None:
 
 
 def test_the_policys_utility_comes_first_when_none_is_named(table: sf.Table) -> None:
-    policy = sf.Policy([sf.KAnonymity(5)], utility="precision")
+    policy = sf.Policy([sf.KAnonymity(5)], utility="precision", anonymizer=sf.Mondrian())
     found = sf.compare(table, policy, {"k": [5]})
     assert found.cost == "precision"
     assert list(found.outcomes[0].figures.costs) == [
@@ -374,7 +379,9 @@ def test_a_point_that_cannot_be_tried_is_a_row_unless_none_can() -> None:
 
 def test_without_a_sensitive_column_there_is_no_belief(table: sf.Table) -> None:
     bare = sf.read(pa.table({"q": [1, 1, 2, 2]}), sf.Schema(quasi=["q"]))
-    found = sf.compare(bare, sf.Policy([sf.KAnonymity(2)]), {"k": [2]}, risk="belief")
+    found = sf.compare(
+        bare, sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian()), {"k": [2]}, risk="belief"
+    )
     assert found.outcomes[0].figures.risks["belief"] is None
     assert not found.pareto
     assert "n/a" in repr(found)

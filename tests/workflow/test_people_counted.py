@@ -31,7 +31,7 @@ def policy(person: str | None) -> sf.Policy:
         person=person,
         hierarchies={"ward": sf.suppression()},
     )
-    return sf.Policy([sf.KAnonymity(5)], schema=schema)
+    return sf.Policy([sf.KAnonymity(5)], schema=schema, anonymizer=sf.Mondrian())
 
 
 @pytest.mark.parametrize("moving", [False, True])

@@ -29,10 +29,11 @@ from sfumato.utility.use import Use
 class Policy:
     """What a release must satisfy.
 
-    `anonymizer` makes the release (Mondrian when none is named), `utility` names what is made best,
-    `suppression` is the share of people it may suppress. `use` says what the release is for: loss
-    is then measured by that, so another utility cannot be named beside it. `read` says how the file
-    the policy was written for is to be read: how it is written, and by which engine.
+    `anonymizer` makes the release (the best of what applies when none is named), `utility` names
+    what is made best, `suppression` is the share of people it may suppress. `use` says what the
+    release is for: loss is then measured by that, so another utility cannot be named beside it.
+    `read` says how the file the policy was written for is to be read: how it is written, and by
+    which engine.
     """
 
     require: Sequence[Criterion]
@@ -125,11 +126,18 @@ class Policy:
 
         return cls(**load_policy(Path(path)))
 
+    @property
+    def maker(self) -> Anonymizer:
+        """What makes the release: the anonymizer that is named, else the best of what applies."""
+        from sfumato.anonymizers.best import Best  # with all others: an audit needs none of them
+
+        return Best() if self.anonymizer is None else self.anonymizer
+
     def public(self) -> dict[str, object]:
         """What may be told of the policy with a release: how it was made, by which bounds."""
         return {
             "require": [str(criterion) for criterion in self.require],
-            "anonymizer": self.anonymizer.name if self.anonymizer is not None else "mondrian",
+            "anonymizer": self.maker.name,
             "utility": self.utility,
             "suppression": self.suppression,
         }

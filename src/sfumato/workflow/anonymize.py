@@ -7,7 +7,6 @@ from contextlib import closing
 from secrets import randbits
 
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.model import Policy
@@ -31,7 +30,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     expect("policy", policy, Policy, "a Policy")
     drawn = randbits(63) if seed is None else seed
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
-    return (policy.anonymizer or Mondrian()).run(task)
+    return policy.maker.run(task)
 
 
 def generalize(

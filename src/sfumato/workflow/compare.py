@@ -23,7 +23,7 @@ from sfumato.adversaries.random_worlds import RandomWorlds
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.best import Best
 from sfumato.criteria.base import Criterion
 from sfumato.errors import (
     InputError,
@@ -126,6 +126,7 @@ def plain(value: Any) -> Value:
 # of the point, and points that become the same are one.
 
 MOST_POINTS = 1_000
+SECONDS = 120  # that points share whose anonymizer is the best of what applies
 SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
 Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 
@@ -152,7 +153,7 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
     """Every point of the sweeps; all are checked by their own constructors."""
     expect("policy", policy, Policy, "a Policy")
     expect("sweep", sweep, Mapping, "a mapping from parameters to the values they take")
-    own = policy.anonymizer or Mondrian()
+    own = policy.maker
     values = {name: _values(name, given) for name, given in sweep.items()}
     kinds = [_kind(choice) for choice in values.get(ANONYMIZER, (own,))]
     known = _sweepable(policy.require, kinds)
@@ -173,6 +174,9 @@ def plan_sweep(policy: Policy, sweep: Mapping[str, object]) -> Sweep:
         )
     points: dict[tuple[int | None, ...], SweepPoint] = {}
     notes: dict[str, None] = {}
+    if isinstance(own, Best) and own.seconds * many > SECONDS:
+        own = replace(own, seconds=max(SECONDS / many, 1.0))
+        notes[f"best has {own.seconds:.3g} s a point, {SECONDS} s for all"] = None
     for places in product(*(range(len(choices)) for choices in values.values())):
         chosen = dict(zip(values, places, strict=True))
         point = _point(policy, own, {name: values[name][place] for name, place in chosen.items()})

@@ -31,7 +31,7 @@ def test_who_may_fit_and_who_must(levels: tuple[int, int]) -> None:
     ours = sf.generalize(table(1), levels)
     for outside in (
         sf.generalize(table(2), [1, 0]),
-        sf.anonymize(table(3), sf.Policy([sf.KAnonymity(5)]), seed=0),
+        sf.anonymize(table(3), sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian()), seed=0),
     ):
         groups = outside.groups
         surely = people_surely_inside(ours.regions, outside)

@@ -223,7 +223,7 @@ def test_threats_of_learner_and_attacker() -> None:
 
 def test_a_mondrian_release_is_sampled_where_ranges_cross_and_measured_with_errors() -> None:
     table = sf.read(census(800), census_schema())
-    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(5)]), seed=0)
+    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian()), seed=0)
     found = sf.relative_threat(release)
     assert found.status == "converged"
     assert found.method["age"] == "sampled (counts and slices)"

@@ -693,18 +693,20 @@ def test_two_budgets_are_both_kept() -> None:
 def test_an_unsafe_table_names_the_criterion_and_the_nearest_miss() -> None:
     table = larger_table(larger_rows(200))
     with pytest.raises(sf.NoSafeRelease, match=r"k ≥ 500; the nearest any release came is 200"):
-        anonymize(table, sf.Policy([sf.KAnonymity(2), sf.KAnonymity(500)]))
+        anonymize(
+            table, sf.Policy([sf.KAnonymity(2), sf.KAnonymity(500)], anonymizer=sf.Mondrian())
+        )
     with pytest.raises(sf.NoSafeRelease, match=r"distinct-diversity, required l ≥ 5; .* is 4 "):
-        anonymize(table, sf.Policy([sf.DistinctDiversity(5)]))
+        anonymize(table, sf.Policy([sf.DistinctDiversity(5)], anonymizer=sf.Mondrian()))
     with pytest.raises(sf.NoSafeRelease, match=r"budget, required sum ≤ 0.1; "):
-        anonymize(table, sf.Policy([Budget(0.1)]))
+        anonymize(table, sf.Policy([Budget(0.1)], anonymizer=sf.Mondrian()))
 
 
 def test_people_whose_rows_differ_in_their_qis_are_refused() -> None:
     people = pa.table({"who": [1, 1, 2], "age": [30, 31, 30], "ill": ["a", "b", "a"]})
     table = sf.read(people, sf.Schema(quasi=["age"], sensitive="ill", person="who"))
     with pytest.raises(sf.InputError, match="differ in their quasi-identifiers"):
-        anonymize(table, sf.Policy([sf.KAnonymity(1)]))
+        anonymize(table, sf.Policy([sf.KAnonymity(1)], anonymizer=sf.Mondrian()))
 
 
 def test_a_column_with_one_value_and_a_table_of_one_person() -> None:

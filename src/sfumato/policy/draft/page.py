@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from textwrap import wrap
 
+from sfumato.anonymizers.best import Best
 from sfumato.policy.draft.bounds import Fit, adversary_block, bounds
 from sfumato.policy.draft.guess import RoleGuess
 from sfumato.policy.draft.profile import Sample
@@ -250,11 +251,11 @@ def _file(name: str) -> str:
 
 def _anonymizer() -> list[str]:
     why = (
-        "How `sfumato anonymize` makes a release: mondrian splits groups as long as every bound "
-        "below holds. lattice publishes each column at one level for everybody, and may suppress "
-        "people (suppression = 0.02 at the top of this file)."
+        "How `sfumato anonymize` makes a release: best tries what applies within so many seconds "
+        "and keeps the most useful release on which every bound below holds. People may be "
+        "suppressed (suppression = 0.02 at the top of this file) by the lattice it tries."
     )
-    return [*_note(why), "[anonymizer]", 'kind = "mondrian"']
+    return [*_note(why), "[anonymizer]", f"kind = {toml_value(Best.name)}", "seconds = 30"]
 
 
 def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:

@@ -148,7 +148,7 @@ def test_what_the_time_is_not_enough_for_is_told() -> None:
 
 
 def test_without_any_release_it_tells_what_would_make_one() -> None:
-    policy = sf.Policy([sf.KAnonymity(5), sf.TCloseness(0.9), sf.KAnonymity(1000)])
+    policy = sf.Policy([sf.KAnonymity(5), sf.TCloseness(0.9), sf.KAnonymity(1000)], sf.Mondrian())
     price = sf.price(people(60), policy, seconds=60)
     assert price.cost is None
     assert "k-anonymity" in price.reason
@@ -181,7 +181,9 @@ class EvenSizes(GroupCriterion):
 
 
 def test_a_criterion_without_steps_is_priced_as_a_whole() -> None:
-    price = sf.price(people(100), sf.Policy([sf.KAnonymity(2), EvenSizes()]), seconds=60)
+    price = sf.price(
+        people(100), sf.Policy([sf.KAnonymity(2), EvenSizes()], sf.Mondrian()), seconds=60
+    )
     (row,) = of(price, NoOtherBound)
     assert (row.status, row.change.subject) == ("no_step", "even-sizes")
     assert price.changes[-1] == row
@@ -189,11 +191,11 @@ def test_a_criterion_without_steps_is_priced_as_a_whole() -> None:
 
 
 def test_without_the_only_promise_the_table_itself_is_left() -> None:
-    price = sf.price(people(80), sf.Policy([sf.KAnonymity(4)]), seconds=60)
+    price = sf.price(people(80), sf.Policy([sf.KAnonymity(4)], sf.Mondrian()), seconds=60)
     (without,) = of(price, WithoutCriterion)
     assert without.cost == 0
     alone = sf.read(pa.table({"q": [1, 1, 2, 2], "s": list("uvuv")}), sf.Schema(["q"], "s"))
-    (column,) = of(sf.price(alone, sf.Policy([sf.KAnonymity(2)])), WithoutColumn)
+    (column,) = of(sf.price(alone, sf.Policy([sf.KAnonymity(2)], sf.Mondrian())), WithoutColumn)
     assert (column.cost, column.groups, column.others) == (1, 1, None)  # everybody alike
 
 

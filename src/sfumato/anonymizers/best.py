@@ -45,7 +45,7 @@ Scheme = Literal["generalized", "bucketized", "microaggregated"]
 SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated")
 Outcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
 
-_LATTICE = 0.3  # of the time that is left when the lattice begins is its own
+_SPARED = 0.6  # of the time is for dealing, which gains most
 _FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
 _INTERRUPTED = "you interrupted the search"
 _TIME_OVER = "the time was over"
@@ -89,7 +89,7 @@ class BestFindings(Findings):
     interrupted: bool = False
 
     @property
-    def within(self) -> Findings:
+    def inner(self) -> Findings:
         return self.chosen
 
     @property
@@ -122,7 +122,6 @@ class _Way:
 
     label: str
     anonymizer: Anonymizer
-    share: float = 1.0  # of the time that is left
 
 
 @dataclass(frozen=True)
@@ -177,17 +176,15 @@ class Best(Anonymizer):
             asked = [int(getattr(criterion, "l", 2)) for criterion in task.require]
             yield _Way("anatomy", Anatomy(max(2, *asked, 2)))
         if "generalized" in self.schemes:
-            stored = not task.table.counts.fits_memory
-            yield _Way("mondrian (cells)", Mondrian())
             yield _Way("mondrian (tight)", Mondrian(regions="tight"))
-            if not stored:
-                yield _Way("mondrian (hierarchy)", Mondrian(regions="hierarchy"))
-                yield _Way("mondrian (relaxed)", Mondrian(strict=False, regions="tight"))
+            yield _Way("mondrian (cells)", Mondrian())
+            yield _Way("mondrian (relaxed)", Mondrian(strict=False, regions="tight"))
+            yield _Way("mondrian (hierarchy)", Mondrian(regions="hierarchy"))
         if "microaggregated" in self.schemes:
             least = max(criterion.fewest_people for criterion in task.require)
             yield _Way("microaggregation", Microaggregation(max(2, least)))
         if "generalized" in self.schemes:
-            yield _Way("lattice", Lattice(), _LATTICE)
+            yield _Way("lattice", Lattice())
             yield _Way("deal", Deal(self.seconds))
 
 
@@ -211,6 +208,16 @@ class _Contest:
         """Seconds that are left; compiling, once an installation, is not counted."""
         compiled = self.compiling.duration if self.compiling.done else 0.0
         return self.began + self.seconds + compiled - time.monotonic()
+
+    @property
+    def _few(self) -> bool:
+        return self.task.table.counts.memberships < _FEW
+
+    @property
+    def spared(self) -> float:
+        """Seconds that are kept for dealing."""
+        deals = not self._few and self.task.table.counts.fits_memory
+        return _SPARED * self.seconds if deals else 0.0
 
     def enter(self, way: _Way) -> None:
         """Try one way, if there is reason and time to."""
@@ -247,9 +254,9 @@ class _Contest:
             self.bar.pass_on("compiling, for the first time only")
             _compile_deal()
             self.bar.pass_on("")
-            return replace(way.anonymizer, seconds=max(self.left, 1.0)).run(self.task)
+            return way.anonymizer.within(max(self.left, 1e-3)).run(self.task)
         # The first release is finished whatever the clock says: there must be one.
-        spared = -inf if self.best is None else self.left * (1 - way.share)
+        spared = -inf if self.best is None else self.spared
         with time_limit(lambda: self.left - spared):
             return way.anonymizer.run(self.task)
 
@@ -258,14 +265,14 @@ class _Contest:
         deals = isinstance(way.anonymizer, Deal)
         if self.interrupted:
             return _INTERRUPTED
-        if deals and self.task.table.counts.memberships < _FEW:
+        if deals and self._few:
             return f"there are fewer than {_FEW} people"
         if self.best is None:
             return self._hopeless()
         winner = self.attempts[self.leader]
         if winner.loss == 0:
             return "nothing is lost, so nothing can be gained"
-        return _TIME_OVER if self.left <= 0 else ""
+        return _TIME_OVER if self.left <= (0 if deals else self.spared) else ""
 
     def _hopeless(self) -> str:
         """What fails for everybody together fails for any groups, if merging does no harm."""

@@ -205,11 +205,11 @@ class Findings:
         """These findings, of a release that was made with them."""
         known = made.findings if isinstance(made, MadeHere) else None
         while known is not None and not isinstance(known, cls):
-            known = known.within
+            known = known.inner
         return known
 
     @property
-    def within(self) -> Findings | None:
+    def inner(self) -> Findings | None:
         """Those of the anonymizer that was chosen, where one chose among others."""
         return None
 

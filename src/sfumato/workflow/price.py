@@ -23,7 +23,6 @@ from time import monotonic
 import numpy as np
 
 from sfumato.anonymizers.base import Task, check_release
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
@@ -92,7 +91,7 @@ def price(
     sample = sample_of(table, people, seed)
     changes = list(changes_of(policy, [domain.name for domain in sample.counts.quasi]))
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
-    anonymizer = policy.anonymizer or Mondrian()
+    anonymizer = policy.maker
     bench = _Bench(
         sample,
         replace(policy, anonymizer=anonymizer.within(_SEARCHING * seconds / searches)),

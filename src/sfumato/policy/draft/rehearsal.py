@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.scan import scan
 from sfumato.criteria.base import judge
 from sfumato.engines.base import named, select
@@ -21,6 +20,7 @@ from sfumato.release.release import as_it_stands
 from sfumato.table import Table
 
 ROWS = 4_000  # rows of the rehearsal, by hash of the person or of the row: a second at most
+SECONDS = 2.0
 _STAGE = "draft_rehearsal"
 
 
@@ -62,7 +62,7 @@ def rehearse(sample: Sample, roles: Roles, policy: Policy) -> Rehearsal:
         if table.counts.extra_memberships:
             return Rehearsal(refused, "people's rows differ in their quasi-identifiers", rows)
         task = Task(table, tuple(kept), suppression=policy.suppression)
-        (policy.anonymizer or Mondrian()).run(task)
+        policy.maker.within(SECONDS).run(task)
     except SfumatoError as error:
         return Rehearsal(refused, str(error), rows)
     return Rehearsal(refused, "", rows)

@@ -10,6 +10,7 @@ import sfumato as sf
 from sfumato.datasets.census import census, census_schema
 from sfumato.report.report import Report
 from sfumato.workflow.audit import attacks_on
+from sfumato.workflow.price import add_price
 
 SMALL = sf.Schema(
     quasi=["age", "sex", "zip"],
@@ -55,6 +56,14 @@ def best() -> Report:
     """With what each anonymizer would have cost."""
     policy = sf.Policy([sf.KAnonymity(5)])
     return sf.audit(sf.anonymize(people(80), policy, seed=1), policy)
+
+
+def priced() -> Report:
+    """With what its promises cost, and how it serves what it is for."""
+    use = sf.Use(queries=[["age"]])
+    policy = sf.Policy([sf.KAnonymity(20)], sf.Mondrian(), use=use)
+    report = sf.audit(sf.anonymize(people(200), policy, seed=1), policy)
+    return add_price(report, people(200), policy, asked=True)
 
 
 def realistic() -> Report:
@@ -146,6 +155,7 @@ ZOO: dict[str, Callable[[], Report]] = {
         mondrian,
         lattice,
         best,
+        priced,
         realistic,
         anatomy,
         centroids,

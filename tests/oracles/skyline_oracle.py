@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, permutations, product
-from math import prod
+from math import comb, factorial, prod
 from typing import Literal, TypeVar
 
 Case = Literal["single", "set", "multiset"]
@@ -39,9 +39,10 @@ class Tiny:
     def _local(self) -> list[list[Local]]:
         return [list(_reconstructions(n, counts, self.case)) for n, counts in self.groups]
 
-    @property
+    @cached_property
     def worlds(self) -> int:
-        return prod(len(local) for local in self._local)
+        """How many there are, known without making them: a strategy asks, and takes another."""
+        return prod(_number_of_reconstructions(n, counts, self.case) for n, counts in self.groups)
 
     @cached_property
     def every(self) -> int:
@@ -51,10 +52,12 @@ class Tiny:
     def has(self) -> dict[tuple[tuple[int, int], int], int]:
         """The worlds in which a person has a value."""
         found = {(one, value): 0 for one in self.people for value in range(self.width)}
+        number = -1
         for number, world in enumerate(product(*self._local)):
             for group, place in self.people:
                 for value in world[group][place]:
                     found[(group, place), value] |= 1 << number
+        assert number + 1 == self.worlds
         return found
 
     def lacks(self, one: tuple[int, int], value: int) -> int:
@@ -120,6 +123,12 @@ def _meet(every: int, worlds: Sequence[int]) -> int:
 def _at_most(items: Sequence[Item], most: int) -> Iterator[tuple[Item, ...]]:
     for number in range(min(most, len(items)) + 1):
         yield from combinations(items, number)
+
+
+def _number_of_reconstructions(n: int, counts: Sequence[int], case: Case) -> int:
+    if case == "single":
+        return factorial(n) // prod(factorial(count) for count in counts)
+    return prod(comb(n, count) for count in counts) if case == "set" else n ** sum(counts)
 
 
 def _reconstructions(n: int, counts: Sequence[int], case: Case) -> Iterator[Local]:

@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test check format bench both-ends deal-cases attack clean
+.PHONY: help install demo test test-deep check format bench both-ends deal-cases attack clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ demo: install  ## A synthetic census, judged: the whole journey in one command.
 
 test: install  ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-deep: export SFUMATO_EXAMPLES ?= 600
+test-deep: test  ## Run the tests with 25 times as many random examples (long).
 
 check: install  ## Lint, types, import directions, one idea a module.
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from sfumato.adversaries.realistic.beliefs import Beliefs
 from sfumato.adversaries.skyline.acquaintance import Acquainted
 from sfumato.report.sections.next_steps import next_steps_section as next_steps
 from sfumato.report.sections.threats import matrix
+from tests.examples import few
 from tests.report.zoo import SMALL, people
 
 
@@ -73,7 +74,7 @@ def rows_of(groups: sf.Groups) -> list[Threat]:
     ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(counts, st.randoms(use_true_random=False))
 def test_the_row_does_not_depend_on_the_order_of_groups(found, random) -> None:  # type: ignore[no-untyped-def]
     shuffled = random.sample(found, len(found))

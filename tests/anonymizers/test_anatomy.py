@@ -77,7 +77,7 @@ def test_values_are_distinct_and_sizes_as_equal_as_they_can_be(
     assert (sizes.max() <= l + 1) == (people % l <= people // l)
 
 
-@settings(max_examples=50)  # each reads a table
+@settings(max_examples=few(50))  # each reads a table
 @given(eligible(6), st.randoms(use_true_random=False), st.integers(0, 3))
 def test_everybody_is_in_one_bucket_with_exact_qis(
     case: tuple[list[int], int], random, seed: int

@@ -30,6 +30,7 @@ from sfumato.numbers import Bools
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.write.cells import own_values
+from tests.examples import few
 from tests.oracles.mdav_oracle import mdav_oracle
 
 
@@ -90,7 +91,7 @@ def test_the_nearest_other_is_never_oneself_and_the_first_of_equals() -> None:
     assert gap.tolist() == [0.0, 2.25, 2.25]
 
 
-@settings(max_examples=50)  # each reads a table
+@settings(max_examples=few(50))  # each reads a table
 @given(
     st.lists(
         st.tuples(

@@ -20,6 +20,7 @@ from sfumato.report.sections.threats import catalogue_document
 from tests.adversaries.releases import buckets, release
 from tests.conftest import ROOT
 from tests.criteria.examples import EXAMPLES, VALUES
+from tests.examples import few
 
 each_entry = pytest.mark.parametrize("entry", ADVERSARIES.values(), ids=list(ADVERSARIES))
 EVEN = dict.fromkeys(VALUES, 2)
@@ -150,7 +151,7 @@ def test_she_finds_the_same_again(made: Release) -> None:
 COUNTS = st.dictionaries(st.sampled_from(VALUES), st.integers(1, 4), min_size=1)
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(15))
 @given(st.lists(COUNTS, min_size=2, max_size=5), st.randoms(use_true_random=False))
 def test_the_order_of_groups_does_not_matter(found, random) -> None:  # type: ignore[no-untyped-def]
     """Whoever reads groups finds the same in any order of them; criteria's examples included."""

@@ -20,6 +20,7 @@ from sfumato.table import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.view import PeopleByGroup, View, view_of
+from tests.examples import few
 from tests.utility.releases import (
     HEIGHTS,
     LEVELS,
@@ -83,7 +84,7 @@ def test_no_release_at_all_costs_something_finite(measure: type[Utility]) -> Non
 
 
 @each
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(table=TABLES, levels=LEVELS, gone=st.lists(st.integers(0, 40), max_size=3))
 def test_it_is_never_negative_and_the_same_every_time(
     measure: type[Utility], table: Table, levels: tuple[int, ...], gone: list[int]

@@ -17,6 +17,7 @@ from sfumato.release.description import Regions, of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span, ValueSet
+from tests.examples import few
 
 SCHEMA = sf.Schema(quasi=["age"], sensitive="disease")
 
@@ -113,7 +114,7 @@ def test_k_anonymity_implies_k_map() -> None:
             assert KMap(k, "weights").verdict(groups).holds
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(
     st.lists(st.integers(0, 3), min_size=1, max_size=8),
     st.lists(st.integers(0, 3), max_size=12),

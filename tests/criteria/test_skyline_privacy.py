@@ -20,6 +20,7 @@ from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
+from tests.examples import few
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 
 VALUES = ["HIV", "Flu", "Cold"]
@@ -110,7 +111,7 @@ def test_several_values_per_person_are_judged_by_their_case(tmp_path) -> None:
 
 
 @each_case
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(data=st.data())
 def test_a_groups_figure_is_how_sure_she_becomes_of_a_target_there(case, data) -> None:
     tiny = data.draw(tinies(case))
@@ -276,7 +277,7 @@ def test_an_unsafe_group_of_sets_may_have_a_safe_split() -> None:
 
 
 @each_case
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(data=st.data())
 def test_a_split_is_allowed_if_what_comes_of_it_is_safe(case, data) -> None:
     """Split after split, the state knows what judging the whole partition anew would say."""

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.main import app
 from tests.engines.named_columns import FAMILIES, NAMES, SOURCES
+from tests.examples import few
 
 
 @st.composite
@@ -41,7 +42,7 @@ def counted(table: sf.Table) -> Counter[tuple[Any, ...]]:
     return found
 
 
-@settings(max_examples=5)
+@settings(max_examples=few(5))
 @given(table=tables())
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_named_column_is_counted(

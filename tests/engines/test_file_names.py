@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.errors import InputError
+from tests.examples import few
 
 SCHEMA = sf.Schema(quasi=["age"], sensitive="disease")
 KINDS = ["csv", "csv.gz", "parquet", "arrow"]
@@ -61,7 +62,7 @@ def test_a_folder_name_is_no_column(kind: str, tmp_path: Path) -> None:
     assert ages(file) == [1, 2, 3]
 
 
-@settings(max_examples=12)
+@settings(max_examples=few(12))
 @given(
     name=st.binary(min_size=1, max_size=12).filter(
         lambda name: not set(name) & {0, 47} and not name.startswith(b".")

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from tests.examples import few
 
 ICD = [f"{letter}{number:02d}" for letter in "AEIJK" for number in (1, 10, 20, 45, 63)]
 
@@ -115,7 +116,7 @@ def test_a_discharge_file_can_be_published_by_its_draft_and_k_counts_patients() 
     assert "They run as they are (tried on 2,000 rows)" in flat(draft)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=few(8), deadline=None)
 @given(
     patients=st.integers(60, 160),
     more=st.floats(0.05, 2.0),

@@ -20,6 +20,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.workflow.advise import coarsened, next_step
 from sfumato.workflow.audit import as_read
+from tests.examples import few
 from tests.oracles.beyond import beyond
 
 People = list[list[list[str]]]  # groups of people's lists
@@ -63,7 +64,7 @@ lists_of_people = st.lists(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=few(80))
 @given(lists_of_people, st.booleans(), st.data())
 def test_take_merge_and_relabel_keep_whose_values_stand_together(people, repeated, data) -> None:
     groups = Groups.of_lists(people, "ABCD", repeated=repeated)

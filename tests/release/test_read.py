@@ -28,6 +28,7 @@ from sfumato.release.description import Regions
 from sfumato.release.read.source import StrayColumns
 from sfumato.schema.recipes import UNITS, period
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, overlaps
+from tests.examples import few
 from tests.oracles.containing import containing
 
 HOSPITAL_1 = {
@@ -525,7 +526,7 @@ wild_rows = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(wild_rows)
 def test_wildcards_against_counting_one_by_one(rows) -> None:
     schema = sf.Schema(quasi=["p", "q", "r"], sensitive="s", weight="w")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.release.release import Release
+from tests.examples import few
 
 SCHEMA = sf.Schema(
     quasi=["q"], sensitive="s", keep=["k"], domains=dict.fromkeys(["q", "s"], "categorical")
@@ -30,7 +31,7 @@ def content(release: Release) -> list[object]:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(TEXT, TEXT, st.sampled_from(["csv", "parquet"]))
 @example("a\0b", "y", "csv")
 @example("y", "a\0b", "parquet")
@@ -115,7 +116,7 @@ MAKERS = {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(
     st.lists(st.sampled_from(WAYS), min_size=2, max_size=5, unique=True),
     st.sampled_from(sorted(MAKERS)),

@@ -21,6 +21,7 @@ from sfumato.policy.model import Policy
 from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from tests.examples import few
 from tests.oracles.several_oracle import Person, expected_groups, groups_by, held, people
 from tests.release.contents import content
 
@@ -30,7 +31,7 @@ MAKERS: dict[str, tuple[Anonymizer, float]] = {
     "mondrian": (Mondrian(), 0.0),
     "microaggregation": (Microaggregation(2), 0.0),
 }
-QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=few(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def made(rows: list[Person], maker: str, several: str, seed: int = 5, **more) -> Release:

@@ -22,6 +22,7 @@ from sfumato.report.json import cleaned
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.skyline import skyline_document
+from tests.examples import few
 from tests.report.conftest import made
 from tests.report.pages import Page
 from tests.report.zoo import people
@@ -154,7 +155,7 @@ def sheets(draw: st.DrawFn) -> Sheet:
     return Sheet(columns, rows, starred=starred, star="better", keys=draw(st.integers(1, 2)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(sheets(), st.integers(20, 130))
 def test_a_terminal_cuts_no_cell_and_breaks_no_word(sheet: Sheet, width: int) -> None:
     document = Document("x", "X", "", (Section("S", "", (sheet,)),))

@@ -20,6 +20,7 @@ from sfumato.schema.domain import build_domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Suppression
 from sfumato.schema.region import Anything, Span, place_of
+from tests.examples import few
 
 
 def bounded(
@@ -54,7 +55,7 @@ def fraction(value: Any) -> Fraction | float:
     return value if isinstance(value, float) and math.isinf(value) else Fraction(place_of(value))
 
 
-@settings(max_examples=300)
+@settings(max_examples=few(300))
 @given(columns, st.booleans())
 def test_blocks_are_told_truly_and_bounds_are_nobody_s_where_there_is_room(
     values: list[Any], with_null: bool

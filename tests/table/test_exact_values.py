@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from tests.examples import few
 
 SCHEMA = sf.Schema(quasi=["q"])
 
@@ -58,7 +59,7 @@ def groups(source: Any) -> tuple[int, int]:
     return len(sf.read(source, SCHEMA).counts), len(judged)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(NUMBERS)
 def test_texts_of_numbers(tmp_path_factory: pytest.TempPathFactory, drawn: Any) -> None:
     with localcontext(prec=60):
@@ -69,7 +70,7 @@ def test_texts_of_numbers(tmp_path_factory: pytest.TempPathFactory, drawn: Any) 
     assert groups(file) == (truth, truth)
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(st.lists(st.tuples(BASE, st.integers(-3, 3)), min_size=1, max_size=8), st.booleans())
 def test_decimals_and_whole_numbers(
     tmp_path_factory: pytest.TempPathFactory, drawn: Any, fractions: bool

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.counts import scan as scanning
 from sfumato.release.release import as_it_stands
+from tests.examples import few
 from tests.oracles.several_oracle import (
     Person,
     expected_groups,
@@ -29,7 +30,7 @@ from tests.oracles.several_oracle import (
 )
 
 SEVERAL = ("set", "multiset")
-QUICK = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=few(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 FLU: list[Person] = [
     ("x", ["flu", "ulcer", "flu"]),
     ("x", []),

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from tests.examples import few
 from tests.oracles.tables import group_counts
 
 NAMES = ("a", "b", "c", "s")
@@ -37,7 +38,7 @@ def test_merging_never_raises_the_largest_distribution_leakage(groups) -> None:
         assert value <= apart.value + 1e-12
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(rows_)
 def test_the_largest_and_the_average_distribution_leakage_cannot_fall_when_more_is_known(
     rows,
@@ -46,9 +47,9 @@ def test_the_largest_and_the_average_distribution_leakage_cannot_fall_when_more_
     schema = sf.Schema(quasi=["a", "b", "c"], sensitive="s")
     found = sf.characterize(sf.read(pa.table(columns, names=NAMES), schema, threads=1), 3)
     by = {frozenset(one.columns): one for one in found.findings}
-    for few, one in by.items():
+    for fewer, one in by.items():
         for more, other in by.items():
-            if few < more:
+            if fewer < more:
                 assert one.distribution.largest <= other.distribution.largest + 1e-12
                 assert one.distribution.weighted <= other.distribution.weighted + 1e-12
 

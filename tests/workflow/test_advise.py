@@ -17,6 +17,7 @@ from sfumato.criteria.base import judge
 from sfumato.release.release import as_it_stands
 from sfumato.report.report import Advice
 from sfumato.workflow.advise import advise, coarsened, next_step, tightest, trouble
+from tests.examples import few
 
 HIERARCHIES = {"age": sf.intervals([5, 10, 20]), "zip": sf.mask(), "job": sf.suppression()}
 ROWS = st.lists(
@@ -53,7 +54,7 @@ def violations(release, criteria=CRITERIA) -> tuple[int, int]:
     return len(bad), int(release.groups.sizes[bad].sum())
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(ROWS)
 def test_a_coarser_column_buys_what_the_release_of_that_node_shows(rows) -> None:
     people = table(rows)
@@ -75,7 +76,7 @@ def test_a_coarser_column_buys_what_the_release_of_that_node_shows(rows) -> None
     assert people_left == sorted(people_left)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(ROWS)
 def test_what_is_wrong_now_is_counted_group_by_group(rows) -> None:
     release = as_it_stands(table(rows))
@@ -85,7 +86,7 @@ def test_what_is_wrong_now_is_counted_group_by_group(rows) -> None:
     assert bad.sum() == now.groups
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(ROWS)
 def test_steps_lead_to_a_release_that_holds_or_to_the_coarsest(rows) -> None:
     found = advice_on(as_it_stands(table(rows)))
@@ -101,7 +102,7 @@ def test_steps_lead_to_a_release_that_holds_or_to_the_coarsest(rows) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(ROWS)
 def test_leaving_groups_out_costs_what_is_said_and_the_rest_holds(rows) -> None:
     release = as_it_stands(table(rows))
@@ -117,7 +118,7 @@ def test_leaving_groups_out_costs_what_is_said_and_the_rest_holds(rows) -> None:
     assert len(listed) == min(10, found.suppress.groups)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(ROWS, st.integers(2, 6), st.sampled_from([0.1, 0.25, 0.5]))
 def test_the_tightest_bound_holds_and_a_tighter_one_does_not(rows, k, t) -> None:
     release = as_it_stands(table(rows))

@@ -65,7 +65,7 @@ def test_verdicts_threats_and_linkage_are_the_same(seed: int, require: Any) -> N
     compare(small_table(seed), require)
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(seed=st.integers(0, TABLES - 1))
 def test_of_several_values_too(seed: int) -> None:
     points = sf.SkylinePrivacy([(0, 1, 0, 0.9)])

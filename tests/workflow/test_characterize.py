@@ -23,6 +23,7 @@ from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
 from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
 from sfumato.workflow.characterizing.findings import LargestLeakage, Naming, TargetPriors, measure
+from tests.examples import few
 from tests.oracles import leakage_oracle as oracle
 
 NAMES = ("a", "b", "c", "s", "t")
@@ -103,7 +104,7 @@ def check_worst(one, rows, right, known, target, before) -> None:
 # -- brute force ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(rows_)
 def test_all_combinations_against_every_sensitive_column(rows) -> None:
     found = sf.characterize(table(rows), 3)
@@ -116,7 +117,7 @@ def test_all_combinations_against_every_sensitive_column(rows) -> None:
     check(found, rows)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_)
 def test_every_column_against_every_other(rows) -> None:
     found = sf.characterize(table(rows), 2, "*", columns=list(NAMES))
@@ -124,7 +125,7 @@ def test_every_column_against_every_other(rows) -> None:
     check(found, rows)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_)
 def test_joint_targets(rows) -> None:
     found = sf.characterize(table(rows), 2, [("s", "t"), "s", ("t", "a")])
@@ -137,7 +138,7 @@ def test_joint_targets(rows) -> None:
     check(found, rows)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_)
 def test_given_what_is_known_already(rows) -> None:
     found = sf.characterize(table(rows), 3, "s", prior={"given": ["b"]})
@@ -150,7 +151,7 @@ def test_given_what_is_known_already(rows) -> None:
     check(found, rows, expected)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_, rows_)
 def test_an_outside_table(rows, more) -> None:
     outside = rows + [(*row[:3], "z", row[4]) for row in more]  # it covers every class
@@ -162,7 +163,7 @@ def test_an_outside_table(rows, more) -> None:
     check(sf.characterize(table(rows), 2, "s", prior=table(outside)), rows, expected)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_)
 def test_a_table_as_it_stands_is_its_own_release(rows) -> None:
     found = sf.characterize(as_it_stands(table(rows)), 3, ["s", ("s", "t"), "c"])
@@ -170,7 +171,7 @@ def test_a_table_as_it_stands_is_its_own_release(rows) -> None:
     assert found.public
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows_)
 def test_everybody_s_leakage_is_the_largest_of_her_classes(rows) -> None:
     found = sf.characterize(table(rows), 2, "s", individuals=True)

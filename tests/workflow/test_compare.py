@@ -22,6 +22,7 @@ from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.compare import MOST_POINTS, parse_sweeps, plan_sweep
+from tests.examples import few
 
 K5 = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian())
 STRICT = sf.Policy(
@@ -508,7 +509,7 @@ def test_what_the_user_named_cannot_become_script() -> None:
     assert "<script>alert" not in text
 
 
-@settings(max_examples=50)
+@settings(max_examples=few(50))
 @given(st.lists(st.tuples(st.floats(0, 400), st.floats(0, 300)), min_size=1, max_size=25))
 def test_labels_cover_neither_each_other_nor_a_point(spots) -> None:
     texts = [f"choice-{i}" for i in range(len(spots))]

@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.adversaries.locating.locate import locate
 from sfumato.adversaries.locating.targets import read_targets
 from tests.adversaries.releases import buckets, release
+from tests.examples import few
 from tests.oracles.composition_oracle import by_pairs, learn
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "composition.json").read_text())
@@ -56,7 +57,7 @@ def bucketized(draw: st.DrawFn) -> sf.Release:
     second=st.one_of(microaggregated(), generalized(), bucketized()),
     third=st.one_of(st.none(), generalized()),
 )
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 def test_any_mix_is_attacked_as_defined(
     first: sf.Release, second: sf.Release, third: sf.Release | None
 ) -> None:

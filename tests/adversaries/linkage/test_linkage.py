@@ -30,6 +30,7 @@ from sfumato.release.release import as_it_stands
 from sfumato.report.sections.threats import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.workflow.audit import as_read
+from tests.examples import few
 
 SCHEMA = sf.Schema(quasi=["age", "zip"], sensitive="disease")
 
@@ -130,7 +131,7 @@ people = st.tuples(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(
     st.lists(people, min_size=1, max_size=12), st.lists(people, max_size=12), st.integers(0, 2**32)
 )
@@ -152,7 +153,7 @@ wild_rows = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(wild_rows, some_thresholds)
 def test_with_wildcards_people_are_rows_and_their_risk_is_one_of_the_compatible(
     rows, thresholds: list[str]

@@ -22,6 +22,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Mask, ValueSet
 from tests.adversaries.releases import EVERYBODY, WORDS, buckets, generalized, release
+from tests.examples import few
 from tests.oracles.composition_oracle import by_pairs, groups_of, learn
 
 
@@ -82,7 +83,7 @@ def test_the_attack_is_the_definition(
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 def test_a_tree_over_many_boxes_loses_none(data: Any) -> None:
     """More boxes than a leaf holds, overlapping much or little, with and without gaps."""
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))

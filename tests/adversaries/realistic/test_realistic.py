@@ -19,6 +19,7 @@ from sfumato.release.beside import Beside
 from sfumato.release.description import Regions
 from sfumato.release.release import as_it_stands
 from sfumato.schema.region import Span
+from tests.examples import few
 from tests.oracles.dirichlet_oracle import needed
 
 CLASSES = {
@@ -148,7 +149,7 @@ def larger(found: list[Fraction | None]) -> Fraction | None:
     return None if None in found else max(found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(data=st.data())
 def test_the_formulas_are_those_of_the_model(data) -> None:
     width = data.draw(st.integers(2, 3))
@@ -181,7 +182,7 @@ def test_the_formulas_are_those_of_the_model(data) -> None:
     assert measured(complement, groups) == measured(given_set, groups)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(data=st.data())
 def test_class_two_is_the_worst_of_all_shapes(data) -> None:
     """No admissible prior on a grid needs more, and the worst one is on it."""
@@ -202,7 +203,7 @@ def test_class_two_is_the_worst_of_all_shapes(data) -> None:
     assert found == larger(grid)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(data=st.data())
 def test_at_most_covers_every_smaller_stubbornness(data) -> None:
     counts = data.draw(st.tuples(*[st.integers(0, 6)] * 3).filter(any))
@@ -222,7 +223,7 @@ def test_at_most_covers_every_smaller_stubbornness(data) -> None:
     assert covered == max(tried)
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(data=st.data())
 def test_any_size_by_enumeration_at_both_ends(data) -> None:
     """The fewest records by the urn; infinitely many never move: p_out is her share."""
@@ -255,7 +256,7 @@ def regional(groups: list[list[int]], outside: sf.Table, **more) -> tuple:
     return described, sf.RealisticAdversary(outside, by_region=True, at_most=False, **more)
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(data=st.data())
 def test_priors_by_region_are_those_of_somebody_who_saw_the_region(data) -> None:
     """Enumerated: she starts without opinion and sees the outside people of the region first."""
@@ -362,7 +363,7 @@ def test_curves_of_belief_against_stubbornness() -> None:
     assert anything.epsilon.tolist() == [pytest.approx(expected), math.inf]
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(data=st.data())
 def test_the_release_is_private_exactly_inside_its_range(data) -> None:
     counts = data.draw(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.errors import InputError
+from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.skylines import CASES, groups_of, tinies
 
@@ -42,7 +43,7 @@ def literally(tiny: Tiny, values: tuple[str, ...], found: Grounding) -> float:
 
 
 @each_case
-@settings(max_examples=80)
+@settings(max_examples=few(80))
 @given(data=st.data())
 def test_literally_it_gives_the_breach_probability(case, data) -> None:
     tiny = data.draw(tinies(case, people=8, worlds=1_000))

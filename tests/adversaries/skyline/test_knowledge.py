@@ -16,6 +16,7 @@ from sfumato.adversaries.skyline import knowledge
 from sfumato.adversaries.skyline.breach import minima, odds, safe
 from sfumato.adversaries.skyline.knowledge import deciding
 from sfumato.errors import InputError
+from tests.examples import few
 from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 
 each_case = pytest.mark.parametrize("case", CASES)
@@ -42,7 +43,7 @@ def test_every_golden_skyline_is_found(case) -> None:
 
 
 @each_case
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(data=st.data())
 def test_it_divides_a_box_into_safe_and_unsafe(case, data) -> None:
     groups = groups_of(data.draw(tinies(case, people=14, worlds=10**9)))
@@ -135,7 +136,7 @@ def one_group(counts: list[int]) -> sf.Groups:
 
 
 @each_case
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(data=st.data(), most=st.integers(0, 3))
 def test_a_limit_gives_the_same_skyline_inside_it(case, data, most) -> None:
     groups = groups_of(data.draw(tinies(case, people=14, worlds=10**9)))

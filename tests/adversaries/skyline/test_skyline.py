@@ -21,6 +21,7 @@ from sfumato.adversaries.skyline.breach import (
 )
 from sfumato.errors import InputError
 from sfumato.papers.skyline import breach_by_programming
+from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.skylines import CASES, GOLDEN, golden, golden_groups, groups_of, tinies
 
@@ -51,7 +52,7 @@ def test_every_golden_point_is_exact(case) -> None:
 
 
 @each_case
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(data=st.data())
 def test_it_is_what_enumerating_every_reconstruction_finds(case, data) -> None:
     tiny = data.draw(tinies(case))
@@ -116,7 +117,7 @@ def test_many_groups_are_shared_among_threads() -> None:
 
 
 @each_case
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(data=st.data())
 def test_more_knowledge_never_makes_less_sure(case, data) -> None:
     groups = groups_of(data.draw(tinies(case, people=30, worlds=10**9)))

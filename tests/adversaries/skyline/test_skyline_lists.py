@@ -20,6 +20,7 @@ from sfumato.adversaries.skyline.breach import safe
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import as_it_stands
+from tests.examples import few
 from tests.oracles.whole_rows_oracle import WholeRows
 
 VALUES = "ABC"
@@ -114,7 +115,7 @@ def few_looks(rows: WholeRows, sigma: int, facts: int, looks: int) -> tuple[int,
     return int(least[0, 2]), truth, int(reached[0, 2])
 
 
-@settings(max_examples=300)
+@settings(max_examples=few(300))
 @given(
     rows=st.lists(st.sets(st.integers(0, 7), max_size=4), min_size=1, max_size=9),
     facts=st.integers(0, 5),

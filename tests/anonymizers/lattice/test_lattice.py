@@ -132,7 +132,7 @@ def test_the_best_may_lie_above_a_node_that_is_known_to_be_safe() -> None:
     assert (found.best.levels, found.best.cost) == ((4,), pytest.approx(15 / 31))
 
 
-@settings(max_examples=4)
+@settings(max_examples=few(4))
 @given(table=tables, require=KINDS["merge closed"])
 def test_the_best_node_for_a_classifier(table: sf.Table, require: list[Criterion]) -> None:
     utility = utility_named("classification")
@@ -141,7 +141,7 @@ def test_the_best_node_for_a_classifier(table: sf.Table, require: list[Criterion
 
 
 @pytest.mark.parametrize("suppression", [0, 0.1, 0.5])
-@settings(max_examples=10)
+@settings(max_examples=few(10))
 @given(table=tables, require=st.one_of(*KINDS.values()))
 def test_judging_every_node_is_exhaustive_search(
     table: sf.Table, suppression: float, require: list[Criterion]
@@ -253,7 +253,7 @@ def by_hand(oracle: LatticeOracle, levels: tuple[int, ...]) -> dict[tuple[str, .
     }
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(table=tables, require=KINDS["merge closed"], suppression=st.sampled_from([0, 0.1, 0.5]))
 def test_what_is_handed_out_is_the_best_node(
     table: sf.Table, require: list[Criterion], suppression: float
@@ -275,7 +275,7 @@ def test_what_is_handed_out_is_the_best_node(
     assert release.disjoint
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(table=tables, require=KINDS["upward closed"], data=st.data())
 def test_generalize_gives_the_release_of_one_node(table: sf.Table, require, data) -> None:
     oracle = LatticeOracle(table, require, 0.5)
@@ -300,7 +300,7 @@ def test_generalize_without_criteria_suppresses_nobody() -> None:
 # -- above the budget -----------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(table=tables, require=KINDS["merge closed"], budget=st.integers(1, 30))
 def test_above_the_budget_the_search_is_heuristic_and_says_so(
     table: sf.Table, require: list[Criterion], budget: int

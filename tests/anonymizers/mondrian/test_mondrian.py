@@ -39,6 +39,7 @@ from tests.anonymizers.mondrian_tables import (
     small_table,
     some_search,
 )
+from tests.examples import few
 from tests.oracles.mondrian_oracle import (
     Group,
     Person,
@@ -105,7 +106,7 @@ def check_places(release: Release, table: sf.Table) -> None:
 
 @pytest.mark.parametrize("kind", CRITERIA)
 @each_style
-@settings(max_examples=15)
+@settings(max_examples=few(15))
 @given(table=tables, draw=st.integers(0, 15), strict=st.booleans(), data=st.data())
 def test_what_is_handed_out_is_safe_and_everybody_is_in_place(
     regions: str, kind: str, table: sf.Table, draw: int, strict: bool, data
@@ -122,7 +123,7 @@ def test_what_is_handed_out_is_safe_and_everybody_is_in_place(
             assert not strict or regions == "hierarchy"
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(
     seed=st.integers(0, TABLES - 1),
     require=st.sampled_from([[sf.KAnonymity(2)], [sf.AlphaK(0.7, 2)], [sf.AlphaK(0.9, 3)]]),
@@ -150,7 +151,7 @@ def no_split_is_left(table: sf.Table, groups: list[Group], require: Sequence[Cri
 
 
 @pytest.mark.parametrize("kind", CRITERIA)
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(table=tables, draw=st.integers(0, 15), data=st.data())
 def test_in_strict_mode_no_allowed_split_remains(
     kind: str, table: sf.Table, draw: int, data
@@ -161,7 +162,7 @@ def test_in_strict_mode_no_allowed_split_remains(
         no_split_is_left(table, people_of(release), require)
 
 
-@settings(max_examples=80)
+@settings(max_examples=few(80))
 @given(table=tables, require=st.sampled_from([*chain(*CRITERIA.values())]), seed=st.integers(0, 99))
 def test_the_groups_are_those_of_a_plain_mondrian(table: sf.Table, require, seed: int) -> None:
     """Medians first, column by column, then every other cut, the nearest to half first."""
@@ -201,7 +202,7 @@ def bags(groups: Iterable[Group]) -> Counter[frozenset[tuple[Person, int]]]:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(seed=st.integers(0, TABLES - 1), k=st.integers(1, 4))
 def test_ordered_cells_leave_no_gap(strict: bool, seed: int, k: int) -> None:
     """A combination of values that no cell covers would say that nobody has it.
@@ -238,7 +239,7 @@ def test_when_no_median_is_allowed_another_cut_is_found() -> None:
     k=st.integers(1, 6),
     regions=st.sampled_from(STYLES),
 )
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 def test_relaxed_groups_are_smaller_than_2k_but_for_equals(
     ages: list[int], k: int, regions: str
 ) -> None:
@@ -305,7 +306,7 @@ def test_two_missing_ages_hide_nobody_elses(strict: bool) -> None:
     assert losses[0] < 0.13  # where all were `*` it was 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(
     ages=st.lists(st.integers(20, 60), min_size=4, max_size=30),
     missing=st.integers(1, 5),
@@ -329,7 +330,7 @@ def test_a_range_beside_the_missing_is_told_of_enough_people(
             assert len(having) >= max(2 * region.missing, k)
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(
     grades=st.lists(st.sampled_from("abcdefg"), min_size=4, max_size=30),
     streets=st.lists(st.integers(0, 3), min_size=36, max_size=36),
@@ -626,7 +627,7 @@ def spent_by(groups: Sequence[Group]) -> Fraction:
     return total
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(
     table=tables,
     most=st.sampled_from([1, 1.5, 2, 3, 5]),

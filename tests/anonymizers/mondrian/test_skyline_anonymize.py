@@ -18,10 +18,11 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.release.groups import Groups
 from tests.anonymizers.skyline_tables import ILL, POINTS, safe, small_table
+from tests.examples import few
 from tests.oracles.mondrian_oracle import all_splits, everybody, people_of
 
 
-@settings(max_examples=120)
+@settings(max_examples=few(120))
 @given(
     seed=st.integers(0, 200),
     points=st.sampled_from(POINTS),
@@ -113,7 +114,7 @@ def test_several_attributes_and_criteria_are_kept_together() -> None:
     assert len(release.groups) > 3
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(data=st.data())
 def test_present_groups_are_forgotten_when_they_are_split(data: st.DataObject) -> None:
     """The minima without a parent, by hand, after any number of replacements."""

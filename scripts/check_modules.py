@@ -40,7 +40,11 @@ def readers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
 
 def found_by_name(name: str, path: Path, public: str) -> bool:
     """Whether others than its importers find it: packages, commands, homes of public names."""
-    return path.name == "__init__.py" or name.startswith("sfumato.cli.") or f'"{name}"' in public
+    return (
+        path.name == "__init__.py"
+        or name.startswith("sfumato.cli.")
+        or f"from {name} import" in public
+    )
 
 
 def named_twice(trees: dict[str, ast.Module]) -> list[str]:
@@ -60,7 +64,8 @@ def named_twice(trees: dict[str, ast.Module]) -> list[str]:
 def problems(source: Path = SOURCE) -> list[str]:
     paths = {name_of(path, source): path for path in sorted(source.rglob("*.py"))}
     trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
-    public = paths["sfumato"].read_text(encoding="utf-8")
+    stub = paths["sfumato"].with_suffix(".pyi")  # the public names, each with its home
+    public = stub.read_text(encoding="utf-8") if stub.is_file() else ""
     imported_by = readers(trees)
     told = named_twice(trees)
     for name, path in paths.items():

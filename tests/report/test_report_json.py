@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sfumato.report.document import Chart, Series, cell_text
+from sfumato.report.document import Chart, Series, Sheet, cell_text
 from sfumato.report.html.draw import _places
 from sfumato.report.html.page import numbers_of
 from sfumato.report.json import SCHEMA, SCHEMA_VERSION
@@ -71,6 +71,15 @@ def figure_of(chart: dict[str, Any]) -> Chart:
     return Chart(chart["title"], chart["kind"], axes["x"], axes["y"], series, axes["z"], alt="-")
 
 
+def cells_of(sheet: Sheet) -> list[list[str]]:
+    """As the page shows it: a sign before rows that stand out."""
+    cells = [list(sheet.columns), *map(list, sheet.texts())]
+    if sheet.starred:
+        signs = ["★" if at in sheet.starred else "" for at in range(len(sheet.rows))]
+        cells = [[sign, *row] for sign, row in zip(["★", *signs], cells, strict=True)]
+    return cells
+
+
 def test_every_number_on_the_page_is_in_the_json(variant: Report, page: Page) -> None:
     told = json.loads(variant.to_json())
     expected, drawn = [], []
@@ -83,7 +92,7 @@ def test_every_number_on_the_page_is_in_the_json(variant: Report, page: Page) ->
             drawn.append(chart)
             numbers = numbers_of(figure_of(chart))
             expected += [numbers] if numbers is not None else []
-    assert page.tables == [[list(s.columns), *map(list, s.texts())] for s in expected]
+    assert page.tables == [cells_of(sheet) for sheet in expected]
 
     known = {
         value

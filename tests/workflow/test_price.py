@@ -356,3 +356,20 @@ def test_what_the_release_is_for_decides_what_a_column_costs() -> None:
     assert by_column["zip"] == max(by_column.values())
     assert sf.Use(weights={"zip": 8}, queries=[["zip"]]).without("zip") is None
     assert use.without("age") == sf.Use({"zip": 8}, [["zip"], ["sex"]])
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Deal(), sf.Best()], ids=["deal", "best"])
+def test_searches_by_the_clock_are_compared_by_equal_work(anonymizer: sf.Deal | sf.Best) -> None:
+    policy = replace(TWO, anonymizer=anonymizer)
+    price = sf.price(people(60), policy, seconds=120)
+    assert price.anonymizer == "deal"
+    brief = replace(TWO, anonymizer=sf.Deal(sweeps=4))
+    assert price.cost <= cost(sf.anonymize(people(60), brief, seed=0))
+    again = sf.price(people(60), policy, seconds=120)
+    assert (again.cost, again.changes) == (price.cost, price.changes)
+
+
+def test_noise_has_no_price() -> None:
+    policy = sf.Policy([sf.DifferentialPrivacy(1)], anonymizer=sf.Best())
+    with pytest.raises(sf.InputError, match="what noise costs, as differential-privacy asks for"):
+        sf.price(people(60), policy)

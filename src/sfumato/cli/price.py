@@ -21,8 +21,12 @@ def price(
     ] = 30.0,
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     people: Annotated[
-        int, typer.Option(help="A table of more people is priced by a sample of so many.")
-    ] = 5_000,
+        int | None,
+        typer.Option(
+            help="A table of more people is priced by a sample of so many: 30,000, or 2,000 where "
+            "the anonymizer is deal or best."
+        ),
+    ] = None,
     json: AsJson = False,
     html: PageFile = None,
     report: Annotated[

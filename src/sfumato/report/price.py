@@ -313,7 +313,7 @@ def _as_it_is(price: Price) -> str:
 # -- the document ----------------------------------------------------------------------------------
 
 _MEANING = (
-    "Every change was searched for as long as the policy as it is, with one seed. A cost was "
+    "Every change was searched for as thoroughly as the policy as it is, with one seed. A cost was "
     "reached by a release that was made: the best there is costs at most that. Where the search of "
     "a stricter policy came lower, its release counts, which is one of the looser policy, too (at "
     "most). A column that is left out counts as lost entirely, so all costs are on one scale; what "

@@ -1,8 +1,8 @@
 """`sf.price`: what every promise of a policy costs, by searching once more without each of them.
 
 For each criterion and each quasi-identifier the best release is looked for that the policy would
-allow without it, and for each criterion one step looser and tighter. All searches have the same
-time and the same seed, the policy as it is too; what does not fit into the time is not begun, and
+allow without it, and for each criterion one step looser and tighter. All searches do the same
+work and the same seed, the policy as it is too; what does not fit into the time is not begun, and
 said so. A release of a stricter policy is one of the looser, too, so a looser one never costs more.
 
 Without a column the table is searched that lacks it; the release is then measured beside the whole
@@ -28,7 +28,7 @@ from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
 from sfumato.numbers import Ints
 from sfumato.policy.model import Policy
-from sfumato.progress import Ticker
+from sfumato.progress import OutOfTime, Ticker, time_limit
 from sfumato.release.build import build_release
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere, Placement
@@ -55,8 +55,8 @@ from sfumato.workflow.anonymize import anonymize, check_people, generalize
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
-PEOPLE = 5_000  # more are priced by a sample, which a short search gets far enough with
-_SEARCHING = 0.7  # of a change's time: the rest is for making and judging its release
+PEOPLE = 30_000  # more are priced by a sample
+DEALT = 2_000  # where a search is long: deal takes a second or two for so many
 _LATE = "the time was over"
 
 
@@ -77,26 +77,28 @@ def price(
     *,
     seconds: float = SECONDS,
     seed: int = 0,
-    people: int = PEOPLE,
+    people: int | None = None,
 ) -> Price:
     """What the best release would cost without each promise and column, or one step from a bound.
 
     `seconds` are for all searches together but the first, that of the policy as it is. A table of
-    more than so many `people` is priced by a sample of them.
+    more than so many `people` (30,000, or 2,000 where they are dealt) is priced by a sample.
     """
     expect("table", table, Table, "a Table, as sf.read makes one")
     expect("policy", policy, Policy, "a Policy")
     check_price(seconds, seed, people)
     check_people(table)
-    sample = sample_of(table, people, seed)
+    own = policy.maker
+    anonymizer = own.briefly()
+    for criterion in policy.require:
+        if criterion.of_noise:
+            raise InputError(
+                f"price: what noise costs, as {criterion.name} asks for it, is not measured"
+            )
+    sample = sample_of(table, people or (PEOPLE if anonymizer == own else DEALT), seed)
     changes = list(changes_of(policy, [domain.name for domain in sample.counts.quasi]))
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
-    anonymizer = policy.maker
-    bench = _Bench(
-        sample,
-        replace(policy, anonymizer=anonymizer.within(_SEARCHING * seconds / searches)),
-        seed,
-    )
+    bench = _Bench(sample, replace(policy, anonymizer=anonymizer), seed)
     with Ticker("pricing", searches) as ticker:
         as_it_is = bench.search(None)
         ticker.add()
@@ -109,7 +111,7 @@ def price(
             elif bench.interrupted or bench.spent + bench.shortest > seconds:
                 tried[change] = _Tried("not_begun", reason=bench.interrupted or _LATE)
             else:
-                tried[change] = bench.search(change)
+                tried[change] = bench.search(change, seconds - bench.spent)
                 if isinstance(change, WithoutColumn):
                     hidden[change] = bench.hide(change.column)
                 ticker.add()
@@ -133,11 +135,12 @@ def price(
     )
 
 
-def check_price(seconds: float, seed: int, people: int) -> None:
+def check_price(seconds: float, seed: int, people: int | None) -> None:
     """Refuse what cannot be meant, before any work is done."""
     parameter("price", "seconds", seconds, above=0)
     parameter("price", "seed", seed, whole=True, least=0)
-    parameter("price", "people", people, whole=True, least=1)
+    if people is not None:
+        parameter("price", "people", people, whole=True, least=1)
 
 
 def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | None) -> Report:
@@ -238,15 +241,24 @@ class _Bench:
         self.interrupted = ""
         self.as_it_is: Release | None = None
 
-    def search(self, change: Change | None) -> _Tried:
+    def search(self, change: Change | None, seconds: float = math.inf) -> _Tried:
         """The cost of the best release found after a change; None: by the policy as it is."""
         from numba.core.event import TimingListener, install_listener
 
         began, compiling = monotonic(), TimingListener()  # type: ignore[no-untyped-call]
+
+        def took() -> float:
+            return monotonic() - began - (compiling.duration if compiling.done else 0.0)
+
+        def left() -> float:
+            return seconds - took()
+
         try:
-            with install_listener("numba:compile", compiling):
+            with install_listener("numba:compile", compiling), time_limit(left):
                 release = self._release(change)
             found = self._measured(release)
+        except OutOfTime:
+            return _Tried("not_begun", reason=_LATE)
         except NoSafeRelease as error:
             return _Tried("no_safe_release", reason=str(error))
         except SfumatoError as error:
@@ -254,8 +266,7 @@ class _Bench:
                 raise
             return _Tried("not_possible", reason=str(error))
         finally:
-            took = monotonic() - began - (compiling.duration if compiling.done else 0.0)
-            self.shortest, self.spent = min(self.shortest, took), self.spent + took
+            self.shortest, self.spent = min(self.shortest, took()), self.spent + took()
         self.as_it_is = release if change is None else self.as_it_is
         made = release.made
         if isinstance(made, MadeHere) and getattr(made.findings, "interrupted", False):

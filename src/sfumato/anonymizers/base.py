@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -113,6 +113,12 @@ class Anonymizer(ABC):
     @abstractmethod
     def run(self, task: Task) -> Release:
         """The most useful release this way finds; every criterion holds on it."""
+
+    def within(self, seconds: float) -> Self:
+        """The same with at most so many seconds; itself where it has no such parameter."""
+        own = [one for one in fields(self) if one.name == "seconds"]
+        given: dict[str, Any] = {one.name: min(getattr(self, one.name), seconds) for one in own}
+        return replace(self, **given)
 
     def briefly(self) -> Anonymizer:
         """A short search of this sort, one of many that are compared: as much work for each.

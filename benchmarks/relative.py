@@ -30,16 +30,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
 from sfumato.adversaries.relative_threat.bucketized import buckets_of
 from sfumato.adversaries.relative_threat.chains import judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
-from sfumato.adversaries.relative_threat.crossing_chains import CrossingChains, WatchedPeople
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
+from sfumato.adversaries.relative_threat.learnt import people_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights, model_of
-from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
-from sfumato.adversaries.relative_threat.people import people_of
 from sfumato.adversaries.relative_threat.relative import relative_threat
+from sfumato.adversaries.relative_threat.samplers import (
+    BucketChains,
+    CrossingChains,
+    RowGibbs,
+    Swaps,
+    WatchedPeople,
+)
 from sfumato.datasets.census import census, census_schema
 from sfumato.papers.relative import ROWS, _people
 from sfumato.release.description import Buckets, Regions

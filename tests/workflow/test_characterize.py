@@ -21,8 +21,8 @@ from sfumato.adversaries.leakage.expectation import Leakage, weighted
 from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
-from sfumato.workflow.characterizing.combinations import CombinationPlan, LeakageTarget
-from sfumato.workflow.characterizing.findings import LargestLeakage, Naming, TargetPriors, measure
+from sfumato.workflow.combination_findings import LargestLeakage, Naming, TargetPriors, measure
+from sfumato.workflow.combinations import CombinationPlan, LeakageTarget
 from tests.examples import few
 from tests.oracles import leakage_oracle as oracle
 

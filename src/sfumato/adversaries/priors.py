@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.adversaries.locating.population import count_behind
+from sfumato.adversaries.locating.people import count_behind
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean, name_some, quoted
 from sfumato.numbers import Ints, fraction
 from sfumato.release.description import Regions

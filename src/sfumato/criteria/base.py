@@ -93,7 +93,8 @@ EXACT = "exact quasi-identifiers are published: people are told apart by them, n
 class Measure:
     """What a criterion found: the worst value, the value of each group, the worst groups.
 
-    `sense` says how the value must lie to the required bound. `bounded` says of each group whether
+    `sense` says how the value must lie to the required bound. `overall` is the value of all groups
+    together, where it is not that of the worst one. `bounded` says of each group whether
     its value is an upper bound only ("at most"); None: none is. `parts` holds further figures a
     criterion of several conditions measures. Searches look at truth values only, so the worst
     groups are found when somebody asks.
@@ -104,6 +105,7 @@ class Measure:
     sense: Sense
     parts: Mapping[str, float] = field(default_factory=dict)
     bounded: Bools | None = None
+    overall: float | None = None
 
     @cached_property
     def worst(self) -> tuple[int, ...]:
@@ -119,6 +121,8 @@ class Measure:
 
     @property
     def value(self) -> float:
+        if self.overall is not None:
+            return self.overall
         return float(self.per_group[self.worst[0]]) if self.worst else float("nan")
 
     @property
@@ -249,6 +253,7 @@ class Criterion(ABC):
         return Verdict(self.name, status, None, self.required, attribute=attribute, note=why)
 
     def decided(self, status: Status, measure: Measure, groups: Groups, note: str) -> Verdict:
+        """The verdict on what was measured of these groups."""
         return Verdict(
             self.name,
             status,
@@ -400,13 +405,8 @@ def parameter(
     most: float = np.inf,
 ) -> None:
     """Check one number of a criterion, and say what is allowed if it is not."""
-    limits = []
-    if np.isfinite(least):
-        limits.append(f"at least {least:g}")
-    if np.isfinite(above):
-        limits.append(f"above {above:g}")
-    if np.isfinite(most):
-        limits.append(f"at most {most:g}")
+    bounds = (("at least", least), ("above", above), ("at most", most))
+    limits = [f"{words} {bound:g}" for words, bound in bounds if np.isfinite(bound)]
     kind = int if whole else (int, float)
     number = isinstance(value, kind) and not isinstance(value, bool)
     if number and isinstance(value, int) and abs(value) >= 2**63:  # where compiled integers end
@@ -424,13 +424,7 @@ def parameter(
 # One criterion against one release with any number of sensitive attributes: the worst counts.
 
 # From worst to best: a violation anywhere decides, then whatever could not be judged.
-_ORDER: tuple[Status, ...] = (
-    "violated",
-    "cannot_judge",
-    "not_converged",
-    "not_applicable",
-    "holds",
-)
+_ORDER = ("violated", "cannot_judge", "not_converged", "not_applicable", "holds")
 
 
 def judge(criterion: Criterion, release: Release) -> Verdict:

@@ -32,14 +32,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Counting, KnownTogether, Threat
-from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.composition.attack import NAME, values_left
 from sfumato.adversaries.composition.exposure import (
     Exposed,
     Watched,
     exposed_alone,
     exposed_by_regions,
 )
-from sfumato.adversaries.composition.summary import values_left
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -57,17 +56,6 @@ from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.summing import group_counts
-
-
-@dataclass(frozen=True)
-class Share(Measure):
-    """The share of people exposed in each group, and over all of them."""
-
-    overall: float = 0.0
-
-    @property
-    def value(self) -> float:
-        return self.overall
 
 
 @dataclass(frozen=True)
@@ -212,14 +200,14 @@ class CompositionBound(ReleaseCriterion):
             raise InputError(f"{self.name} cannot be measured: {reason}")
         return self._measured(groups, self.exposed(groups))
 
-    def _measured(self, groups: Groups, found: Exposed) -> Share:
+    def _measured(self, groups: Groups, found: Exposed) -> Measure:
         """What is surely so where that alone is too much, else what may be so."""
         least, most = found.people(groups)
         violated = least > self._limit(groups.people())
         people = found.sure if violated else found.possible
         # Of people who are not all known the share is at most that of the fewest there may be.
         overall = least / groups.people() if violated else min(1.0, most / groups.fewest_people)
-        return Share(people / groups.sizes, groups.sizes, "at_most", overall=overall)
+        return Measure(people / groups.sizes, groups.sizes, "at_most", overall=overall)
 
     def inapplicable(self, groups: Groups) -> str:
         if groups.published is not None:

@@ -28,8 +28,14 @@ import numpy as np
 from sfumato.adversaries.base import Asked
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
-from sfumato.adversaries.realistic.predicates import Predicates, asked, normal, per_person
-from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
+from sfumato.adversaries.realistic.priors import (
+    Predicates,
+    RegionalPrior,
+    SharedPrior,
+    asked,
+    normal,
+    per_person,
+)
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
 from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, fewest, present

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
-from sfumato.adversaries.locating.population import (
+from sfumato.adversaries.locating.people import (
     PopulationPerGroup,
     count_behind,
     people_surely_inside,

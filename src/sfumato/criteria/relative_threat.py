@@ -54,17 +54,6 @@ NO_TABLE = (
 
 
 @dataclass(frozen=True)
-class Worst(Measure):
-    """The highest Ti of each group; overall the highest, or the quantile that is bounded."""
-
-    overall: float = 0.0
-
-    @property
-    def value(self) -> float:
-        return self.overall
-
-
-@dataclass(frozen=True)
 class RelativeThreatBound(ReleaseCriterion):
     """No threatened person's Ti exceeds `max_ti`, but for a share 1 - `quantile` of them.
 
@@ -165,7 +154,7 @@ class RelativeThreatBound(ReleaseCriterion):
         verdict = self.decided(status, measure, groups, note)
         return replace(verdict, threats=tuple(threat.threats()))
 
-    def _measure(self, groups: Groups, threat: RelativeThreat, status: Status) -> Worst:
+    def _measure(self, groups: Groups, threat: RelativeThreat, status: Status) -> Measure:
         rows, people = threat.judged, threat.people
         assert people is not None
         chosen = np.flatnonzero(rows.attacker.hit > 0)
@@ -180,7 +169,7 @@ class RelativeThreatBound(ReleaseCriterion):
         if status == "holds":  # a tie that was decided in fractions
             overall = min(overall, float(self.max_ti))
         parts = {"RGT": threat.measures.rgt}
-        return Worst(per_group, groups.sizes, "at_most", parts, overall=overall)
+        return Measure(per_group, groups.sizes, "at_most", parts, overall=overall)
 
     def _quantile(self, ti: Floats, n: npt.NDArray[np.int64]) -> float:
         """The least bound that would be kept: 0 where nobody is threatened."""

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.base import Counting, Threat
-from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.composition.attack import NAME, values_left
 from sfumato.adversaries.composition.exposure import (
     EarlierExposure,
     Exposed,
@@ -29,9 +29,8 @@ from sfumato.adversaries.composition.exposure import (
     exposed_by_regions,
 )
 from sfumato.adversaries.composition.intersection import share_values
-from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
-from sfumato.adversaries.locating.targets import read_targets
+from sfumato.adversaries.locating.people import read_targets
 from sfumato.adversaries.randomised import compose
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places

@@ -17,7 +17,18 @@ from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
 from sfumato.report.characterization import Characterization, CombinationFinding
 from sfumato.table import Table
-from sfumato.workflow.characterizing.combinations import (
+from sfumato.workflow.combination_findings import (
+    CHARACTERIZE,
+    LargestLeakage,
+    Naming,
+    TargetPriors,
+    coarsenings,
+    contributions,
+    finding,
+    measure,
+    words,
+)
+from sfumato.workflow.combinations import (
     OTHERS,
     CodedColumns,
     CombinationPlan,
@@ -31,17 +42,6 @@ from sfumato.workflow.characterizing.combinations import (
     coded_columns,
     named_targets,
     plan,
-)
-from sfumato.workflow.characterizing.findings import (
-    CHARACTERIZE,
-    LargestLeakage,
-    Naming,
-    TargetPriors,
-    coarsenings,
-    contributions,
-    finding,
-    measure,
-    words,
 )
 
 

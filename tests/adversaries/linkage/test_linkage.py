@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.base import BeliefChange
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
-from sfumato.adversaries.locating.population import (
+from sfumato.adversaries.locating.people import (
     PopulationPerGroup,
     count_behind,
     people_surely_inside,
@@ -387,7 +387,7 @@ def test_whoever_a_region_contains_is_counted(groups, people) -> None:
 
 
 def test_many_people_and_overlapping_groups_are_matched_in_blocks(monkeypatch) -> None:
-    from sfumato.adversaries.locating import population as module
+    from sfumato.adversaries.locating import people as module
 
     monkeypatch.setattr(module, "_BLOCK", 7)
     rng = np.random.default_rng(5)

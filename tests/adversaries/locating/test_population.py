@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.locating.population import people_maybe_inside, people_surely_inside
+from sfumato.adversaries.locating.people import people_maybe_inside, people_surely_inside
 from tests.oracles.containing import containing
 
 SCHEMA = sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.intervals([2, 4, 8])})

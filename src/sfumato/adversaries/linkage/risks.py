@@ -8,7 +8,7 @@ at one of its f people: she is right with probability 1 / f.
 The *journalist* knows only that somebody of the population is in it, and will make do with
 anybody. She holds a register of the population, finds the F people who fit a group, and is right
 about a row of it with probability 1 / F. F is counted in a population table or summed from survey
-weights (`population.py`); the population contains the release, so F >= f and she is weaker.
+weights (`locating/people.py`); the population contains the release, so F >= f and she is weaker.
 
 The *marketer* wants as many right as possible and links everybody. Of n people she gets right, on
 average, a share of (number of groups) / n if her list is the release's own people, and of
@@ -38,7 +38,7 @@ from sfumato.adversaries.linkage.uniqueness import (
     choose,
     population_uniqueness,
 )
-from sfumato.adversaries.locating.population import PopulationPerGroup, count_behind
+from sfumato.adversaries.locating.people import PopulationPerGroup, count_behind
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints, fraction

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.locating.people import Targets
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
 from sfumato.numbers import Codes, Floats, Ints, Ragged, rows_of, taken_rows, tallied_offsets

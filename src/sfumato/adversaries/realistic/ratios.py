@@ -31,8 +31,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.realistic.predicates import Predicates, ValuePredicate, asked, in_question
-from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior
+from sfumato.adversaries.realistic.priors import (
+    Predicates,
+    RegionalPrior,
+    SharedPrior,
+    ValuePredicate,
+    asked,
+    in_question,
+)
 from sfumato.numbers import Bools, Floats
 from sfumato.release.groups import Groups
 

@@ -23,12 +23,17 @@ against how values are spread), a release needs one of the two, and each takes s
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.numbers import Floats, Ints
+
+if TYPE_CHECKING:
+    from sfumato.adversaries.relative_threat.bucketized import BucketLayout
+    from sfumato.adversaries.relative_threat.samplers import StageRecord
 
 # Compiled sweeps of the paper's Metropolis samplers over buckets, for comparison.
 #
@@ -41,27 +46,14 @@ from sfumato.numbers import Floats, Ints
 def sweep_metropolis(
     rng: np.random.Generator,
     sweeps: int,
-    thin: int,
-    keep_thin: int,
-    batch: int,
     permute: bool,
     has: Ints,
     b: Floats,
-    place: Ints,
-    begins: Ints,
-    member: Ints,
-    member_begins: Ints,
-    value_begins: Ints,
-    value: Ints,
-    slot_begins: Ints,
-    watched: Ints,
-    followed: Ints,
-    sums: Floats,
-    kept: Floats,
-    traces: Floats,
-    categories: Ints,
+    buckets: BucketLayout,
+    record: StageRecord,
 ) -> None:
-    """As `bucket_kernel.sweep_buckets`, whose arguments these are."""
+    """As `sweep_buckets`, whose arguments these are."""
+    place, begins, member, member_begins, value_begins, value, slot_begins, _ = buckets
     now = np.zeros(slot_begins[-1])
     log_theta = np.empty(len(b))
     most = 1
@@ -105,15 +97,7 @@ def sweep_metropolis(
             now[base : slot_begins[g + 1]] = 0.0
             for k in range(start, stop):
                 now[base + (member[k] - member_begins[g]) * values + has[k]] += 1.0
-        sums[sweep // batch] += now
-        if (sweep + 1) % thin == 0:
-            for i in range(len(watched)):
-                traces[sweep // thin, i] = now[watched[i]]
-            for i in range(len(followed)):
-                categories[sweep // thin, i] = has[followed[i]]
-        if (sweep + 1) % keep_thin == 0:
-            for i in range(len(b)):
-                kept[sweep // keep_thin, i] = b[i]
+        _note(sweep, now, has, b, record)
 
 
 Steps = npt.NDArray[np.int32]
@@ -124,36 +108,19 @@ MANY_COLUMNS = 32  # beyond, products of weights are taken as sums of logarithms
 def sweep_buckets(
     rng: np.random.Generator,
     sweeps: int,
-    thin: int,
-    keep_thin: int,
-    batch: int,
     has: Ints,
     b: Floats,
-    place: Ints,
-    begins: Ints,
-    member: Ints,
-    member_begins: Ints,
-    value_begins: Ints,
-    value: Ints,
-    slot_begins: Ints,
-    blocks: npt.NDArray[np.bool_],
+    buckets: BucketLayout,
     step_begins: Ints,
     steps: Steps,
-    watched: Ints,
-    followed: Ints,
-    sums: Floats,
-    kept: Floats,
-    traces: Floats,
-    categories: Ints,
+    record: StageRecord,
 ) -> None:
     """Sweep all buckets `sweeps` times.
 
-    Person k of bucket g (`begins[g]:begins[g + 1]`) is of the listed tuple `member[k]` and has the
-    bucket's value number `has[k]`, which is `value[value_begins[g] + has[k]]`. `b` holds beta plus
-    counts; column c of person k at value s lies at `place[k, c] + s`. `steps` are those of
-    `deal_steps`. `sums[i]` takes the chances of the i-th `batch` sweeps, by slot (bucket, tuple,
-    value).
+    Person k has the bucket's value number `has[k]`; `b` holds beta plus counts. `steps` are those
+    of `deal_steps`.
     """
+    place, begins, member, member_begins, value_begins, value, slot_begins, blocks = buckets
     now = np.zeros(slot_begins[-1])
     largest = len(step_begins) - 2
     w, chances = np.empty(largest * largest), np.empty(largest * largest)
@@ -190,17 +157,21 @@ def sweep_buckets(
                         now[row + i] += chances[i * values + k - start]
                 else:
                     now[row + has[k]] += 1.0
-        for slot in range(len(now)):
-            sums[sweep // batch, slot] += now[slot]
-        if (sweep + 1) % thin == 0:
-            row = sweep // thin
-            for i in range(len(watched)):
-                traces[row, i] = now[watched[i]]
-            for i in range(len(followed)):
-                categories[row, i] = has[followed[i]]
-        if (sweep + 1) % keep_thin == 0:
-            for i in range(len(b)):
-                kept[sweep // keep_thin, i] = b[i]
+        _note(sweep, now, has, b, record)
+
+
+@nb.njit(cache=True, nogil=True)
+def _note(sweep: int, now: Floats, has: Ints, b: Floats, record: StageRecord) -> None:
+    """What a sweep leaves of itself: the chances by slot, and at times what is watched."""
+    record.sums[sweep // record.batch] += now
+    if (sweep + 1) % record.thin == 0:
+        row = sweep // record.thin
+        for i in range(len(record.watched)):
+            record.traces[row, i] = now[record.watched[i]]
+        for i in range(len(record.followed)):
+            record.categories[row, i] = has[record.followed[i]]
+    if (sweep + 1) % record.keep_thin == 0:
+        record.kept[sweep // record.keep_thin] = b
 
 
 def deal_steps(largest: int) -> tuple[Ints, Steps]:

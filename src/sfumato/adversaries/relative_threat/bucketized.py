@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.relative_threat.atoms import Known
 from sfumato.adversaries.relative_threat.columns import recode
-from sfumato.adversaries.relative_threat.generalized import Known
 from sfumato.adversaries.relative_threat.model import DirichletWeights, normalised, replicates
 from sfumato.counts.counts import rank_rows
-from sfumato.numbers import Floats, Ints, Ragged, offsets_of, rows_of, run_places
+from sfumato.numbers import Bools, Floats, Ints, Ragged, offsets_of, rows_of, run_places
 from sfumato.release.description import Buckets
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
@@ -32,6 +32,23 @@ from sfumato.schema.domain import Domain
 # Only values that somebody is listed with are counted; a value nobody has keeps its prior weight.
 
 LARGEST = 12  # people of a bucket that is still dealt as a whole
+
+
+class BucketLayout(NamedTuple):
+    """Person k of bucket g (`begins[g]:begins[g + 1]`) is of the listed tuple `member[k]`.
+
+    The bucket's value number i is `value[value_begins[g] + i]`. Column c of person k at value s
+    lies at `place[k, c] + s` of the counts. A slot is a bucket, a tuple and a value.
+    """
+
+    place: Ints
+    begins: Ints
+    member: Ints
+    member_begins: Ints
+    value_begins: Ints
+    value: Ints
+    slot_begins: Ints
+    blocks: Bools
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,7 @@ class BucketModel:
     beta: tuple[Floats, ...]  # of all values of a column, a row by s or one for all
     start: Floats  # the prior weights at their places
     scale: Floats  # 1 / (sum of beta + people with s): columns by s
-    blocks: npt.NDArray[np.bool_]  # dealt as a whole, not by swaps
+    blocks: Bools  # dealt as a whole, not by swaps
     slot_begins: Ints
 
     @property
@@ -72,13 +89,25 @@ class BucketModel:
         sums = np.bincount(groups.indices, weights=groups.data, minlength=self.width)
         return sums.astype(np.float64)
 
-    @property
-    def place(self) -> Ints:
-        """Where each person's values lie for the first sensitive value: people by columns."""
-        return self.places(self.codes)[self.member]
+    @cached_property
+    def layout(self) -> BucketLayout:
+        """As the kernels take it."""
+        return BucketLayout(
+            self.places(self.codes)[self.member],
+            self.begins,
+            self.member,
+            self.member_begins,
+            self.groups.indptr,
+            self.groups.indices.astype(np.int64),
+            self.slot_begins,
+            self.blocks,
+        )
 
     def places(self, codes: Ints) -> Ints:
-        """The same for any tuples; -1 where nobody is listed with the value."""
+        """Where values of tuples lie for the first sensitive value: tuples by columns.
+
+        -1 where nobody is listed with the value.
+        """
         rows = [numbers[row] for numbers, row in zip(self.number, codes, strict=True)]
         found = np.array(rows, dtype=np.int64).reshape(len(self.number), codes.shape[1])
         placed = np.where(found >= 0, (found + self.offsets[:, None]) * self.width, -1)

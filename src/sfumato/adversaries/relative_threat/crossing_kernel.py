@@ -17,11 +17,15 @@ A kernel of its own, as `bucket_kernel.py` is: a release needs one of the two.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numba as nb
 import numpy as np
 
 from sfumato.numbers import Floats, Ints
+
+if TYPE_CHECKING:
+    from sfumato.adversaries.relative_threat.atoms import Problems
 
 TINY = 1e-300
 FEW = 16  # people of a region up to which each is dealt alone
@@ -33,25 +37,12 @@ def sweep_all(
     sweeps: int,
     thin: int,
     theta: Floats,
-    begins: Ints,
-    beta: Floats,
-    part_begins: Ints,
-    people: Ints,
-    atom_begins: Ints,
-    atoms: Ints,
-    pair_begins: Ints,
-    pair_parts: Ints,
-    pair_sides: Ints,
-    slices: bool,
+    problems: Problems,
     kept: Floats,
 ) -> None:
-    """Sweep all problems; every `thin`-th state goes to a row of `kept`.
-
-    Problem q has the atoms `begins[q]:begins[q + 1]` of theta and the regions
-    `part_begins[q]:part_begins[q + 1]`; region p holds `atoms[atom_begins[p]:atom_begins[p + 1]]`.
-    The regions between atom a and a + 1 are `pair_parts[pair_begins[a]:pair_begins[a + 1]]`, with
-    side 0 where they hold a.
-    """
+    """Sweep all problems; every `thin`-th state goes to a row of `kept`."""
+    begins, beta, people = problems.begins, problems.beta, problems.people
+    part_begins, atom_begins, atoms = problems.part_begins, problems.atom_begins, problems.atoms
     mass = np.empty(len(people))
     counts = np.empty(len(theta))
     row = 0
@@ -68,20 +59,12 @@ def sweep_all(
             for p in range(first, last):
                 _deal(rng, theta, atoms, atom_begins[p], atom_begins[p + 1], people[p], counts)
             _dirichlet(rng, theta, counts, start, stop)
-            if slices:
-                for p in range(first, last):
-                    mass[p] = _mass(theta, atoms, atom_begins[p], atom_begins[p + 1])
-                for a in range(start, stop - 1):
-                    _exchange(
-                        rng,
-                        theta,
-                        beta,
-                        a,
-                        pair_parts[pair_begins[a] : pair_begins[a + 1]],
-                        pair_sides[pair_begins[a] : pair_begins[a + 1]],
-                        people,
-                        mass,
-                    )
+            for p in range(first, last):
+                mass[p] = _mass(theta, atoms, atom_begins[p], atom_begins[p + 1])
+            for a in range(start, stop - 1):
+                pair = slice(problems.pair_begins[a], problems.pair_begins[a + 1])
+                parts, sides = problems.pair_parts[pair], problems.pair_sides[pair]
+                _exchange(rng, theta, beta, a, parts, sides, people, mass)
         if (sweep + 1) % thin == 0:
             kept[row] = theta
             row += 1

@@ -54,7 +54,7 @@ def every_world(buckets: BucketModel) -> Bucketized | None:
     dealt = [
         _ways(groups.data[groups.indptr[g] : groups.indptr[g + 1]]) for g in range(len(groups))
     ]
-    place = buckets.place
+    place = buckets.layout.place
     group = np.repeat(np.arange(len(groups)), groups.sizes)
     row = (
         buckets.slot_begins[group]

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.relative_threat.atoms import Generalized
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.generalized import Generalized
 from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, CaseBeliefs, Ideal
 from sfumato.adversaries.relative_threat.model import jackknife
 from sfumato.numbers import Floats

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.adversaries.relative_threat.atoms import problems_of
+from sfumato.adversaries.relative_threat.atoms import Generalized, problems_of
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     CHAINS,
@@ -19,14 +19,15 @@ from sfumato.adversaries.relative_threat.chains import (
     run_chains,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn, domains_of
-from sfumato.adversaries.relative_threat.crossing_chains import (
-    CrossingChains,
-    WatchedPeople,
-    made_up_cases,
-)
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
-from sfumato.adversaries.relative_threat.generalized import Generalized
-from sfumato.adversaries.relative_threat.learnt import DRAWS, Conditional, Ideal, Reading
+from sfumato.adversaries.relative_threat.learnt import (
+    DRAWS,
+    Conditional,
+    Ideal,
+    People,
+    Reading,
+    people_of,
+)
 from sfumato.adversaries.relative_threat.model import (
     LearnerPrior,
     Model,
@@ -34,13 +35,17 @@ from sfumato.adversaries.relative_threat.model import (
     model_of,
     prior_of,
 )
-from sfumato.adversaries.relative_threat.people import People, people_of
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
     Outcome,
     RelativeThreat,
     VictimReader,
     undefined,
+)
+from sfumato.adversaries.relative_threat.samplers import (
+    CrossingChains,
+    WatchedPeople,
+    made_up_cases,
 )
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
 from sfumato.release.groups import Groups
@@ -206,7 +211,7 @@ def _learn_regions(
         raise InputError(
             f"regions of {name_some(missing)} cross, so there is no closed form; use method='auto'"
         )
-    from sfumato.adversaries.relative_threat.paper_samplers import ROW_GIBBS, RowGibbs
+    from sfumato.adversaries.relative_threat.samplers import ROW_GIBBS, RowGibbs
 
     rng = np.random.default_rng([seed, 2])
     cases = made_up_cases(model, rng) if people is None else _cases(people)
@@ -235,9 +240,8 @@ def _cases(people: People) -> WatchedPeople:
 def _learn_buckets(
     buckets: BucketModel, method: Method, goal: Goal, seed: int
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
-    from sfumato.adversaries.relative_threat.bucket_chains import BucketChains
     from sfumato.adversaries.relative_threat.exact_posterior import every_world
-    from sfumato.adversaries.relative_threat.paper_samplers import Permutations, Swaps
+    from sfumato.adversaries.relative_threat.samplers import BucketChains, Permutations, Swaps
 
     if method in ("auto", "exact"):
         exact = every_world(buckets)

@@ -20,14 +20,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
+from sfumato.adversaries.relative_threat.atoms import Generalized, Known
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
-from sfumato.adversaries.relative_threat.generalized import Generalized, Known
 from sfumato.adversaries.relative_threat.learnt import (
     CaseBeliefs,
     Conditional,
     Ideal,
+    People,
     Reading,
     judge_rows,
 )
@@ -38,7 +39,6 @@ from sfumato.adversaries.relative_threat.measures import (
     measure,
 )
 from sfumato.adversaries.relative_threat.model import jackknife, normalised
-from sfumato.adversaries.relative_threat.people import People
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats, fraction
 from sfumato.release.groups import Groups

@@ -38,8 +38,7 @@ from sfumato.report.sections.linkage import (
     linkage_section,
 )
 from sfumato.report.sections.next_steps import next_steps_section
-from sfumato.report.sections.observer import observer_section
-from sfumato.report.sections.realistic import realistic_section
+from sfumato.report.sections.realistic import observer_section, realistic_section
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section

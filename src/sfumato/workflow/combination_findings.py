@@ -50,7 +50,7 @@ from sfumato.report.characterization import (
 )
 from sfumato.schema.hierarchy import Levels
 from sfumato.table import Table
-from sfumato.workflow.characterizing.combinations import (
+from sfumato.workflow.combinations import (
     CodedColumns,
     CombinationPlan,
     Labels,

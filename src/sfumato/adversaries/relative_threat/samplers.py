@@ -1,0 +1,425 @@
+"""Chains: over who has which value in buckets, and over columns whose regions cross.
+
+They are watched by the p_A of people. The paper's own samplers stand beside them, for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.adversaries.locating.locate import Located
+from sfumato.adversaries.relative_threat.atoms import Drawn, Generalized, Problems, problems_of
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
+from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
+from sfumato.adversaries.relative_threat.columns import RegionColumn
+from sfumato.adversaries.relative_threat.model import Model, Posterior, entries_of, jackknife
+from sfumato.numbers import Floats, Ints
+
+# -- who has which value in the buckets of a bucketized release ------------------------------------
+
+_ROOM = 1 << 27  # bytes for the chances by batch
+
+
+class StageRecord(NamedTuple):
+    """What a chain leaves of a stage: chances by batch, counts, what was watched and followed.
+
+    `sums[i]` takes the chances of the i-th `batch` sweeps, by slot; `kept` the counts after every
+    `keep_thin` sweeps; `traces` and `categories` the `watched` slots and the values of the
+    `followed` people after every `thin` sweeps.
+    """
+
+    batch: int
+    thin: int
+    keep_thin: int
+    watched: Ints
+    followed: Ints
+    sums: Floats
+    kept: Floats
+    traces: Floats
+    categories: Ints
+
+
+class BucketChains:
+    """Whole buckets dealt anew in turn (`bucket_kernel`), the population integrated out."""
+
+    @property
+    def method(self) -> str:
+        """How buckets are dealt: as a whole where that can be worked out, else by swaps."""
+        whole, every = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
+        if whole == every:
+            return "sampled (whole buckets)"
+        if whole == 0:
+            return "sampled (swaps within buckets)"
+        return f"sampled (whole buckets, {every - whole:,} of {every:,} by swaps)"
+
+    def __init__(self, buckets: BucketModel, chains: int, seed: int) -> None:
+        self.buckets, self.chains = buckets, chains
+        self.most_kept = 64_000  # only watched chances are kept so often
+        self._keep = keepable(chains, 8 * len(buckets.start))
+        self._largest = int(buckets.groups.sizes[buckets.blocks].max(initial=1))
+        rng = np.random.default_rng([seed, 3])
+        slots = int(buckets.slot_begins[-1])
+        self._slots = np.sort(rng.permutation(slots)[:POOL])
+        self.pool = len(self._slots)
+        self._followed = np.sort(rng.permutation(len(buckets.member))[:_ROWS])
+        self._batches = BATCHES if 8 * slots * chains * BATCHES <= _ROOM else 2
+        self._rngs = [np.random.default_rng([seed, 5, chain]) for chain in range(chains)]
+        self._has = [self._start(chain) for chain in range(chains)]
+        self._b = [self._counted(has) for has in self._has]
+        self.learnt: Bucketized | None = None
+        self._categories = np.zeros((chains, 0, len(self._followed)), dtype=np.int64)
+
+    def _start(self, chain: int) -> Ints:
+        """Every other chain begins with like values dealt to like people, the rest at random."""
+        buckets, rng = self.buckets, self._rngs[chain]
+        groups = buckets.groups
+        nth = np.arange(len(groups.data)) - groups.indptr[groups.row]
+        dealt = np.repeat(nth, groups.data)
+        order = rng.random(len(dealt))
+        if chain % 2:
+            # By the code of a bucket's tuples: the same people get the same end of the values.
+            order = buckets.codes[chain // 2 % len(buckets.codes)][buckets.member].astype(float)
+        group = np.repeat(np.arange(len(groups)), groups.sizes)
+        ranked = np.lexsort((order, group))
+        has = np.empty(len(dealt), dtype=np.int64)
+        has[ranked] = dealt
+        return has
+
+    def _counted(self, has: Ints) -> Floats:
+        """beta plus counts for a way of dealing."""
+        buckets = self.buckets
+        groups = buckets.groups
+        group = np.repeat(np.arange(len(groups)), groups.sizes)
+        s = groups.indices[groups.indptr[group] + has].astype(np.int64)
+        b = buckets.start.copy()
+        for row in self.buckets.layout.place.T:
+            np.add.at(b, row + s, 1.0)
+        return b
+
+    def warm_up(self, sweeps: int) -> None:
+        none = self._slots[:0]
+        side_by_side(lambda chain: self._run(chain, sweeps, sweeps, none), self.chains)
+
+    def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
+        slots = self._slots[watched]
+        ran = side_by_side(lambda chain: self._run(chain, sweeps, thin, slots), self.chains)
+        chances = np.concatenate([one.sums for one in ran]) / (sweeps // self._batches)
+        kept = np.concatenate([one.kept for one in ran])
+        self.learnt = Bucketized(self.buckets, chances, kept, len(chances))
+        self._categories = np.array([one.categories for one in ran])
+        return [np.array([one.traces for one in ran]) / self._many(slots), self._learner(slots)]
+
+    def _learner(self, slots: Ints) -> Floats:
+        """p_L of each slot's value for its tuple, in every kept draw: chains by draws by slots."""
+        assert self.learnt is not None
+        buckets = self.buckets
+        member, s = self._about(slots)
+        places = buckets.places(buckets.codes[:, member])
+        total: Floats = self.learnt.mean_pi[None, None, :]
+        for c in range(places.shape[1]):
+            at = places[:, c][:, None] + np.arange(buckets.width)
+            total = total * (self.learnt.kept_counts[:, at] * buckets.scale[c])
+        own: Floats = total[:, np.arange(len(s)), s] / total.sum(axis=2)
+        return own.reshape(self.chains, -1, len(slots))
+
+    def _run(self, chain: int, sweeps: int, thin: int, slots: Ints) -> StageRecord:
+        buckets = self.buckets
+        keep_thin = max(thin, sweeps // self._keep)
+        record = StageRecord(
+            -(-sweeps // self._batches),
+            thin,
+            keep_thin,
+            slots,
+            self._followed,
+            np.zeros((self._batches, int(buckets.slot_begins[-1]))),
+            np.empty((sweeps // keep_thin, len(buckets.start))),
+            np.empty((sweeps // thin, len(slots))),
+            np.empty((sweeps // thin, len(self._followed)), dtype=np.int64),
+        )
+        self._sweep(chain, sweeps, record)
+        return record
+
+    def _about(self, slots: Ints) -> tuple[Ints, Ints]:
+        """The listed tuple and the sensitive value each slot is about."""
+        buckets, groups = self.buckets, self.buckets.groups
+        group = np.searchsorted(buckets.slot_begins, slots, "right") - 1
+        row, value = np.divmod(slots - buckets.slot_begins[group], groups.distinct[group])
+        s = groups.indices[groups.indptr[group] + value].astype(np.int64)
+        return buckets.member_begins[group] + row, s
+
+    def _many(self, slots: Ints) -> Floats:
+        """The people of the listed tuple each slot is about."""
+        return self.buckets.many[self._about(slots)[0]].astype(np.float64)
+
+    def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
+        from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps, sweep_buckets
+
+        has, b = self._has[chain], self._b[chain]
+        steps = deal_steps(self._largest)
+        sweep_buckets(self._rngs[chain], sweeps, has, b, self.buckets.layout, *steps, record)
+
+    def errors(self) -> Floats:
+        assert self.learnt is not None
+        chances = self.learnt.chances[:, self._slots] / self._many(self._slots)
+        return jackknife(chances)
+
+    def parameters(self) -> Floats:
+        assert self.learnt is not None
+        kept = self.learnt.kept_counts[:, :_PARAMETERS]
+        return kept.reshape(self.chains, -1, kept.shape[1])
+
+    def categories(self) -> npt.NDArray[np.int64]:
+        return self._categories
+
+
+_PARAMETERS = 200  # followed for Geweke
+_ROWS = 50  # followed for Weiss
+
+
+@dataclass(frozen=True)
+class WatchedPeople:
+    """People to watch: exact values, a row by column, their sensitive value, groups they fit."""
+
+    codes: Ints
+    s: Ints
+    where: Located
+
+    def take(self, some: Ints) -> WatchedPeople:
+        return WatchedPeople(self.codes[:, some], self.s[some], self.where.take(some))
+
+
+def made_up_cases(model: Model, rng: np.random.Generator) -> WatchedPeople:
+    """People who might be in the release, where nobody's true values are known.
+
+    A group, one of its values, and exact values inside the group's regions.
+    """
+    groups = model.groups
+    stored = rng.permutation(len(groups.data))[:POOL]
+    group = groups.row[stored]
+    rows = []
+    for column in model.columns:
+        parts = column.shown[group]
+        atoms = [column.of_part(part)[0] for part in parts.tolist()]
+        rows.append(column.first[np.array(atoms, dtype=np.int64)])
+    codes = np.array(rows, dtype=np.int64).reshape(len(model.columns), len(stored))
+    where = Located(np.arange(len(stored) + 1), group)
+    return WatchedPeople(codes, groups.indices[stored].astype(np.int64), where)
+
+
+class CrossingChains:
+    """Counts and slices (`crossing_kernel`) for some columns, the others learnt already."""
+
+    merge = True
+
+    def __init__(
+        self,
+        model: Model,
+        learnt: Sequence[Posterior | None],
+        cases: WatchedPeople,
+        chains: int,
+        seed: int,
+    ) -> None:
+        """`learnt` holds the posterior of each column, None for those to be sampled."""
+        self.model, self._learnt = model, list(learnt)
+        rng = np.random.default_rng([seed, 3])
+        some = np.sort(rng.permutation(len(cases.s))[:POOL])
+        self.cases = cases.take(some)
+        self.pool = len(some)
+        self.chains = chains
+        self.columns: list[tuple[int, RegionColumn, Problems]] = [
+            (place, column, problems_of(column, model.cells(column), merge=self.merge))
+            for place, column in enumerate(model.columns)
+            if learnt[place] is None
+        ]
+        self._rngs = [np.random.default_rng([seed, 5, chain]) for chain in range(chains)]
+        self._thetas = [
+            [_start(problems, chain, self._rngs[chain]) for _, _, problems in self.columns]
+            for chain in range(chains)
+        ]
+        size = sum(len(problems.prior) for _, _, problems in self.columns)
+        self.most_kept = keepable(chains, 8 * size)
+        self.learnt: Generalized | None = None
+
+    def warm_up(self, sweeps: int) -> None:
+        side_by_side(lambda chain: self._run(chain, sweeps, sweeps), self.chains)
+
+    def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
+        kept = side_by_side(lambda chain: self._run(chain, sweeps, thin), self.chains)
+        posteriors = list(self._learnt)
+        for number, (place, column, problems) in enumerate(self.columns):
+            draws = np.concatenate([one[number] for one in kept])
+            drawn = np.ascontiguousarray(draws.T)
+            posteriors[place] = Drawn(column, problems, drawn, self.chains * BATCHES)
+        self.learnt = Generalized(self.model, [one for one in posteriors if one is not None])
+        cases = self.cases.take(watched)
+        found = [self._attacker(cases), self._learner(cases)]
+        return [one.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for one in found]
+
+    def _run(self, chain: int, sweeps: int, thin: int) -> list[Floats]:
+        from sfumato.adversaries.relative_threat.crossing_kernel import sweep_all
+
+        found = []
+        for number, (_, _, problems) in enumerate(self.columns):
+            kept = np.empty((sweeps // thin, len(problems.prior)))
+            sweep_all(self._rngs[chain], sweeps, thin, self._thetas[chain][number], problems, kept)
+            found.append(kept)
+        return found
+
+    def _learner(self, cases: WatchedPeople) -> Floats:
+        """p_L of each case's own value in every draw of the population: cases by draws."""
+        assert self.learnt is not None
+        total: Floats = self.model.mean_pi[:, None, None]
+        for posterior, row in zip(self.learnt.posteriors, cases.codes, strict=True):
+            if isinstance(posterior, Drawn):
+                total = total * posterior.mean_draws(row)
+            else:
+                total = total * np.exp(posterior.log_mean(row)[0])[:, :, None]
+        found: Floats = total[cases.s, np.arange(len(cases.s))] / total.sum(axis=0)
+        return found
+
+    def _attacker(self, cases: WatchedPeople) -> Floats:
+        """p_A of each case's own value in every draw: cases by draws."""
+        assert self.learnt is not None
+        entries = entries_of(self.model.groups, cases.where)
+        weight: Floats = entries.n[:, None].astype(np.float64)
+        for posterior, row in zip(self.learnt.posteriors, cases.codes, strict=True):
+            parts = posterior.column.shown[entries.group].astype(np.int64)
+            if isinstance(posterior, Drawn):
+                weight = weight * posterior.inside_draws(entries.s, parts, row[entries.who])
+            else:
+                inside = posterior.log_inside(entries.s, parts, row[entries.who])
+                weight = weight * np.exp(inside[0])[:, None]
+        if not len(cases.s):
+            return np.zeros((0, weight.shape[1]))
+        starts = np.flatnonzero(np.diff(entries.who, prepend=-1))
+        own = np.where((entries.s == cases.s[entries.who])[:, None], weight, 0.0)
+        found: Floats = np.add.reduceat(own, starts, axis=0) / np.add.reduceat(
+            weight, starts, axis=0
+        )
+        return found
+
+    def errors(self) -> Floats:
+        assert self.learnt is not None
+        beliefs = self.learnt.attacker(self.cases.codes, self.cases.where)
+        return jackknife(beliefs[:, np.arange(self.pool), self.cases.s])
+
+    def parameters(self) -> Floats:
+        found = [
+            posterior.thetas[:_PARAMETERS].reshape(-1, self.chains, self._kept(posterior))
+            for posterior in self._sampled()
+        ]
+        return np.concatenate(found).transpose(1, 2, 0)
+
+    def categories(self) -> npt.NDArray[np.int64]:
+        """The atom of the first cases' rows in the first sampled column, drawn given theta."""
+        posterior = self._sampled()[0]
+        problems, rng = posterior.problems, np.random.default_rng(11)
+        cells = np.flatnonzero(np.diff(problems.cell_begins) > 1)[:_ROWS]
+        rows = []
+        for cell in cells.tolist():
+            atoms = problems.cell_atoms[problems.cell_begins[cell] : problems.cell_begins[cell + 1]]
+            running = np.cumsum(posterior.thetas[atoms], axis=0)
+            chance = rng.random(running.shape[1]) * running[-1]
+            rows.append((running < chance).sum(axis=0))
+        shape = (len(cells), self.chains, self._kept(posterior))
+        return np.array(rows, dtype=np.int64).reshape(shape).transpose(1, 2, 0)
+
+    def _sampled(self) -> list[Drawn]:
+        assert self.learnt is not None
+        return [one for one in self.learnt.posteriors if isinstance(one, Drawn)]
+
+    def _kept(self, posterior: Drawn) -> int:
+        return int(posterior.thetas.shape[1]) // self.chains
+
+
+def _start(problems: Problems, chain: int, rng: np.random.Generator) -> Floats:
+    """A start of its own for each chain: even, or with most of the mass on few atoms."""
+    theta = np.ones(len(problems.prior))
+    if chain % 2:
+        theta = np.maximum(rng.standard_gamma(0.3, size=len(theta)), 1e-12)
+    elif chain:
+        theta = rng.standard_exponential(len(theta))
+    total = np.add.reduceat(theta, problems.begins[:-1])
+    started: Floats = theta / np.repeat(total, np.diff(problems.begins))
+    return started
+
+
+# The paper's own samplers (Boreale, Corradi, Viscardi 2020), kept for comparison.
+#
+# Per-row Gibbs (generalized): given the population every row draws its hidden value, given the
+# rows the population is drawn. On a column that is mostly suppressed its effective draws per sweep
+# are about D / (2n + D), so 200,000 sweeps of a file of 5,692 rows still leave p_A .0195 from the
+# truth.
+#
+# Metropolis swaps and permutations (bucketized): given the population, each bucket proposes to
+# swap the values of two of its people, or to deal all its values anew at random, and accepts by
+# the ratio of probabilities; then the population is drawn. Both hold the population fixed while
+# they deal, which is what makes them slow.
+
+ROW_GIBBS = "sampled (per-row Gibbs)"
+
+
+class RowGibbs(CrossingChains):
+    """A hidden value for every row, vectorised over all rows of a column."""
+
+    merge = False
+
+    def _run(self, chain: int, sweeps: int, thin: int) -> list[Floats]:
+        return [self._column(chain, number, sweeps, thin) for number in range(len(self.columns))]
+
+    def _column(self, chain: int, number: int, sweeps: int, thin: int) -> Floats:
+        _, column, problems = self.columns[number]
+        rng, theta = self._rngs[chain], self._thetas[chain][number]
+        cells = self.model.cells(column).astype(np.int64)
+        values, parts = np.nonzero(cells)
+        many = cells[values, parts]
+        size = len(column.atoms)
+        start = np.repeat(values * size + column.indptr[parts], many)
+        stop = np.repeat(values * size + column.indptr[parts + 1], many)
+        flat = (np.arange(len(cells))[:, None] * column.width + column.atoms).ravel()
+        beta = problems.prior  # rows of a single atom are drawn like all others
+        begins = problems.begins[:-1]
+        width = np.diff(problems.begins)
+        kept = np.empty((sweeps // thin, len(theta)))
+        for sweep in range(sweeps):
+            running = np.concatenate([[0.0], np.cumsum(theta[flat])])
+            low = running[start]
+            chance = low + rng.random(len(start)) * (running[stop] - low)
+            drawn = np.clip(np.searchsorted(running, chance, "right") - 1, start, stop - 1)
+            counts = np.bincount(flat[drawn], minlength=len(theta))
+            gamma = np.maximum(rng.standard_gamma(beta + counts), 1e-300)
+            theta[:] = gamma / np.repeat(np.add.reduceat(gamma, begins), width)
+            if (sweep + 1) % thin == 0:
+                kept[sweep // thin] = theta
+        return kept
+
+
+class Swaps(BucketChains):
+    """One proposed swap a bucket and sweep, the population held fixed."""
+
+    permute = False
+
+    @property
+    def method(self) -> str:
+        return "sampled (Metropolis swaps)"
+
+    def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
+        from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
+
+        rng, has, b = self._rngs[chain], self._has[chain], self._b[chain]
+        sweep_metropolis(rng, sweeps, self.permute, has, b, self.buckets.layout, record)
+
+
+class Permutations(Swaps):
+    """One random dealing of all its values a bucket and sweep, the population held fixed."""
+
+    permute = True
+
+    @property
+    def method(self) -> str:
+        return "sampled (Metropolis permutations)"

@@ -10,7 +10,7 @@ And in which order a search looks at nodes whose tables are costly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
@@ -22,7 +22,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.anonymizers.base import Harvest, Task
-from sfumato.anonymizers.lattice.nodes import Judge, Node, SuppressionTally, node_regions, roll_to
+from sfumato.anonymizers.lattice.nodes import (
+    Judge,
+    Node,
+    OneByOne,
+    SuppressionTally,
+    node_regions,
+    roll_to,
+)
 from sfumato.anonymizers.lattice.search import Walk
 from sfumato.counts.roll_up import NodeTable, NodeTables, Passes, Rolled
 from sfumato.counts.stored import StoredCounts, TooManyKinds
@@ -135,8 +142,8 @@ class StoredJudge(Judge):
     def walk(self, walk: Walk) -> None:
         StoredSearch(walk, self).run()
 
-    def one_by_one(self) -> Callable[[Levels], Node]:
-        return Descent(self).judge
+    def one_by_one(self) -> OneByOne:
+        return Descent(self)
 
     def release(self, levels: Levels, findings: Findings) -> Release:
         """The good groups of a node, part by part: groups here, people with the engine."""
@@ -386,6 +393,9 @@ class Descent:
                 self._base = base
         with judge.engine.yield_memory():
             return judge.judge(roll_to(base, levels))
+
+    def near(self, levels: Levels) -> None:
+        """What is at hand serves until it does not."""
 
     def _lowest(self, levels: Levels) -> Levels:
         """The finest node on a way down from this one that fits in memory."""

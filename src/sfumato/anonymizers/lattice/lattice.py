@@ -21,17 +21,17 @@ Here are what a search found and the anonymizer; which nodes are judged at all i
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from math import isnan, prod
+from math import inf, isnan, prod
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
 from sfumato.anonymizers.lattice.nodes import Judge, Node
-from sfumato.anonymizers.lattice.search import Walk, best_of, preference
+from sfumato.anonymizers.lattice.search import BothEnds, Walk, best_of, preference
 from sfumato.counts.roll_up import Passes
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.progress import OutOfTime, Ticker
@@ -39,14 +39,16 @@ from sfumato.release.made import Findings
 from sfumato.release.release import Release
 
 Levels = tuple[int, ...]
+LARGE = 10_000  # nodes above which both ends are searched before the whole lattice is
+FEW, MANY = 2_000, 20_000  # nodes judged without a better one, before or instead of all
 
 
 @dataclass(frozen=True)
 class LatticeOutcome:
-    """What a lattice search learnt: nodes it judged, the best, the minimal; exact or heuristic.
+    """What a lattice search learnt: nodes it judged, the best, the minimal of those; exact or not.
 
     Nodes that are not listed were not judged: they inherit a coarser node's failure or a finer
-    one's safety at a cost that cannot be the least (`exact`), or the budget did not reach them.
+    one's safety, or their cost cannot be the least (`exact`), or the budget did not reach them.
     """
 
     columns: tuple[str, ...]
@@ -59,6 +61,14 @@ class LatticeOutcome:
     passes: Passes | None = None  # over a table larger than memory, while it was searched
     inherited: tuple[Levels, ...] = ()  # safe for a finer node is, and not judged
     finished: int = 0  # releases that criteria were judged on which no search can carry along
+    bound: float = -inf  # no release of the lattice costs less
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the least there is the best may cost, at most; None: not known."""
+        if self.best is None or self.bound == -inf:
+            return None
+        return max(0.0, self.best.cost - self.bound)
 
     def measured(self, levels: Levels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
@@ -80,19 +90,24 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
 
     When the time is over, the best of what was judged is as good as can be.
     """
-    exact = prod(judge.heights) <= budget
-    nodes: list[Node] = []
+    size = prod(judge.heights)
+    searched = judge.passes is None and LARGE < size <= budget  # each look at a stored table costs
+    ends = BothEnds(judge, size // 20, FEW) if searched else BothEnds(judge, budget, MANY)
+    nodes, exact = ends.nodes, False
     inherited: tuple[Levels, ...] = ()
     try:
-        if exact:
+        if searched or size > budget:
+            ends.run()
+            exact = ends.proved
+        # Criteria that judge finished releases choose among all that is safe, not the best alone.
+        if size <= budget and (not exact or judge.task.at_end):
             walk = Walk(judge)
+            for node in ends.nodes:
+                walk.record(node)
             nodes = walk.nodes
             judge.walk(walk)
-            inherited = walk.inherited
-        else:
-            nodes.extend(_best_first(judge, budget, judge.one_by_one()))
+            inherited, exact = walk.inherited, True
     except OutOfTime:
-        exact = False
         if best_of(nodes) is None:
             raise
     best = best_of(nodes)
@@ -100,32 +115,17 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
     return LatticeOutcome(
-        columns, judge.heights, tuple(nodes), best, minimal, exact, judge, judge.passes, inherited
+        columns,
+        judge.heights,
+        tuple(nodes),
+        best,
+        minimal,
+        exact,
+        judge,
+        judge.passes,
+        inherited,
+        bound=best.cost if exact and best is not None else ends.bound,
     )
-
-
-def _best_first(judge: Judge, budget: int, judge_one: Callable[[Levels], Node]) -> Iterator[Node]:
-    """From the top, always refine the cheapest safe node; judge at most `budget` nodes."""
-    top = tuple(height - 1 for height in judge.heights)
-    seen = {top}
-    first = judge_one(top)
-    yield first
-    queue = [(first.cost if first.satisfied else float("inf"), top)]
-    judged = 1
-    with Ticker("judging nodes", budget) as ticker:
-        while queue and judged < budget:
-            _, levels = heapq.heappop(queue)
-            for column, level in enumerate(levels):
-                finer = (*levels[:column], level - 1, *levels[column + 1 :])
-                if level == 0 or finer in seen or judged >= budget:
-                    continue
-                seen.add(finer)
-                node = judge_one(finer)
-                judged += 1
-                ticker.add(1)
-                yield node
-                if node.outcome != "fails below too":
-                    heapq.heappush(queue, (node.cost if node.satisfied else float("inf"), finer))
 
 
 def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]:
@@ -229,7 +229,7 @@ def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelea
 
 @dataclass(frozen=True)
 class Lattice(Anonymizer):
-    """Optimal full-domain generalization; a best-first heuristic above `budget` nodes."""
+    """Optimal full-domain generalization; above `budget` nodes as near as the search comes."""
 
     name: ClassVar[str] = "lattice"
     suppresses: ClassVar[bool] = True

@@ -5,12 +5,12 @@ The groups of a node as criteria see them are made here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
@@ -259,6 +259,12 @@ class Judge:
             self._covers[key] = cover(one.domain, one[level].regions)
         return self._covers[key]
 
+    def least_costs(self) -> list[Floats] | None:
+        """By column and level, what a node of that level or a coarser one costs at the least."""
+        if self._by_level is None:
+            return None
+        return [np.minimum.accumulate(costs[::-1])[::-1] for costs in self._by_level]
+
     def least_cost(self, levels: tuple[int, ...]) -> float:
         """No release of this node costs less than this; -inf when nothing is known."""
         if self._by_level is None:
@@ -301,9 +307,9 @@ class Judge:
         walk.over(self.base)
         walk.settle(self.judge_levels)
 
-    def one_by_one(self) -> Callable[[tuple[int, ...]], Node]:
-        """How nodes are judged that are asked for from the top down."""
-        return self.judge_levels
+    def one_by_one(self) -> OneByOne:
+        """How nodes are judged that a search asks for one after another."""
+        return NearTables(self)
 
     def release(self, levels: tuple[int, ...], findings: Findings) -> Release:
         """The good groups of a node, the rest suppressed; nobody has judged it yet."""
@@ -330,6 +336,34 @@ class Judge:
     @cached_property
     def heights(self) -> tuple[int, ...]:
         return tuple(one.height for one in self.levels)
+
+
+class OneByOne(Protocol):
+    """Judges nodes in any order."""
+
+    def judge(self, levels: tuple[int, ...]) -> Node:
+        """One node."""
+
+    def near(self, levels: tuple[int, ...]) -> None:
+        """The next nodes are as coarse as this one, or coarser: they may be rolled up from it."""
+
+
+class NearTables:
+    """Nodes rolled up from few tables, each the smallest at hand that is as fine."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._tables = [judge.base]
+
+    def judge(self, levels: tuple[int, ...]) -> Node:
+        return self._judge.judge(self._rolled(levels))
+
+    def near(self, levels: tuple[int, ...]) -> None:
+        self._tables = [self._judge.base, *self._tables[1:][-1:], self._rolled(levels)]
+
+    def _rolled(self, levels: tuple[int, ...]) -> Rolled:
+        fine = [table for table in self._tables if is_finer(table.levels, levels)]
+        return roll_to(min(fine, key=len), levels)
 
 
 class SuppressionTally:
@@ -381,6 +415,11 @@ class SuppressionTally:
 
 def _cells(counted: SparseCounts) -> SparseCells:
     return SparseCells(counted.indptr, counted.indices, counted.data, counted.width)
+
+
+def is_finer(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a node is as fine as another in every column."""
+    return all(a <= b for a, b in zip(one, other, strict=True))
 
 
 def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:

@@ -2,22 +2,28 @@
 
 A failure that is inherited marks all finer nodes, safety that is inherited all coarser ones. A node
 that is known to be safe is judged only if the utility's bound leaves it a chance to be the best.
+
+`Walk` goes through the whole lattice. `BothEnds` searches one that is too large for that, and knows
+how far from the best its best can be.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from math import isnan, prod
 
 import numpy as np
 
 from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.counts.roll_up import Rolled
-from sfumato.numbers import Bools
+from sfumato.numbers import Bools, Codes
 from sfumato.progress import Ticker
 
 Levels = tuple[int, ...]
 ROUNDING = 1e-12  # costs are sums of floats; ties must not be lost to it
+_HEAD_START = 8  # nodes for each column that are judged from above before the bound is looked for
 
 
 class Walk:
@@ -106,6 +112,176 @@ class Walk:
             if self.best is not None and least[levels] > self.best.cost + ROUNDING:
                 break
             self.record(judge(levels))
+
+
+class BothEnds:
+    """A search from both ends at once: from the coarsest for the best, from the finest for a bound.
+
+    From above: of the safe nodes known the cheapest is refined next, in every column. From below,
+    by implicit hitting sets: take the node of least cost, by the utility's bound, that inherits no
+    known failure, and judge it. If it fails, and finer nodes inherit that, raise it column by
+    column as long as it still fails: whatever does not fail is coarser than that in some column,
+    so the node is replaced by those that are just so in one. Else it is replaced by the nodes one
+    step coarser. So every node that may be safe and is not judged lies above some node that waits,
+    and costs no less than the cheapest of those: when that costs more than the best, the best is
+    what going through the whole lattice would find.
+
+    `nodes` are those judged, at most `budget`; it also ends after `patience` without a better one.
+    """
+
+    def __init__(self, judge: Judge, budget: int, patience: int) -> None:
+        self._judge, self._one_by_one = judge, judge.one_by_one()
+        self._budget, self._patience = budget, patience
+        self._top = tuple(height - 1 for height in judge.heights)
+        self._costs = judge.least_costs()
+        self._failing: Codes = np.zeros((0, len(self._top)), dtype=np.int32)  # maximal, inherited
+        self._judged: dict[Levels, Node] = {}
+        self._safe: list[tuple[float, Levels]] = []  # to be refined
+        self._refined: set[Levels] = set()
+        self._waiting: list[tuple[float, Levels]] = []
+        self._seen: set[Levels] = set()
+        self._improved = 0  # nodes judged when the best was found
+        self.nodes: list[Node] = []
+        self.best: Node | None = None
+        self._begun = False  # from below
+
+    @property
+    def bound(self) -> float:
+        """No release of the lattice costs less; -inf where nothing is known."""
+        if self._costs is None or not self._begun:
+            return -np.inf
+        waiting = self._waiting[0][0] if self._waiting else np.inf
+        return min(waiting, np.inf if self.best is None else self.best.cost)
+
+    @property
+    def proved(self) -> bool:
+        """Whether nothing can be better than the best, or nothing is safe."""
+        if self._costs is None or not self._begun:
+            return False
+        return not self._waiting or self._may_not_be_best(self._waiting[0][0])
+
+    def _may_not_be_best(self, least: float) -> bool:
+        return self.best is not None and least > self.best.cost + ROUNDING
+
+    def run(self) -> None:
+        with Ticker("judging nodes", self._budget) as self._ticker, suppress(_Spent):
+            self._search()
+
+    def _search(self) -> None:
+        self._ask(self._top)
+        if self._costs is not None:
+            self._wait((0,) * len(self._top))
+            self._begun = True
+        above, ahead = True, -_HEAD_START * len(self._top)  # nodes judged from above, less below
+        while not self.proved and (above or self._costs is not None):
+            begun = len(self.nodes)
+            if above and (ahead <= 0 or self._costs is None):
+                above = self._refine()
+                ahead += len(self.nodes) - begun
+            else:
+                self._raise_bound()
+                ahead -= len(self.nodes) - begun
+
+    # -- from above ------------------------------------------------------------------------------
+
+    def _refine(self) -> bool:
+        """Judge the nodes one step finer than the cheapest safe one; False if none is left."""
+        while self._safe:
+            _, levels = heapq.heappop(self._safe)
+            if levels in self._refined:
+                continue
+            self._refined.add(levels)
+            self._one_by_one.near(tuple(max(level - 1, 0) for level in levels))
+            for column, level in enumerate(levels):
+                if level and not len(self._inherited(finer := _at(levels, column, level - 1))):
+                    self._ask(finer)
+            return True
+        return False
+
+    # -- from below ------------------------------------------------------------------------------
+
+    def _raise_bound(self) -> None:
+        """Replace the cheapest node that waits by coarser ones; judge it if nothing is known."""
+        _, levels = self._waiting[0]
+        inherited = self._inherited(levels)
+        if not len(inherited):
+            if self._ask(levels).outcome != "fails below too":
+                inherited = np.array([levels])  # this very node is done
+            else:
+                self._coarsest_failure(levels)
+                inherited = self._inherited(levels)
+        # The failure that leaves fewest ways out.
+        ways = (inherited < np.array(self._top)).sum(axis=1)
+        for column, level in enumerate(inherited[np.argmin(ways)].tolist()):
+            if level < self._top[column]:
+                self._wait(_at(levels, column, level + 1))
+        heapq.heappop(self._waiting)  # last: whenever the search is stopped, the bound holds
+
+    def _coarsest_failure(self, levels: Levels) -> None:
+        """Raise a failing node as long as it fails, first what would be the cheapest way out."""
+        assert self._costs is not None
+        self._one_by_one.near(levels)
+        for column in sorted(range(len(levels)), key=lambda c: self._rise(c, levels[c])):
+            low, high = levels[column], self._top[column]
+            while low < high:
+                middle = (low + high + 1) // 2
+                coarser = _at(levels, column, middle)
+                fails = len(self._inherited(coarser)) > 0
+                if fails or self._ask(coarser).outcome == "fails below too":
+                    low = middle
+                else:
+                    high = middle - 1
+            levels = _at(levels, column, low)
+
+    def _rise(self, column: int, level: int) -> float:
+        assert self._costs is not None
+        return float(self._costs[column][-1] - self._costs[column][level])
+
+    def _wait(self, levels: Levels) -> None:
+        assert self._costs is not None
+        if levels in self._seen:
+            return
+        self._seen.add(levels)
+        least = sum(float(costs[at]) for costs, at in zip(self._costs, levels, strict=True))
+        if not self._may_not_be_best(least):
+            heapq.heappush(self._waiting, (least, levels))
+
+    # -- both ------------------------------------------------------------------------------------
+
+    def _inherited(self, levels: Levels) -> Codes:
+        """The known failures that a node inherits."""
+        found: Codes = self._failing[(self._failing >= np.array(levels)).all(axis=1)]
+        return found
+
+    def _ask(self, levels: Levels) -> Node:
+        """What judging a node says; it is judged once."""
+        if levels in self._judged:
+            return self._judged[levels]
+        if len(self.nodes) >= min(self._budget, self._improved + self._patience):
+            raise _Spent
+        node = self._judged[levels] = self._one_by_one.judge(levels)
+        self.nodes.append(node)
+        self._ticker.add(1)
+        if node.outcome == "fails below too":
+            finer = (self._failing <= np.array(levels)).all(axis=1)
+            self._failing = np.vstack([self._failing[~finer], np.array([levels], dtype=np.int32)])
+            return node
+        cost = node.cost if node.satisfied and not isnan(node.cost) else np.inf
+        heapq.heappush(self._safe, (cost, levels))
+        if node.satisfied:
+            best = best_of([node] if self.best is None else [node, self.best])
+            if best is not self.best:
+                self.best, self._improved = best, len(self.nodes)
+        return node
+
+
+class _Spent(Exception):
+    """As many nodes were judged as may be."""
+
+
+def _at(levels: Levels, column: int, level: int) -> Levels:
+    """The node with another level in one column."""
+    return (*levels[:column], level, *levels[column + 1 :])
 
 
 class _Lazy:

@@ -348,6 +348,6 @@ def _caveat(release: Release) -> str:
     """What to know of a release that holds."""
     lattice = LatticeFindings.of(release.made)
     if lattice is not None and lattice.search is not None and not lattice.search.exact:
-        return f"{len(lattice.search.nodes):,} nodes were judged, not all"
+        return lattice.search.seen
     dealt = DealFindings.of(release.made)
     return _INTERRUPTED if dealt is not None and dealt.interrupted else ""

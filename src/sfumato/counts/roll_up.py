@@ -124,6 +124,21 @@ class Rolled:
         levels = (*self.levels[:column], level, *self.levels[column + 1 :])
         return Rolled(self.steps, levels, keys, sizes, self, number, counts=self.counts)
 
+    def at(self, levels: tuple[int, ...]) -> Rolled:
+        """Roll all columns up at once: the same groups, sooner where many nodes are asked for."""
+        from sfumato.counts.kernel import merge
+
+        keys = np.zeros(len(self), dtype=np.int64)
+        for column, (finer, coarser) in enumerate(zip(self.levels, levels, strict=True)):
+            mapping = self.steps.between(column, finer, coarser)
+            keys += mapping[self._labels[column]] * np.int64(self.steps.strides[column])
+        merged = merge(keys, self.sizes, 1, 1, np.zeros(1, dtype=np.int32))
+        return Rolled(self.steps, levels, *merged[:2], self, merged[2], counts=self.counts)
+
+    @cached_property
+    def _labels(self) -> Codes:
+        return self.codes()
+
     def codes(self) -> Codes:
         """The label of each group, column by column."""
         rows = [

@@ -22,6 +22,7 @@ from sfumato.anonymizers.lattice.lattice import (
     search_lattice,
 )
 from sfumato.anonymizers.lattice.nodes import Judge
+from sfumato.anonymizers.lattice.search import BothEnds
 from sfumato.criteria.base import (
     Criterion,
 )
@@ -300,34 +301,88 @@ def test_generalize_without_criteria_suppresses_nobody() -> None:
 # -- above the budget -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("suppression", [0, 0.1])
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=few(4))
+@given(data=st.data())
+def test_from_both_ends_the_best_is_that_of_exhaustive_search(
+    kind: str, suppression: float, data
+) -> None:
+    """Whatever a search from both ends was given: its bound holds, and what it proves is so."""
+    table, require = data.draw(tables), data.draw(KINDS[kind])
+    first, *_, last = (table.schema.quasi[0], *table.schema.quasi)
+    weights = data.draw(st.sampled_from([None, {first: 5}, {last: 0, first: 1}]))
+    utility = utility_named("loss") if weights is None else sf.Use(weights).measure(table.counts)
+    task = Task(table, tuple(require), utility, suppression)
+    oracle = LatticeOracle(table, require, suppression)
+    least = min((oracle.cost(levels, utility) for levels in oracle.safe), default=math.inf)
+    exact = search_lattice(Judge(task), BUDGET)
+    for budget in (data.draw(st.integers(1, 30)), BUDGET):
+        ends = BothEnds(Judge(task), budget, BUDGET)
+        ends.run()
+        assert ends.bound <= least + 1e-12
+        assert len(ends.nodes) <= budget
+        for node in ends.nodes:
+            assert node.satisfied == oracle.nodes[node.levels].satisfied
+        if ends.proved:
+            assert ends.best == exact.best
+    assert ends.proved  # the lattice is small
+
+
 @settings(max_examples=few(25))
 @given(table=tables, require=KINDS["merge closed"], budget=st.integers(1, 30))
-def test_above_the_budget_the_search_is_heuristic_and_says_so(
+def test_above_the_budget_the_search_says_how_near_it_came(
     table: sf.Table, require: list[Criterion], budget: int
 ) -> None:
     exact = search(table, require, 0.1)
+    assert exact.exact
+    assert exact.gap == (None if exact.best is None else 0)
     found = search(table, require, 0.1, budget=budget)
-    assert found.exact == (budget >= math.prod(exact.heights))
     if found.exact:
         assert found.best == exact.best
         return
-    assert len(found.nodes) <= budget
+    assert len(found.nodes) <= budget < math.prod(exact.heights)
     assert len({node.levels for node in found.nodes}) == len(found.nodes)
     if found.best is not None:
         assert exact.best is not None
         assert found.best.cost >= exact.best.cost - 1e-12
+        assert found.gap is None or found.best.cost - found.gap <= exact.best.cost + 1e-12
         task = Task(table, tuple(require), suppression=0.1)
         release = Lattice(budget).run(task)
         assert release.made.findings.search.exact is False
         assert sf.audit(release, require).holds
 
 
-def test_the_heuristic_refines_the_top() -> None:
-    """With half of the nodes it gets from `*` to something better."""
+def test_a_measure_without_a_bound_is_searched_from_above_alone() -> None:
     table, require = small_table(1), [sf.KAnonymity(2)]
-    total = math.prod(search(table, require).heights)
-    found = search(table, require, budget=total // 2)
+    exact = search(table, require, utility="discernibility")
+    found = search(table, require, utility="discernibility", budget=len(exact.nodes) // 2)
     assert not found.exact
+    assert found.gap is None
+    assert found.best is not None
+    assert found.best.cost < found.nodes[0].cost
+
+
+def test_a_large_lattice_is_searched_from_both_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What that leaves open is gone through; the best is the same, and ends both times."""
+    table = small_table(1)
+    for suppression in (0.0, 0.2):
+        require = [sf.KAnonymity(3)]
+        exact = search(table, require, suppression)
+        for few_nodes in (3, 1000):
+            monkeypatch.setattr("sfumato.anonymizers.lattice.lattice.LARGE", 2)
+            monkeypatch.setattr("sfumato.anonymizers.lattice.lattice.FEW", few_nodes)
+            found = search(table, require, suppression)
+            assert (found.best, found.exact, found.gap) == (exact.best, True, 0)
+            assert len({node.levels for node in found.nodes}) == len(found.nodes)
+            monkeypatch.undo()
+
+
+def test_the_heuristic_refines_the_top() -> None:
+    """With a few nodes it gets from `*` to something better."""
+    table, require = small_table(1), [sf.KAnonymity(2)]
+    found = search(table, require, budget=5)
+    assert len(found.nodes) <= 5
     assert found.best is not None
     assert found.best.cost < 1
 

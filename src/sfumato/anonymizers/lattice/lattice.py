@@ -40,7 +40,8 @@ from sfumato.release.release import Release
 
 Levels = tuple[int, ...]
 LARGE = 10_000  # nodes above which both ends are searched before the whole lattice is
-FEW, MANY = 2_000, 20_000  # nodes judged without a better one, before or instead of all
+FEW = 1_000  # nodes judged so
+MANY = 20_000  # nodes judged without a better one, where the whole lattice is too large
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,17 @@ class LatticeOutcome:
             return None
         return max(0.0, self.best.cost - self.bound)
 
+    @property
+    def seen(self) -> str:
+        """How much of the lattice was judged, and how near to the best that comes, in words."""
+        size = prod(self.heights)
+        told = f"{len(self.nodes):,} of {size:,} nodes ({len(self.nodes) / size:.2g}) were judged"
+        if self.exact or self.gap is None:
+            return told
+        return (
+            f"{told}, and the best of them costs at most {self.gap:.2g} more than the best of all"
+        )
+
     def measured(self, levels: Levels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
         return self.judge.measured(levels)
@@ -92,7 +104,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     """
     size = prod(judge.heights)
     searched = judge.passes is None and LARGE < size <= budget  # each look at a stored table costs
-    ends = BothEnds(judge, size // 20, FEW) if searched else BothEnds(judge, budget, MANY)
+    ends = BothEnds(judge, min(budget, FEW) if searched else budget, MANY)
     nodes, exact = ends.nodes, False
     inherited: tuple[Levels, ...] = ()
     try:
@@ -184,6 +196,7 @@ def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Rele
         minimal=(),
         inherited=(),
         finished=finished.judged,
+        bound=chosen.cost if found.exact else found.bound,
     )
     return _made(judge, chosen.levels, told)
 

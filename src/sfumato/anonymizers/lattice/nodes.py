@@ -363,7 +363,7 @@ class NearTables:
 
     def _rolled(self, levels: tuple[int, ...]) -> Rolled:
         fine = [table for table in self._tables if is_finer(table.levels, levels)]
-        return roll_to(min(fine, key=len), levels)
+        return min(fine, key=len).at(levels)
 
 
 class SuppressionTally:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import product
 from math import isnan, prod
 
 import numpy as np
@@ -117,14 +118,14 @@ class Walk:
 class BothEnds:
     """A search from both ends at once: from the coarsest for the best, from the finest for a bound.
 
-    From above: of the safe nodes known the cheapest is refined next, in every column. From below,
-    by implicit hitting sets: take the node of least cost, by the utility's bound, that inherits no
-    known failure, and judge it. If it fails, and finer nodes inherit that, raise it column by
-    column as long as it still fails: whatever does not fail is coarser than that in some column,
-    so the node is replaced by those that are just so in one. Else it is replaced by the nodes one
-    step coarser. So every node that may be safe and is not judged lies above some node that waits,
-    and costs no less than the cheapest of those: when that costs more than the best, the best is
-    what going through the whole lattice would find.
+    From above: of the safe nodes known the cheapest is refined next, in every column; where that
+    does not help, columns trade steps. From below, by implicit hitting sets: take the node of least
+    cost, by the utility's bound, that inherits no known failure, and judge it. If it fails, and
+    finer nodes inherit that, raise it column by column as long as it still fails: whatever does not
+    fail is coarser than that in some column, so the node is replaced by those that are just so in
+    one. Else it is replaced by the nodes one step coarser. So every node that may be safe and is
+    not judged lies above some node that waits, and costs no less than the cheapest of those: when
+    that costs more than the best, the best is what going through the whole lattice would find.
 
     `nodes` are those judged, at most `budget`; it also ends after `patience` without a better one.
     """
@@ -133,11 +134,13 @@ class BothEnds:
         self._judge, self._one_by_one = judge, judge.one_by_one()
         self._budget, self._patience = budget, patience
         self._top = tuple(height - 1 for height in judge.heights)
-        self._costs = judge.least_costs()
+        # Fine nodes of a table larger than memory take a reading each: from above alone, then.
+        self._costs = judge.least_costs() if judge.passes is None else None
         self._failing: Codes = np.zeros((0, len(self._top)), dtype=np.int32)  # maximal, inherited
         self._judged: dict[Levels, Node] = {}
         self._safe: list[tuple[float, Levels]] = []  # to be refined
         self._refined: set[Levels] = set()
+        self._surrounded: set[Levels] = set()
         self._waiting: list[tuple[float, Levels]] = []
         self._seen: set[Levels] = set()
         self._improved = 0  # nodes judged when the best was found
@@ -185,7 +188,15 @@ class BothEnds:
     # -- from above ------------------------------------------------------------------------------
 
     def _refine(self) -> bool:
-        """Judge the nodes one step finer than the cheapest safe one; False if none is left."""
+        """Judge the nodes one step finer than the cheapest safe one; False if none is left.
+
+        When that is done for the best there is, those that are finer in one column and coarser in
+        another come first.
+        """
+        if self.best is not None and self.best.levels in self._refined - self._surrounded:
+            self._surrounded.add(self.best.levels)
+            self._look_around(self.best.levels)
+            return True
         while self._safe:
             _, levels = heapq.heappop(self._safe)
             if levels in self._refined:
@@ -197,6 +208,24 @@ class BothEnds:
                     self._ask(finer)
             return True
         return False
+
+    def _look_around(self, levels: Levels) -> None:
+        """Judge the nodes that trade a step of one column for steps of another, cheapest first."""
+        if self._costs is None:
+            return
+        steps = range(len(levels))
+        around = {
+            _at(_at(levels, finer, levels[finer] - 1), coarser, level)
+            for finer, coarser in product(steps, steps)
+            if finer != coarser and levels[finer]
+            for level in range(levels[coarser] + 1, self._top[coarser] + 1)
+        }
+        self._one_by_one.near(tuple(max(level - 1, 0) for level in levels))
+        for least, other in sorted((self._least(other), other) for other in around):
+            if self._may_not_be_best(least):
+                break
+            if not len(self._inherited(other)):
+                self._ask(other)
 
     # -- from below ------------------------------------------------------------------------------
 
@@ -238,13 +267,16 @@ class BothEnds:
         return float(self._costs[column][-1] - self._costs[column][level])
 
     def _wait(self, levels: Levels) -> None:
-        assert self._costs is not None
         if levels in self._seen:
             return
         self._seen.add(levels)
-        least = sum(float(costs[at]) for costs, at in zip(self._costs, levels, strict=True))
+        least = self._least(levels)
         if not self._may_not_be_best(least):
             heapq.heappush(self._waiting, (least, levels))
+
+    def _least(self, levels: Levels) -> float:
+        assert self._costs is not None
+        return sum(float(costs[at]) for costs, at in zip(self._costs, levels, strict=True))
 
     # -- both ------------------------------------------------------------------------------------
 

@@ -115,11 +115,10 @@ def lattice_section(report: Report) -> Section | None:
     size = prod(found.heights)
     words = (
         f"Each node is one level of every column's hierarchy, 0 the value itself: "
-        f"{', '.join(found.columns)}. {len(found.nodes):,} of {size:,} nodes were judged; the "
-        "others follow from what is inherited"
-        if found.exact
-        else f"The lattice has {size:,} nodes, too many to search; {len(found.nodes):,} were judged"
+        f"{', '.join(found.columns)}. {found.seen}"
     )
+    if found.exact:
+        words += "; the others follow from what is inherited, or cannot cost less"
     if found.finished:
         words += (
             f"; of those that keep everything else, {found.finished:,} were made into releases, "
@@ -147,7 +146,7 @@ def _minimal(found: LatticeOutcome, chosen: Levels) -> Sheet:
     return Sheet(
         ("node", *found.columns, "groups", "suppressed", "cost"),
         tuple(rows),
-        "The chosen node, and the others that are safe while nothing finer is",
+        "The chosen node, and others that are safe while nothing finer that was judged is",
         (f"{more:,} further minimal nodes are not listed.",) if more > 0 else (),
     )
 

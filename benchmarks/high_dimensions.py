@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 
@@ -63,16 +63,16 @@ def of_school(value: str) -> tuple[str, str]:
     return school, "degree" if school == "degree" else "no degree"
 
 
-def of_industry(value: str) -> str:
+def of_industry(value: str) -> tuple[str]:
     """Three sectors, as coarse as any."""
-    return NOBODY if value == NOBODY else ("goods", "services", "public")[int(value) % 3]
+    return (NOBODY if value == NOBODY else ("goods", "services", "public")[int(value) % 3],)
 
 
-def of_race(value: str) -> str:
-    return ("white", "black", "other")[min(int(value), 3) - 1]
+def of_race(value: str) -> tuple[str]:
+    return (("white", "black", "other")[min(int(value), 3) - 1],)
 
 
-PATHS = {
+PATHS: dict[str, Callable[[str], tuple[str, ...]]] = {
     "NOC": of_number,
     "NPF": of_number,
     "EDU": of_school,

@@ -25,7 +25,7 @@ from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.lattice.nodes import (
     Judge,
     Node,
-    OneByOne,
+    SingleNodes,
     SuppressionTally,
     node_regions,
     roll_to,
@@ -142,7 +142,7 @@ class StoredJudge(Judge):
     def walk(self, walk: Walk) -> None:
         StoredSearch(walk, self).run()
 
-    def one_by_one(self) -> OneByOne:
+    def one_by_one(self) -> SingleNodes:
         return Descent(self)
 
     def release(self, levels: Levels, findings: Findings) -> Release:

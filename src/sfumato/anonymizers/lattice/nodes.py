@@ -307,7 +307,7 @@ class Judge:
         walk.over(self.base)
         walk.settle(self.judge_levels)
 
-    def one_by_one(self) -> OneByOne:
+    def one_by_one(self) -> SingleNodes:
         """How nodes are judged that a search asks for one after another."""
         return NearTables(self)
 
@@ -338,7 +338,7 @@ class Judge:
         return tuple(one.height for one in self.levels)
 
 
-class OneByOne(Protocol):
+class SingleNodes(Protocol):
     """Judges nodes in any order."""
 
     def judge(self, levels: tuple[int, ...]) -> Node:

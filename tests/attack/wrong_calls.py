@@ -169,6 +169,7 @@ def right_calls(folder: Path) -> list[Call]:
     return [
         call("AlphaK", 0.5, 2),
         call("Anatomy", 2),
+        call("Best", seconds=1.0, schemes=["generalized"]),
         call("BetaLikeness", 1.0, enhanced=True),
         call("CompositionBound", 0.1, 0.5, [release]),
         call("Deal"),
@@ -226,6 +227,7 @@ def right_calls(folder: Path) -> list[Call]:
         ),
         call("SkylinePrivacy", [(1, 1, 1, 0.9)]),
         call("TCloseness", 0.3, distance="equal"),
+        call("Use", weights={"age": 2}, queries=[["age", "sex"]], target="disease"),
         call("anonymize", table, policy, seed=1),
         call("audit", release, policy),
         call("breach_probability", groups, "flu", 1, 1, 1, case="single"),

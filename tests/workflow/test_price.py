@@ -121,6 +121,15 @@ def test_what_gains_most_comes_first_and_looser_never_costs_more() -> None:
     assert f"instead of {100 * price.cost:.3g}%" in told
 
 
+def test_a_tighter_bound_that_costs_nothing_is_told() -> None:
+    policy = replace(TWO, require=[sf.KAnonymity(3), sf.TCloseness(0.01)])  # nothing is left
+    price = sf.price(people(100), policy, seconds=60)
+    told = "Nearly free: with k-anonymity tighter (k = 5 instead of 3)"
+    assert told in " ".join(price.brief().text(80).split())
+    assert told in price.to_html()
+    assert "Nearly free" not in price.words()
+
+
 def test_a_column_that_is_left_out_is_lost_and_the_others_are_told() -> None:
     price = sf.price(people(200), TWO, seconds=60)
     for one in of(price, WithoutColumn):
@@ -362,7 +371,7 @@ def test_what_the_release_is_for_decides_what_a_column_costs() -> None:
 def test_searches_by_the_clock_are_compared_by_equal_work(anonymizer: sf.Deal | sf.Best) -> None:
     policy = replace(TWO, anonymizer=anonymizer)
     price = sf.price(people(60), policy, seconds=120)
-    assert price.anonymizer == "deal"
+    assert price.anonymizer == "deal, briefly"
     brief = replace(TWO, anonymizer=sf.Deal(sweeps=4))
     assert price.cost <= cost(sf.anonymize(people(60), brief, seed=0))
     again = sf.price(people(60), policy, seconds=120)

@@ -144,7 +144,7 @@ class Best(Anonymizer):
         given = (self.schemes,) if isinstance(self.schemes, str) else tuple(self.schemes)
         object.__setattr__(self, "schemes", given)
         for scheme in given:
-            if scheme not in SCHEMES:
+            if not isinstance(scheme, str) or scheme not in SCHEMES:
                 raise PolicyError(
                     f"{self.name}: schemes = {quoted(scheme)} is not known; allowed: "
                     f"{', '.join(SCHEMES)}"

@@ -212,7 +212,7 @@ class Price:
         """The table alone, for a terminal."""
         told = Section("", "", (_sheet(self),))
         notes = Section("", "\n".join(f"note: {note}." for note in self.notes))
-        about = f"{_as_it_is(self)}\n{self.words()}"
+        about = "\n".join(filter(None, (_as_it_is(self), self.words(), _free(self))))
         return Document("price", _title(self), about, (told, notes))
 
     def to_json(self) -> str:
@@ -272,6 +272,17 @@ def price_words(price: Price) -> str:
     return f"{start}: {'; '.join(told)}{more}."
 
 
+def _free(price: Price) -> str:
+    """What could be promised besides at next to no cost."""
+    free = [
+        one.change.sentence
+        for one in price.changes
+        if one.change.kind == _KINDS[-1] and one.gain is not None and price.cost is not None
+        if one.gain >= -_SLIGHT * price.cost
+    ]
+    return f"Nearly free: {'; '.join(free)}." if free else ""
+
+
 def _figure(price: Price, cost: float) -> str:
     return percentage(cost) if price.utility in (LOSS, USE) else f"{cost:.4g}"
 
@@ -306,7 +317,7 @@ def _as_it_is(price: Price) -> str:
     what = "share of the detail that is gone" if price.utility == LOSS else price.about
     return (
         f"By the policy as it is: {price.utility} {_figure(price, price.cost)} ({what}), "
-        f"{price.groups:,} group{'s' * (price.groups != 1)}, by {price.anonymizer}."
+        f"{price.groups:,} group{'s' * (price.groups != 1)} (by {price.anonymizer})."
     )
 
 
@@ -323,7 +334,8 @@ _MEANING = (
 
 def price_document(price: Price) -> Document:
     """All of it."""
-    sections = [Section("What would help most", price.words(), (_sheet(price),), _charts(price))]
+    words = " ".join(filter(None, (price.words(), _free(price))))
+    sections = [Section("What would help most", words, (_sheet(price),), _charts(price))]
     sections.append(Section("How to read it", "\n\n".join([_MEANING, *_noted(price)])))
     return Document(
         "price",
@@ -341,7 +353,8 @@ def price_section(report: Report) -> Section | None:
     price = None if report.evidence is None else report.evidence.price
     if price is None or report.audience == "public":
         return None
-    words = [f"{_as_it_is(price)} {price.words()}", *_noted(price), _MEANING]
+    told = " ".join(filter(None, (_as_it_is(price), price.words(), _free(price))))
+    words = [told, *_noted(price), _MEANING]
     title = "What every promise costs"
     return Section(title, "\n\n".join(words), (_sheet(price),), _charts(price))
 

@@ -122,7 +122,7 @@ def price(
         everybody=table.people,
         utility=bench.utility.name,
         about=bench.utility.about,
-        anonymizer=anonymizer.name,
+        anonymizer=anonymizer.name if anonymizer == own else f"{anonymizer.name}, briefly",
         seconds=seconds,
         seed=seed,
         cost=best.cost,

@@ -60,6 +60,7 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(BIN)/python benchmarks/audit.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/lattice.py
+	$(BIN)/python benchmarks/high_dimensions.py
 	$(BIN)/python benchmarks/mondrian.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/anatomy_mdav.py
 	$(BIN)/python benchmarks/realistic.py

@@ -353,6 +353,18 @@ def test_above_the_budget_the_search_says_how_near_it_came(
         assert sf.audit(release, require).holds
 
 
+def test_the_report_tells_how_much_was_seen_and_how_near_it_is() -> None:
+    table = sf.read(*small_data(1))
+    policy = sf.Policy([sf.KAnonymity(2)], Lattice(budget=5))
+    release = anonymize(table, policy, seed=1)
+    found = release.made.findings.search
+    assert not found.exact
+    told = sf.audit(release, policy).to_json()
+    assert f"{len(found.nodes)} of {math.prod(found.heights)} nodes" in told
+    assert f"costs at most {found.gap:.2g} more than the best of all" in told
+    assert found.seen.split(",")[0] in told
+
+
 def test_a_measure_without_a_bound_is_searched_from_above_alone() -> None:
     table, require = small_table(1), [sf.KAnonymity(2)]
     exact = search(table, require, utility="discernibility")

@@ -453,6 +453,16 @@ def test_above_the_budget_nodes_are_judged_from_above(seed: int, budget: int, mo
         assert str(known.get(node.levels, node)) == str(node)
 
 
+def test_weights_of_columns_count_there_too() -> None:
+    rows, schema = larger_data(2)
+    require, use = (sf.KAnonymity(4),), sf.Use({schema.quasi[0]: 6, schema.quasi[1]: 0})
+    found = []
+    for table in (sf.read(rows, schema), held_table(rows, schema, 120)):
+        task = Task(table, require, use.measure(table.counts), 0.05)
+        found.append(search_lattice(judge_of(task), BUDGET).best)
+    assert str(found[0]) == str(found[1])
+
+
 # -- what is asked of a node afterwards, and refusals ---------------------------------------------
 
 

@@ -52,8 +52,14 @@ class Chain:
         self._ground, self._chance = ground, np.random.default_rng(list(seed))
         self._state = self._state_of(group)
         self.best, self.cost = group, self._true_cost()
+        self._number = seed[-1]
         self.sweeps = self.changes = 0
         self._pace = 0.0  # seconds that a sweep takes
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Which of two is better: whatever thread ends first, the same of equals."""
+        return self.cost, self._number
 
     def try_out(self) -> Chain:
         """A first look at how far it may come."""
@@ -264,14 +270,14 @@ def search(
             _heard([first], chains, clock, tell)
             numbers = range(1, len(started))
             _heard([pool.submit(start, number) for number in numbers], chains, clock, tell)
-            chains.sort(key=lambda chain: chain.cost)
+            chains.sort(key=lambda chain: chain.rank)
             _heard(
                 [pool.submit(_improve, chain) for chain in chains[:_CHAINS]], chains, clock, tell
             )
         except KeyboardInterrupt:
             clock.interrupted = True
             clock.stop[0] = True
-    return sorted(chains, key=lambda chain: chain.cost)
+    return sorted(chains, key=lambda chain: chain.rank)
 
 
 def _improve(chain: Chain) -> Chain | None:

@@ -64,13 +64,18 @@ class Anatomy(Anonymizer):
 
     def run(self, task: Task) -> Release:
         counts = task.table.counts.in_memory(self.name)
-        attribute = self._attribute(counts)
+        attribute = one_attribute(self.name, counts)
+        if self.sensitive not in (None, attribute.name):
+            raise PolicyError(
+                f"{self.name}: sensitive = {self.sensitive!r} is not the sensitive column; "
+                f"that is {attribute.name!r}"
+            )
         classes = np.zeros(len(attribute.domain), dtype=np.int64)
         np.add.at(classes, counts.values[0], counts.n)
         self._check_eligible(attribute, classes)
         rng = np.random.default_rng(task.seed)
         tuples, bucket = _fill(counts, classes, self.l, rng)
-        members, disjoint = _list_members(counts, tuples, bucket)
+        members, disjoint = list_members(counts, tuples, bucket)
         largest = _largest_l(classes)
         release = build_release(
             Placement(task.table, tuples, bucket, np.ones(len(tuples), dtype=np.int64)),
@@ -80,27 +85,6 @@ class Anatomy(Anonymizer):
             disjoint=disjoint,
         )
         return self._checked(release, task, largest)
-
-    def _attribute(self, counts: Counts) -> Attribute:
-        """The one sensitive attribute, single-valued; anything else cannot be bucketized."""
-        names = [attribute.name for attribute in counts.sensitive]
-        if len(names) != 1:
-            found = ", ".join(names) or "none"
-            raise PolicyError(
-                f"{self.name} needs exactly one sensitive column, the table has: {found}; leave "
-                "one in that role, or use another anonymizer"
-            )
-        if self.sensitive not in (None, names[0]):
-            raise PolicyError(
-                f"{self.name}: sensitive = {self.sensitive!r} is not the sensitive column; "
-                f"that is {names[0]!r}"
-            )
-        if counts.sensitive[0].sets is not None:
-            raise PolicyError(
-                f"{self.name}: people have several values of {names[0]!r} each; buckets are "
-                "defined for one value a person; use another anonymizer"
-            )
-        return counts.sensitive[0]
 
     def _check_eligible(self, attribute: Attribute, classes: Ints) -> None:
         people, most = int(classes.sum()), int(classes.max())
@@ -125,14 +109,7 @@ class Anatomy(Anonymizer):
             verdict = judge(criterion, release)
             if verdict.holds:
                 continue
-            k = _k_of(criterion, verdict, release)
-            if k is not None:
-                raise NoSafeRelease(
-                    f"{self.name} publishes exact quasi-identifiers, so k is theirs ({k:g}), not "
-                    f"the size of a bucket; {criterion.name} requires {criterion.required}: "
-                    f"require distinct-diversity l = {self.l} instead (buckets then have at least "
-                    f"{self.l} people), or use an anonymizer that generalizes"
-                )
+            refuse_k(self.name, self.l, criterion, verdict, release)
             measured = "" if verdict.measured is None else f", measured {verdict.measured:.6g}"
             why = f" ({verdict.note})" if verdict.note else ""
             larger = f"give a larger l (at most {largest} here), " if largest > self.l else ""
@@ -144,12 +121,42 @@ class Anatomy(Anonymizer):
         return release
 
 
-def _k_of(criterion: Criterion, verdict: Verdict, release: Release) -> float | None:
-    """The k that fails a criterion, which no dealing can change; None if something else does."""
+def one_attribute(name: str, counts: Counts) -> Attribute:
+    """The one sensitive attribute, single-valued; anything else cannot be bucketized."""
+    names = [attribute.name for attribute in counts.sensitive]
+    if len(names) != 1:
+        found = ", ".join(names) or "none"
+        raise PolicyError(
+            f"{name} needs exactly one sensitive column, the table has: {found}; leave "
+            "one in that role, or use another anonymizer"
+        )
+    if counts.sensitive[0].sets is not None:
+        raise PolicyError(
+            f"{name}: people have several values of {names[0]!r} each; buckets are "
+            "defined for one value a person; use another anonymizer"
+        )
+    return counts.sensitive[0]
+
+
+def refuse_k(
+    name: str,
+    l: int,  # noqa: E741
+    criterion: Criterion,
+    verdict: Verdict,
+    release: Release,
+) -> None:
+    """Raise where it is the k of exact quasi-identifiers that fails: no buckets can change it."""
+    k: float | None = int(release.indistinguishable.sizes.min())
     if verdict.per == "tuple":
-        return verdict.measured
-    k = int(release.indistinguishable.sizes.min())
-    return k if isinstance(criterion, AlphaK) and k < criterion.k else None
+        k = verdict.measured
+    elif not isinstance(criterion, AlphaK) or k is None or k >= criterion.k:
+        return
+    raise NoSafeRelease(
+        f"{name} publishes exact quasi-identifiers, so k is theirs ({k:g}), not "
+        f"the size of a bucket; {criterion.name} requires {criterion.required}: "
+        f"require distinct-diversity l = {l} instead (buckets then have at least "
+        f"{l} people), or use an anonymizer that generalizes"
+    )
 
 
 def _largest_l(classes: Ints) -> int:
@@ -175,7 +182,7 @@ def _fill(
     return persons, place[np.argsort(drawn, kind="stable")]
 
 
-def _list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Buckets, bool]:
+def list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Buckets, bool]:
     """Each bucket's distinct QI tuples in their own order, and whether none is in two buckets."""
     number, first = counts.group_of
     listed, n = np.unique(bucket * len(first) + number[tuples], return_counts=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from _thread import interrupt_main
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from random import Random
@@ -19,10 +21,12 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
-from sfumato.anonymizers.deal.deal import GUARDS, DealFindings, _everybody, _Reading
-from sfumato.anonymizers.deal.ground import Clock, SearchGround
+from sfumato.anonymizers.deal.deal import GUARDS, NO_BETTER, DealFindings, _everybody, _Reading
+from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
+from sfumato.anonymizers.deal.search import Chain, search
 from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
+from sfumato.counts import stored
 from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
@@ -401,13 +405,16 @@ def test_few_people_are_dealt_as_well_as_can_be() -> None:
 
 
 def ground_of(
-    table: sf.Table, require: tuple[Criterion, ...], style: str = "tight"
+    table: sf.Table,
+    require: tuple[Criterion, ...],
+    style: str = "tight",
+    threads: int | None = None,
 ) -> SearchGround:
     task = Task(table, require)
     read = _Reading.of(task)
     dealt = Dealt.of(task, style, read.attributes, "a test")
     box = BlackBox(read.asked, read.together, {}, dealt.first)
-    return SearchGround.of(dealt, partial(read.rules, dealt), 1, Clock(1, 1), box)
+    return SearchGround.of(dealt, partial(read.rules, dealt), 1, Clock(1, 1), box, (), threads)
 
 
 @settings(max_examples=max(EXAMPLES // 2, 10))
@@ -545,16 +552,58 @@ def test_without_time_it_still_returns_what_holds() -> None:
 
 
 def test_an_interrupt_keeps_the_best_so_far_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sfumato.anonymizers.deal import search
+    """Ctrl-C arrives while chains are improved, which would go on for hours."""
+    improve = Chain.improve
 
-    def pressed(*_: Any) -> None:
-        raise KeyboardInterrupt
+    def pressed(chain: Chain) -> Chain:
+        threading.Timer(0.2, interrupt_main).start()
+        monkeypatch.setattr(Chain, "improve", improve)
+        return improve(chain)
 
-    monkeypatch.setattr(search, "_heard", pressed)
-    task = Task(table_of(people(1, 80)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
-    release = sf.Deal().run(task)
+    monkeypatch.setattr(Chain, "improve", pressed)
+    task = Task(table_of(people(1, 300)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
+    release = sf.Deal(sweeps=10**7).run(task)
     assert any("interrupted" in note for note in release.notes)
+    assert isinstance(release.made, MadeHere)
+    assert isinstance(release.made.findings, DealFindings)
+    assert release.made.findings.interrupted
     assert sf.audit(release, task.require).holds
+
+
+def test_what_is_no_better_than_mondrian_s_release_is_told() -> None:
+    task = Task(table_of(people(1, 80)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
+    hasty, thorough = sf.Deal(seconds=1e-6).run(task), sf.Deal(sweeps=4).run(task)
+    for release, mondrian in ((hasty, True), (thorough, False)):
+        assert isinstance(release.made, MadeHere)
+        assert isinstance(release.made.findings, DealFindings)
+        assert release.made.findings.mondrian is mondrian
+        assert (NO_BETTER in release.notes) is mondrian
+    assert loss_of(hasty) == loss_of(sf.Mondrian(regions="tight").run(task))
+
+
+def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.anonymizers.deal.search._STRETCH", 40)
+    monkeypatch.setattr("sfumato.anonymizers.deal.ground._PORTION", 30)
+    rows = [*people(2, 299), (900, "ulm", "smith", "flu")]  # who makes her group as wide as can be
+    table, require = table_of(rows), (sf.KAnonymity(8), sf.TCloseness(0.35))
+    best = []
+    for threads, limit in product((1, 2, 5), (0, 9)):
+        ground = replace(ground_of(table, require, threads=threads), limit=limit)
+        best.append(search(ground, (3, 1), starts(ground), lambda cost: None)[0].best)
+    for one in (2, 4):
+        assert (best[0] == best[one]).all()
+        assert (best[1] == best[one + 1]).all()
+    assert 0 < (best[1] < 0).sum() <= 9
+
+
+def test_a_table_larger_than_memory_is_refused_with_what_to_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored, "COPIES", 10**9)
+    table = table_of(people(1, 40))
+    assert not table.counts.fits_memory
+    with pytest.raises(sf.ResourceError, match=r"deal.*40 people.*use mondrian"):
+        sf.Deal(sweeps=1).run(Task(table, (sf.KAnonymity(2),)))
 
 
 def test_a_policy_may_name_it(tmp_path: Any) -> None:

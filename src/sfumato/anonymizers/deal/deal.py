@@ -19,7 +19,8 @@ candidate as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import floor, inf
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from sfumato.anonymizers.anatomy import one_attribute, refuse_k
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, judge, parameter
@@ -44,7 +46,7 @@ from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
 if TYPE_CHECKING:
-    from sfumato.anonymizers.deal.ground import SearchGround
+    from sfumato.anonymizers.deal.ground import Clock, SearchGround
     from sfumato.anonymizers.deal.people import Dealt
     from sfumato.anonymizers.deal.rules import Rules
 
@@ -52,7 +54,8 @@ MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail
 _NEAR = 3  # a group may be merged with those of people who are so near on an order
 _WORST = 0.05  # a share of groups, the worst, that are merged where all together fail
-_WITHOUT = 0.5  # of the time nobody is suppressed, where some may be
+_ENDING = 0.2  # of the time is kept for judging at most
+_WITH = 0.5  # of the time is for suppressing, where people may be
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
 
@@ -85,29 +88,35 @@ GUARDS = (  # from loose to strict; by closeness and by likeness in turn
     Guard(0.0, inf, 1),
 )
 BRIEF = 4  # sweeps: not the best there is, but not far from it
+NO_BETTER = "dealing found nothing better than Mondrian's release, so that is what this is"
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 
 
 @dataclass(frozen=True)
 class DealFindings(Findings):
-    """How long it was dealt, and which criteria could not guide it: they judged at the end."""
+    """How long it was dealt, and which criteria could not guide it: they judged at the end.
+
+    `mondrian`: what was dealt is no better than Mondrian's release, and that one was returned.
+    """
 
     anonymizer: ClassVar[str] = "deal"
 
     sweeps: int
     interrupted: bool
     unsearched: tuple[str, ...]
+    mondrian: bool = False
 
 
 @dataclass(frozen=True)
 class Deal(Anonymizer):
     """Dealing people to groups.
 
-    seconds: how long to improve (half a minute; a good release is there after a few). The search
-    ends earlier where nothing is gained, and after the sweep in which time is over: what a time
-    limit cuts short depends on the machine. sweeps: improve by so many sweeps instead, whatever
-    the clock says; the same seed then gives the same release everywhere. regions: what is
-    published, "tight" or "hierarchy".
+    seconds: how long it may take (half a minute; a good release is there after a few). It ends
+    earlier where nothing is gained; what a time limit cuts short depends on the machine. sweeps:
+    improve by so many sweeps instead, whatever the clock says; the same seed then gives the same
+    release everywhere. regions: what is published, "tight" or "hierarchy". scheme: "generalized",
+    or "bucketized": quasi-identifiers as they are with the number of a bucket, and apart from
+    them each bucket's sensitive values.
     """
 
     name: ClassVar[str] = "deal"
@@ -116,6 +125,7 @@ class Deal(Anonymizer):
     seconds: float = 30.0
     sweeps: int | None = None
     regions: Literal["tight", "hierarchy"] = "tight"
+    scheme: Literal["generalized", "bucketized"] = "generalized"
 
     def __post_init__(self) -> None:
         parameter(self.name, "seconds", self.seconds, above=0)
@@ -126,12 +136,35 @@ class Deal(Anonymizer):
                 f"{self.name}: regions = {quoted(self.regions)} is not known; use tight or "
                 "hierarchy"
             )
+        if self.scheme not in ("generalized", "bucketized"):
+            raise PolicyError(
+                f"{self.name}: scheme = {quoted(self.scheme)} is not known; use generalized or "
+                "bucketized"
+            )
 
     def briefly(self) -> Deal:
         return replace(self, sweeps=min(BRIEF if self.sweeps is None else self.sweeps, BRIEF))
 
     def run(self, task: Task) -> Release:
-        task.table.counts.in_memory(self.name)
+        from numba.core.event import install_listener
+
+        from sfumato.anonymizers.deal.ground import Clock
+
+        clock = Clock(self.seconds, self.sweeps)
+        with install_listener("numba:compile", clock.compiling):
+            return self._run(task, clock)
+
+    def _run(self, task: Task, clock: Clock) -> Release:
+        counts = task.table.counts
+        if not counts.fits_memory:
+            raise ResourceError(
+                f"{self.name} moves one person at a time, so all {counts.memberships:,} people "
+                "must fit in memory; raise the memory limit, use a part of the rows, or use "
+                "mondrian, which cuts tables larger than memory"
+            )
+        if self.scheme == "bucketized":
+            one_attribute(self.name, counts.in_memory(self.name))
+            return Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
         try:
@@ -140,31 +173,33 @@ class Deal(Anonymizer):
             if not task.suppression and all(one.merge_closed for one in task.require):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
-        made = [*self._deal(task, cut), *([cut] if cut is not None else [])]
+        dealt = [*self._deal(task, clock, cut)]
+        made = [*dealt, *([cut] if cut is not None else [])]
         made.sort(key=lambda release: _cost(task, release))
         try:
-            return Finished(task).first_safe(made)
+            chosen = Finished(task).first_safe(made)
         except NoSafeRelease:
             raise refusal or NoSafeRelease("no release") from None
+        return chosen if chosen is not cut else _no_worse(cut, dealt)
 
-    def _deal(self, task: Task, cut: Release | None) -> Iterator[Release]:
+    def _deal(self, task: Task, clock: Clock, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
         from sfumato.anonymizers.deal.black_box import BlackBox
-        from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts, starts_without
+        from sfumato.anonymizers.deal.ground import SearchGround, starts, starts_without
         from sfumato.anonymizers.deal.people import Dealt
         from sfumato.anonymizers.deal.search import search
 
         read = _Reading.of(task)
-        clock = Clock(self.seconds, self.sweeps)
-        dealt = Dealt.of(task, self.regions, read.attributes, self.name)
+        bucketized = self.scheme == "bucketized"
+        dealt = Dealt.of(task, self.regions, read.attributes, self.name, bucketized=bucketized)
         box = BlackBox(read.asked, read.together, _everybody(task), dealt.first)
         # What stands in for criteria without rules: from small groups far from the whole table, by
         # steps, to large ones near it.
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
         ladder = [rules(1.0) for rules in reversed(guards)] if box else []
         ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock, box, ladder)
-        # Criteria without rules are not asked about suppressing.
-        limit = 0 if box else floor(fraction(task.suppression) * len(dealt))
+        # Criteria without rules are not asked about suppressing; buckets widen nothing.
+        limit = 0 if box or bucketized else floor(fraction(task.suppression) * len(dealt))
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
         if cells > MOST_CELLS:
@@ -181,6 +216,12 @@ class Deal(Anonymizer):
         def mended(release: Release, *, together: bool) -> Release:
             return _mended(task, ground, release, together=together)
 
+        if bucketized:
+            whole = published(np.zeros(len(dealt), dtype=np.int32), 0)
+            least = max(2, *(criterion.fewest_people for criterion in task.require))
+            for criterion in task.require:
+                if not (verdict := judge(criterion, whole)).holds:
+                    refuse_k(self.name, least, criterion, verdict, whole)
         if read.unsearched:
             # Whatever the criteria ask that counts cannot say: groups that are larger and nearer to
             # the whole table tell less. The first guard under which a cut tree holds is kept to,
@@ -194,6 +235,12 @@ class Deal(Anonymizer):
                 if Finished(task).holds(release):
                     yield release
                     break
+        if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
+            began = time.monotonic()
+            Finished(task).holds(published(_groups_of(cut, dealt), 0))
+            clock = clock.early(min(2 * (time.monotonic() - began), _ENDING * self.seconds))
+        early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
+        ground = replace(ground, clock=early)
         started = starts(ground)
         if cut is not None and not read.unsearched:
             started.append(partial(_groups_of, cut, dealt))
@@ -213,13 +260,22 @@ class Deal(Anonymizer):
                 noted = (*release.notes, *([INTERRUPTED] if clock.interrupted else []))
                 return chains[0].best, replace(release, notes=noted)
 
-            without = replace(ground, clock=clock.first(_WITHOUT if limit else 1.0))
-            best, release = searched(without, 1)
+            best, release = searched(ground, 1)
             yield release
             if limit and not clock.interrupted:
-                ground = replace(ground, limit=limit)
+                ground = replace(ground, clock=clock, limit=limit)
                 started = [lambda: best, *starts_without(ground, best)]
                 yield searched(ground, 2)[1]
+
+
+def _no_worse(cut: Release, dealt: Sequence[Release]) -> Release:
+    """Mondrian's release, and what was tried besides."""
+    tried = DealFindings.of(dealt[-1].made) if dealt else None
+    assert isinstance(cut.made, MadeHere)
+    found = replace(tried or DealFindings(0, False, ()), mondrian=True)
+    notes = tuple(note for release in dealt[-1:] for note in release.notes)
+    kept = dict.fromkeys([*cut.notes, *notes, NO_BETTER])
+    return replace(cut, made=replace(cut.made, findings=found), notes=tuple(kept))
 
 
 def _cost(task: Task, release: Release) -> float:
@@ -335,7 +391,10 @@ def _published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Relea
     first = np.full(total, len(dealt.counts), dtype=np.int64)
     np.minimum.at(first, group[inside], dealt.tuples[inside])
     number = np.full(total + 1, -1, dtype=np.int64)
-    number[np.argsort(first, kind="stable")] = np.arange(total)
+    numbers = np.arange(total)
+    if dealt.bucketized:  # the number of a bucket must not tell who is near whom
+        numbers = np.random.default_rng([task.seed, 3]).permutation(total)
+    number[np.argsort(first, kind="stable")] = numbers
     numbered = number[group]
     order = inside[np.argsort(numbered[inside], kind="stable")]
     begins = np.searchsorted(numbered[order], np.arange(total + 1))
@@ -383,6 +442,8 @@ def _violators(task: Task, release: Release) -> Bools:
     """The groups that some criterion of scope "group" fails."""
     bad = np.zeros(len(release.groups), dtype=bool)
     for criterion in task.by_group:
+        if release.regions.exact and criterion.about_identity:
+            continue  # that is the same in whatever buckets
         for groups in groups_about(criterion, release):
             bad |= ~criterion.holds(groups)
     return bad

@@ -16,8 +16,9 @@ next ones inside, so that a change can be weighed without looking at the group; 
 away looks again.
 
 Where people may be suppressed, that is one more move: to no group, which costs whatever a person
-of whom nothing is told costs, and a price besides while there is little room. Who is in no group
-takes her turn as well, and may come back or send somebody else there.
+of whom nothing is told costs, and a price besides while there is little room; somebody of another
+group may take her place. Who is in no group takes her turn as well, and may come back or send
+somebody else there.
 
 A sweep is made of stretches. People of one stretch change groups of that stretch only, so that
 stretches may be swept at the same time, and what comes out does not depend on which is faster.
@@ -32,7 +33,15 @@ import numpy as np
 from sfumato.anonymizers.deal.cut_tree import span_width
 from sfumato.anonymizers.deal.people import LABEL, SET, DealtColumns, DealtPeople
 from sfumato.anonymizers.deal.rules import Int, Rules, holds, inner, kernel
-from sfumato.anonymizers.deal.state import SOFT, GroupState, count, join, leave, rung_cell
+from sfumato.anonymizers.deal.state import (
+    SOFT,
+    GroupState,
+    count,
+    join,
+    leave,
+    rung_cell,
+    soft_width,
+)
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 REACH = 6  # places before and after a person, in every order, whose groups she looks at
@@ -213,7 +222,7 @@ def sweep(
             spared = _leaving(state, people, columns, gone, g, x, goes, mine_now, low, high)
             leaves = (size - 1) * spared - state.width[g]
         best, chosen, partner = stretch.bars[step] - 1e-12, np.int64(-1), np.int64(-1)
-        g_changes, h_changes, slot = 0.0, 0.0, 0
+        g_changes, h_changes, slot, replaced = 0.0, 0.0, 0, False
         may_leave = 1 if absent else -1  # -1: not known yet
         for o in range(orders.shape[0]):
             here = positions[o, x]
@@ -242,7 +251,7 @@ def sweep(
                     if may_leave < 0:
                         may_leave = int(_may(state, people, rules, g, nobody, x))
                     if may_leave == 1 and _may(state, people, rules, h, x, nobody):
-                        best, chosen, partner = delta, h, nobody
+                        best, chosen, partner, replaced = delta, h, nobody, False
                         g_changes, h_changes = spared, more
                         if proposing:
                             _propose(stretch, step, slot, h, nobody, delta)
@@ -283,18 +292,27 @@ def sweep(
                             and _may(state, people, rules, h, x, y)
                         )
                     ):
-                        best, chosen, partner = delta, h, y
+                        best, chosen, partner, replaced = delta, h, y, False
                         g_changes, h_changes = mine, theirs
                         if proposing:
                             _propose(stretch, step, slot, h, y, delta)
                             slot += 1
+                    if room > 0 and not absent:  # y comes instead of x; h is narrower at best
+                        delta = size * mine - state.width[h] + columns.whole + stretch.price
+                        if (
+                            delta < best
+                            and _may(state, people, rules, g, y, x)
+                            and _may(state, people, rules, h, nobody, y)
+                        ):
+                            best, chosen, partner, replaced = delta, h, y, True
+                            g_changes = mine
                     y = np.int64(state.after[y])
                 state.head[h] = y
         if room > 0 and not absent and leaves + columns.whole + stretch.price < best:
             if may_leave < 0:
                 may_leave = int(_may(state, people, rules, g, nobody, x))
             if may_leave == 1:
-                chosen, partner, g_changes = np.int64(outside), nobody, spared
+                chosen, partner, g_changes, replaced = np.int64(outside), nobody, spared, False
         if chosen < 0 or proposing:
             continue
         changes += 1
@@ -303,9 +321,13 @@ def sweep(
         else:
             state.width[g] += g_changes
             leave(state, people, columns, x)
-        if chosen == outside:
+        if chosen == outside or replaced:
             state.group[x] = outside
             room -= 1
+            if replaced:
+                leave(state, people, columns, partner)
+                join(state, people, columns, partner, g)
+                state.width[chosen] = soft_width(state, columns, chosen, gone)
             continue
         state.width[chosen] += h_changes
         if partner >= 0:

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numba as nb
 import numpy as np
+from numba.core.event import Listener
 
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of
 from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
@@ -39,15 +40,39 @@ _MANY = 300_000  # of so many people half as many orders are enough, and memory 
 _PORTION = 2_000  # people whose pairs of groups are cut anew by one thread at a time
 
 
+class Compiling(Listener):
+    """Hears how long kernels were compiled."""
+
+    def __init__(self) -> None:
+        self._done, self._begun, self._depth = 0.0, 0.0, 0
+
+    def on_start(self, event: object) -> None:
+        if self._depth == 0:
+            self._begun = time.monotonic()
+        self._depth += 1
+
+    def on_end(self, event: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._done += time.monotonic() - self._begun
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return self._done + (time.monotonic() - self._begun if self._depth else 0.0)
+
+
 @dataclass
 class Clock:
     """How much may be done: by the clock, or by the number of sweeps whatever the clock says.
 
-    Compiled code looks at `stop`, which `left` sets when time is over.
+    Compiled code looks at `stop`, which `left` sets when time is over. Compiling it, once an
+    installation, does not count.
     """
 
     seconds: float
     sweeps: int | None = None
+    compiling: Compiling = field(default_factory=lambda: Compiling())
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
     stop: Bools = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))
@@ -57,13 +82,14 @@ class Clock:
         """Seconds that are left; none as soon as somebody interrupted it."""
         if self.sweeps is not None and not self.interrupted:
             return np.inf
-        left = 0.0 if self.interrupted else self.started + self.seconds - time.monotonic()
+        until = self.started + self.seconds + self.compiling.seconds
+        left = 0.0 if self.interrupted else until - time.monotonic()
         self.stop[0] |= left <= 0
         return left
 
-    def first(self, share: float) -> Clock:
-        """A clock for the first part of what may be done."""
-        return replace(self, seconds=share * self.seconds, stop=np.zeros(1, dtype=np.bool_))
+    def early(self, spared: float) -> Clock:
+        """A clock that stops so many seconds before this one."""
+        return replace(self, seconds=self.seconds - spared, stop=np.zeros(1, dtype=np.bool_))
 
 
 @dataclass(frozen=True)

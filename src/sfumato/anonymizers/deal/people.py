@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.anonymizers.anatomy import list_members
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.cells import Columns as MondrianColumns
 from sfumato.anonymizers.mondrian.cells import describe
 from sfumato.counts.counts import Counts
 from sfumato.numbers import Codes, Floats, Ints, offsets_of
-from sfumato.release.description import Regions
+from sfumato.release.description import Description
 from sfumato.schema.boundaries import Boundaries
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
@@ -93,10 +94,19 @@ class Dealt:
     columns: DealtColumns
     first: Mapping[int, int]  # where an attribute's counts begin among the columns of counts
     style: str
+    bucketized: bool
     _published: MondrianColumns
 
     @classmethod
-    def of(cls, task: Task, style: str, attributes: Sequence[int], why: str) -> Dealt:
+    def of(
+        cls,
+        task: Task,
+        style: str,
+        attributes: Sequence[int],
+        why: str,
+        *,
+        bucketized: bool = False,
+    ) -> Dealt:
         """`attributes`: those whose values rules read; `why`: who needs every person in memory."""
         table, weights = task.table, task.column_weights.tolist()
         counts = table.counts.in_memory(why)
@@ -120,13 +130,16 @@ class Dealt:
         places = np.ascontiguousarray(np.stack(rows, axis=1)[tuples], dtype=np.int32)
         value, starts, adds, first = _values(counts, attributes)
         people = DealtPeople(places, value[tuples], starts, adds, sum_width(counts, attributes))
-        return cls(table, counts, tuples, people, laid.done(), first, style, published)
+        return cls(table, counts, tuples, people, laid.done(), first, style, bucketized, published)
 
     def __len__(self) -> int:
         return len(self.tuples)
 
-    def describe(self, order: Ints, begins: Ints) -> Regions:
+    def describe(self, order: Ints, begins: Ints) -> Description:
         """What groups publish: group g has the people `order[begins[g]:begins[g + 1]]`."""
+        if self.bucketized:
+            bucket = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+            return list_members(self.counts, self.tuples[order], bucket)[0]
         columns = self._published
         codes = [columns.searched(c, row) for c, row in enumerate(self.counts.codes)]
         stacked = np.stack(codes, axis=1)

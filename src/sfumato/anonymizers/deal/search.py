@@ -255,10 +255,10 @@ def search(
     An interrupt ends the search where it is; what was found stays.
     """
     chains: list[Chain] = []
-    clock = ground.clock
+    clock, allowed = ground.clock, ground.clock.left
 
     def start(number: int) -> Chain | None:
-        if number and clock.left < (1 - _STARTING) * clock.seconds:
+        if number and clock.left < (1 - _STARTING) * allowed:
             return None
         chain = Chain(ground, started[number](), (*seed, number))
         chains.append(chain)

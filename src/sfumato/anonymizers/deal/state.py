@@ -177,7 +177,7 @@ def leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: Int)
 
 
 @inner
-def _soft_width(state: GroupState, columns: DealtColumns, g: Int, gone: Floats) -> float:
+def soft_width(state: GroupState, columns: DealtColumns, g: Int, gone: Floats) -> float:
     """The width of a group, where `gone[h]` = gamma^h."""
     width = 0.0
     for j in range(len(columns.kind)):
@@ -204,7 +204,7 @@ def true_cost(state: GroupState, columns: DealtColumns) -> float:
     gone[0] = 1.0
     total, absent = 0.0, len(state.group)
     for g in range(len(state.size)):
-        total += state.size[g] * _soft_width(state, columns, g, gone)
+        total += state.size[g] * soft_width(state, columns, g, gone)
         absent -= state.size[g]
     return total + absent * columns.whole
 
@@ -213,7 +213,7 @@ def true_cost(state: GroupState, columns: DealtColumns) -> float:
 def soften(state: GroupState, columns: DealtColumns, gone: Floats) -> None:
     """The widths of all groups as `gone` has them: before a sweep."""
     for g in range(len(state.size)):
-        state.width[g] = _soft_width(state, columns, g, gone)
+        state.width[g] = soft_width(state, columns, g, gone)
 
 
 @kernel
@@ -235,8 +235,8 @@ def change(
             leave(state, people, columns, y)
             join(state, people, columns, y, g)
         join(state, people, columns, x, h)
-        state.width[g] = _soft_width(state, columns, g, gone)
-        state.width[h] = _soft_width(state, columns, h, gone)
+        state.width[g] = soft_width(state, columns, g, gone)
+        state.width[h] = soft_width(state, columns, h, gone)
 
 
 @kernel

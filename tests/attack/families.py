@@ -126,7 +126,7 @@ def hostile_files(folder: Path, share: int) -> Tally:
         file.write_bytes(content)
         tally.run(f"audit {label}", "audit", file, "--policy", policy)
         if share == 1 and not label.startswith("damaged"):
-            tally.run(f"init {label}", "init", file, "--out", folder / "draft.toml")
+            tally.run(f"init {label}", "init", file, "--out", folder / "draft.toml", "--seconds", 0)
             (folder / "draft.toml").unlink(missing_ok=True)
         file.unlink()
     return tally

@@ -82,7 +82,9 @@ def test_a_file_without_a_header_is_not_quoted(
             continue
         file = tmp_path / name
         file.write_bytes(data)
-        arguments = [command, file, "--policy", policy] if command != "init" else [command, file]
+        arguments = [command, file, "--policy", policy]
+        if command == "init":
+            arguments = [command, file, "--seconds", 0]
         if command != "audit":
             arguments += ["--out", out]
         assert called(monkeypatch, *arguments) == 2

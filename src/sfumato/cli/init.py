@@ -10,6 +10,7 @@ import typer
 from sfumato.cli.options import Force, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import Reading
+from sfumato.errors import InputError
 
 
 @reads("file")
@@ -18,6 +19,10 @@ def init(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file instead of the screen.")
     ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(help="For trying the draft: what would be left, and at which price; 0: not."),
+    ] = 8.0,
     force: Force = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
@@ -27,25 +32,35 @@ def init(
 ) -> None:
     """Draft a policy: roles, hierarchies and criteria guessed from the data, with reasons.
 
-    What it could not decide goes to stderr. The draft runs as it is; read it before you rely on it.
+    The draft is tried on some of the rows: what would be left of the data, and where that is
+    little what each promise and column costs. That and what it could not decide go to stderr. The
+    draft runs as it is; read it before you rely on it.
 
     Example: sfumato init patients.csv --out policy.toml
     """
     from sfumato.files import check_new_file
     from sfumato.policy.draft.draft import draft_for
+    from sfumato.workflow.trial import try_draft
 
+    if seconds < 0:
+        raise InputError(f"--seconds {seconds:g} is not allowed; use 0 or more")
     if out is not None:
         check_new_file(out, force=force)
     draft = draft_for(data, reading)
     if out is not None:
         draft.save(out, force=force)
+    if out is None and not json:
+        say(draft.text, nl=False)
+    trial = try_draft(draft, seconds) if seconds else None
+    questions = draft.questions if trial is None else trial.questions
     if json:
         from json import dumps
 
-        say(dumps({"policy": draft.text, "questions": draft.questions}, indent=2))
-    elif out is None:
-        say(draft.text, nl=False)
-    for place, question in enumerate(draft.questions, start=1):
+        tried = None if trial is None else trial.to_dict()
+        say(dumps({"policy": draft.text, "questions": questions, "trial": tried}, indent=2))
+    if trial is not None:
+        say(trial.words, err=True)
+    for place, question in enumerate(questions, start=1):
         if place == 1:
             say("For you to decide:", err=True)
         say(f"  {place}. {question}", err=True)

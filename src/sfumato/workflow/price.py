@@ -78,11 +78,13 @@ def price(
     seconds: float = SECONDS,
     seed: int = 0,
     people: int | None = None,
+    bounds: bool = True,
 ) -> Price:
     """What the best release would cost without each promise and column, or one step from a bound.
 
     `seconds` are for all searches together but the first, that of the policy as it is. A table of
     more than so many `people` (30,000, or 2,000 where they are dealt) is priced by a sample.
+    `bounds`: other bounds are priced too.
     """
     expect("table", table, Table, "a Table, as sf.read makes one")
     expect("policy", policy, Policy, "a Policy")
@@ -96,7 +98,12 @@ def price(
                 f"price: what noise costs, as {criterion.name} asks for it, is not measured"
             )
     sample = sample_of(table, people or (PEOPLE if anonymizer == own else DEALT), seed)
-    changes = list(changes_of(policy, [domain.name for domain in sample.counts.quasi]))
+    columns = [domain.name for domain in sample.counts.quasi]
+    changes = [
+        change
+        for change in changes_of(policy, columns)
+        if bounds or isinstance(change, WithoutCriterion | WithoutColumn)
+    ]
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
     bench = _Bench(sample, replace(policy, anonymizer=anonymizer), seed)
     with Ticker("pricing", searches) as ticker:

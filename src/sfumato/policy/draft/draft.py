@@ -5,7 +5,7 @@ Its schema is tried on every distinct value of each column (`settle`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Unpack
@@ -32,6 +32,7 @@ from sfumato.policy.toml import parse_policy, toml_value
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals
 from sfumato.schema.roles import Schema
+from sfumato.table import Table
 
 # Does the draft fit the whole table? Its schema is tried on every distinct value of each column.
 #
@@ -109,10 +110,16 @@ _PERHAPS = "1,234 may be a thousand or a little more than one: say which with --
 
 @dataclass(frozen=True)
 class Draft:
-    """A proposed policy: its text, and the questions only the owner can answer."""
+    """A proposed policy: its text, and the questions only the owner can answer.
+
+    `stage` are the rows it was tried on, all rows of a person or none; None where no release could
+    be made of them. The table has `rows`.
+    """
 
     text: str
     questions: tuple[str, ...]
+    stage: Table | None = field(default=None, repr=False, compare=False)
+    rows: int = 0
 
     @cached_property
     def policy(self) -> Policy:
@@ -161,7 +168,8 @@ def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
     tried = rehearse(sample, roles, untried.policy)
     questions = [*tried.questions, *questions]
-    draft = Draft(write(sample, roles, written, questions, tried), tuple(questions))
+    text = write(sample, roles, written, questions, tried)
+    draft = Draft(text, tuple(questions), tried.stage, sample.rows)
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
 

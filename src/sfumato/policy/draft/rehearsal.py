@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.scan import scan
 from sfumato.criteria.base import judge
 from sfumato.engines.base import named, select
@@ -20,17 +21,20 @@ from sfumato.release.release import as_it_stands
 from sfumato.table import Table
 
 ROWS = 4_000  # rows of the rehearsal, by hash of the person or of the row: a second at most
-SECONDS = 2.0
 _STAGE = "draft_rehearsal"
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of it: bounds that could not be judged, and why there was no release."""
+    """What came of it: bounds that could not be judged, and why there was no release.
+
+    `stage` are the rows it was tried on, None where they could not be read by the draft.
+    """
 
     refused: dict[tuple[str, str | None], str] = field(default_factory=dict)
     obstacle: str = ""
     rows: int = 0
+    stage: Table | None = None
 
     @property
     def words(self) -> str:
@@ -62,10 +66,10 @@ def rehearse(sample: Sample, roles: Roles, policy: Policy) -> Rehearsal:
         if table.counts.extra_memberships:
             return Rehearsal(refused, "people's rows differ in their quasi-identifiers", rows)
         task = Task(table, tuple(kept), suppression=policy.suppression)
-        policy.maker.within(SECONDS).run(task)
+        Mondrian().run(task)  # quick, and refuses only what any would
     except SfumatoError as error:
         return Rehearsal(refused, str(error), rows)
-    return Rehearsal(refused, "", rows)
+    return Rehearsal(refused, "", rows, table)
 
 
 def _stage(sample: Sample, roles: Roles, policy: Policy) -> tuple[Table, int]:

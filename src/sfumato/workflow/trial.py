@@ -1,0 +1,119 @@
+"""A draft is tried: what would be left of the data, and what each promise and column costs.
+
+A policy that nobody can pay leads nowhere: whoever drafts one learns within seconds how much of the
+detail would be gone, and where that is much what the questions of the draft are worth. Figures are
+of some of the people and short searches, so they are told as what is lost at most.
+
+Stands apart: `sfumato init` asks for it; to draft a policy takes no search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sfumato.errors import SfumatoError
+from sfumato.policy.draft.draft import Draft
+from sfumato.report.price import Price, PricedChange, WithoutColumn
+from sfumato.utility.view import view_of
+from sfumato.workflow.anonymize import anonymize
+from sfumato.workflow.price import price, sample_of
+
+PEOPLE = 1_000  # of whom a release is made and, where much is lost, one without each promise
+MUCH = 0.25  # of the detail gone: where it is more, the way out is priced
+_FIRST = 0.4  # of the time is for the release by the draft as it is
+_TOLD = 5  # of the changes that help
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The loss of a release by the draft, None with a `reason` where there is none.
+
+    `price`: what would help, where much is lost.
+    """
+
+    draft: Draft
+    people: int = 0
+    loss: float | None = None
+    groups: int = 0
+    price: Price | None = None
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """What would be left of the data, in a sentence."""
+        if self.loss is None:
+            return f"What it would leave of the data was not found out: {self.reason}."
+        part = self.people < self.draft.rows
+        of_all = f" of {self.draft.rows:,} rows; all of them usually lose less" if part else ""
+        return (
+            f"At most {self.loss:.0%} of the detail would be gone (loss {self.loss:.2f}, "
+            f"{self.groups:,} groups; tried briefly on {self.people:,} people{of_all})."
+        )
+
+    @property
+    def helpful(self) -> tuple[PricedChange, ...]:
+        """What would help most, where much is lost."""
+        return () if self.price is None else self.price.helpful
+
+    @property
+    def questions(self) -> list[str]:
+        """Those of the draft with their price, after one that tells what would help most."""
+        told = [self._priced(question) for question in self.draft.questions]
+        if self.price is None:
+            return told
+        asked = "What can you do without?"
+        if self.helpful and self.price.cost is not None:
+            ways = "; ".join(_words(change) for change in self.helpful[:_TOLD])
+            told.insert(0, f"{asked} By short searches, instead of {self.price.cost:.2f}: {ways}")
+        elif self.price.not_begun:
+            told.insert(0, f"{asked} There was no time to price it: give more --seconds")
+        return told
+
+    def _priced(self, question: str) -> str:
+        """A question about columns, with what leaving each out would save."""
+        named = question.partition(": ")[0].split(", ")
+        for priced in self.helpful:
+            change = priced.change
+            if isinstance(change, WithoutColumn) and f'"{change.column}"' in named:
+                assert self.price is not None
+                question += f" ({_words(priced)} instead of {self.price.cost:.2f})"
+        return question
+
+    def to_dict(self) -> dict[str, object]:
+        """For programs."""
+        return {
+            "words": self.words,
+            "loss": self.loss,
+            "groups": self.groups,
+            "people": self.people,
+            "rows": self.draft.rows,
+            "reason": self.reason,
+            "short_search": None if self.price is None else self.price.cost,
+            "without": [
+                {"change": priced.change.sentence, "loss": priced.cost} for priced in self.helpful
+            ],
+            "not_begun": 0 if self.price is None else self.price.not_begun,
+        }
+
+
+def _words(priced: PricedChange) -> str:
+    return f"{priced.change.sentence} {priced.cost:.2f}"
+
+
+def try_draft(draft: Draft, seconds: float) -> Trial:
+    """Make releases by a draft of some of its people, within about so many seconds."""
+    if draft.stage is None:
+        return Trial(draft, reason="no release could be made of the rows it was tried on")
+    policy = draft.policy
+    sample = sample_of(draft.stage, PEOPLE, seed=0)
+    try:
+        brief = replace(policy, anonymizer=policy.maker.within(_FIRST * seconds))
+        release = anonymize(sample, brief, seed=0)
+        loss = policy.measure(sample).cost(view_of(release))
+        trial = Trial(draft, sample.people, loss, len(release.groups))
+        if loss <= MUCH:
+            return trial
+        left = (1 - _FIRST) * seconds
+        return replace(trial, price=price(sample, policy, seconds=left, bounds=False))
+    except SfumatoError as error:
+        return Trial(draft, sample.people, reason=str(error).rstrip("."))

@@ -339,12 +339,12 @@ def _by_class(classes: Sequence[ListedClass], use: PriorUse) -> ByClass:
     """All entries name the same columns, or none; no class is listed twice."""
     seen: set[tuple[str, ...]] = set()
     first = dict(classes[0].cells)
-    for one in classes:
-        cells = dict(one.cells)
+    for class_ in classes:
+        cells = dict(class_.cells)
         if set(cells) != set(first):
             raise use.refusal(": classes name different columns; name the same in every entry")
         named = "" not in first
-        key = tuple(cells[c] for c in first) if named else tuple(text for _, text in one.cells)
+        key = tuple(cells[c] for c in first) if named else tuple(text for _, text in class_.cells)
         if key in seen:
             raise use.refusal(f": the class {', '.join(key)} is listed twice")
         seen.add(key)
@@ -379,12 +379,12 @@ def plain_prior(prior: Prior) -> object:
         case ByClass():
             return [
                 {
-                    "class": dict(one.cells)
-                    if one.cells[0][0]
-                    else [text for _, text in one.cells],
-                    "shares": _plain_shares(one.shares),
+                    "class": dict(class_.cells)
+                    if class_.cells[0][0]
+                    else [text for _, text in class_.cells],
+                    "shares": _plain_shares(class_.shares),
                 }
-                for one in prior.classes
+                for class_ in prior.classes
             ]
         case EqualWeights():
             return prior.weight

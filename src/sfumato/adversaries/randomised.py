@@ -112,7 +112,7 @@ def compose(
         )
     if delta is not None and not 0 < delta < 1:
         raise InputError(f"delta = {delta!r} is not allowed; it must lie between 0 and 1")
-    losses = [loss for one in guarantees if (loss := one.under(neighbours)) is not None]
+    losses = [loss for guarantee in guarantees if (loss := guarantee.under(neighbours)) is not None]
     if len(losses) < len(guarantees):
         nothing = f"{len(guarantees) - len(losses)} release(s) promise nothing by {neighbours}"
         return Composed(len(guarantees), neighbours, PrivacyLoss(math.inf, 0.0), None, nothing)
@@ -220,7 +220,9 @@ class SemanticPrivacy:
         if best is None:
             why = f"not bounded: {self.loss} by replace-one, for which the bound is vacuous"
             return [Threat(NAME, _KNOWS, why, status="not_measured")]
-        paper = "".join(f" (the paper's bound: {one})" for one in self.bounds if one is not best)
+        paper = "".join(
+            f" (the paper's bound: {bound})" for bound in self.bounds if bound is not best
+        )
         learns = (
             f"about any one person: her conclusions are within {best} of what they would be with "
             f"another record in its place{paper}"

@@ -97,7 +97,7 @@ def read_people(
     """People by the quasi-identifiers of all releases; with their true values if it is asked."""
     from sfumato.table import load_table
 
-    columns = list(dict.fromkeys(name for one in releases for name in one.regions.columns))
+    columns = list(dict.fromkeys(name for release in releases for name in release.regions.columns))
     told = rules.reading_of([path], reading.about("file", "engine"))
     return load_table(path, schema.part(columns, () if truth is None else (truth,)), told)
 
@@ -128,9 +128,9 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
 
     def with_options(command: Command) -> Command:
         own = [
-            one
-            for one in inspect.signature(command, eval_str=True).parameters.values()
-            if one.name != "reading"
+            parameter
+            for parameter in inspect.signature(command, eval_str=True).parameters.values()
+            if parameter.name != "reading"
         ]
         shared = [_parameter(one) for one in options_about(*subjects) if one.name != but]
 

@@ -52,7 +52,7 @@ class Steps:
 
     def __init__(self, levels: Sequence[Levels]) -> None:
         self.levels = tuple(levels)
-        self.heights = tuple(one.height for one in levels)
+        self.heights = tuple(hierarchy.height for hierarchy in levels)
         self.sizes = tuple(max(len(one.domain), 1) for one in levels)
         space = 1
         strides = []
@@ -162,7 +162,10 @@ class Rolled:
         from sfumato.counts.kernel import margins
 
         steps = self.steps
-        labels = (len(one[at].regions) for one, at in zip(steps.levels, self.levels, strict=True))
+        labels = (
+            len(hierarchy[at].regions)
+            for hierarchy, at in zip(steps.levels, self.levels, strict=True)
+        )
         starts = np.array([0, *accumulate(labels)])
         return margins(self.keys, self.sizes, kept, steps.stride_of, steps.size_of, starts)
 
@@ -292,7 +295,7 @@ class NodeTables:
         meet = tuple(min(levels) for levels in zip(*nodes, strict=True))
         source = self.smallest_below(meet)
         stored = source.counts
-        shown = [f"{stored.name}.{one}" for one in stored.other_columns]
+        shown = [f"{stored.name}.{column}" for column in stored.other_columns]
         with _Labels(self._steps, source, nodes) as labels:
             keys = [", ".join([*labels.of(levels), *shown]) for levels in nodes]
             counted = [f"approx_count_distinct(hash({key})) AS e{i}" for i, key in enumerate(keys)]

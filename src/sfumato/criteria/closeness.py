@@ -112,7 +112,9 @@ class TCloseness(GroupCriterion):
             return [flow, absent(np.flatnonzero(everybody.reference == 0).tolist())]
         assert isinstance(self.distance, Hierarchy)
         steps = _steps(everybody, self.distance)
-        sums = [np.flatnonzero(one == label).tolist() for one in steps for label in np.unique(one)]
+        sums = [
+            np.flatnonzero(step == label).tolist() for step in steps for label in np.unique(step)
+        ]
         shares = np.array([expected[codes].sum() for codes in sums])
         return [near(Kind.DISTANCE, sums, shares, 2 * self.t * max(len(steps), 1))]
 

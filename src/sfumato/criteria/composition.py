@@ -152,7 +152,7 @@ class CompositionBound(ReleaseCriterion):
             releases = self.earlier.releases
         except InputError as error:
             raise PolicyError(f"{self.name}: earlier: {error}") from None
-        return tuple(one for one in releases if not one.regions.noisy)
+        return tuple(release for release in releases if not release.regions.noisy)
 
     @property
     def beside(self) -> str:

@@ -286,7 +286,8 @@ class SkylinePrivacy(ReleaseCriterion):
         value = self.value
         if isinstance(value, Mapping):
             value = {
-                label: tuple(change(one, way) for one in points) for label, points in value.items()
+                label: tuple(change(point, way) for point in points)
+                for label, points in value.items()
             }
         return replace(self, points=tuple(change(one, way) for one in self.points), value=value)
 

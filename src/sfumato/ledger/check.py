@@ -193,14 +193,14 @@ class Check:
             Threat(
                 NAME,
                 knows,
-                f"{one.attribute}: with confidence {self.confidence:g} or more of "
-                f"{_range(one.together)} of {one.people} people ({one.alone} by the new release "
-                "alone)",
-                one.attribute,
-                Headcount(one.together[1], at_most=one.together[0] < one.together[1]),
+                f"{finding.attribute}: with confidence {self.confidence:g} or more of "
+                f"{_range(finding.together)} of {finding.people} people ({finding.alone} by the "
+                "new release alone)",
+                finding.attribute,
+                Headcount(finding.together[1], at_most=finding.together[0] < finding.together[1]),
             )
-            for one in self.findings
-            if not one.reason
+            for finding in self.findings
+            if not finding.reason
         ]
 
     def to_dict(self) -> dict[str, object]:
@@ -217,17 +217,17 @@ class Check:
             "status": self.status,
             "findings": [
                 {
-                    **one.__dict__,
-                    "people": one.people.number,
-                    "people_at_most": one.people.at_most,
-                    "alone": one.alone.number,
-                    "alone_at_most": one.alone.at_most,
-                    "together": _ends(one.together),
-                    "added": None if one.added is None else _ends(one.added),
-                    "by_release": dict(one.by_release),
-                    "status": self._status(one),
+                    **finding.__dict__,
+                    "people": finding.people.number,
+                    "people_at_most": finding.people.at_most,
+                    "alone": finding.alone.number,
+                    "alone_at_most": finding.alone.at_most,
+                    "together": _ends(finding.together),
+                    "added": None if finding.added is None else _ends(finding.added),
+                    "by_release": dict(finding.by_release),
+                    "status": self._status(finding),
                 }
-                for one in self.findings
+                for finding in self.findings
             ],
             "notes": list(self.notes),
             "spent": [one.to_dict() for one in self.spent],

@@ -109,7 +109,7 @@ def against_k(
         Series(label, [one.k for one in trials], [share(one) for one in trials])
         for label, trials in series
     )
-    ticks = tuple(sorted({one.k for _, trials in series for one in trials}))
+    ticks = tuple(sorted({trial.k for _, trials in series for trial in trials}))
     return Chart(
         title,
         "lines",
@@ -174,7 +174,7 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
     lines = []
     for pair in (BOTH_MONDRIAN, BOTH_MICRO):
         trials = found.of(pair)
-        at = [one.k for one in trials]
+        at = [trial.k for trial in trials]
         lines += [
             Series(f"{pair}, one release", at, [one.oracle.fewest_before for one in trials]),
             Series(f"{pair}, both together", at, [one.oracle.after for one in trials]),
@@ -205,7 +205,7 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
 
 def bounds_section(name: str, found: TrialSurvey) -> Section:
     """Breach with a further bound on both releases, beside k alone."""
-    asked = {one.k for one in found.trials if one.bound != ALONE}
+    asked = {trial.k for trial in found.trials if trial.bound != ALONE}
     tried = {
         (pair, bound): [one for one in found.of(pair, bound) if one.k in asked]
         for pair in PAIRS
@@ -272,7 +272,7 @@ def location_section(name: str, found: TrialSurvey) -> Section:
         )
 
     trials = found.of(BOTH_MICRO)
-    shares = [one.nearest.correctly_located[0] or 0.0 for one in trials if one.nearest]
+    shares = [trial.nearest.correctly_located[0] or 0.0 for trial in trials if trial.nearest]
     figure = Chart(
         f"{name}: people whose nearest centroid is that of their own group",
         "lines",
@@ -420,24 +420,24 @@ def _facts(
         "in both": overlap.shared.people,
         "trials": [
             {
-                "k": one.k,
-                "bound": one.bound,
-                "releases": one.pair,
-                "people a group": list(one.sizes),
-                "people of her group": list(one.oracle.group_size),
-                "values left": [*one.oracle.before, one.oracle.after],
-                "drop": one.oracle.drop,
-                "perfect breach": one.breach,
-                "curve": [point.__dict__ for point in one.oracle.curve],
+                "k": trial.k,
+                "bound": trial.bound,
+                "releases": trial.pair,
+                "people a group": list(trial.sizes),
+                "people of her group": list(trial.oracle.group_size),
+                "values left": [*trial.oracle.before, trial.oracle.after],
+                "drop": trial.oracle.drop,
+                "perfect breach": trial.breach,
+                "curve": [point.__dict__ for point in trial.oracle.curve],
                 "nearest": None
-                if one.nearest is None
+                if trial.nearest is None
                 else {
-                    "rightly located": list(one.nearest.correctly_located),
-                    "perfect breach": one.nearest.perfect_breach,
-                    "guess right": one.nearest.precision,
+                    "rightly located": list(trial.nearest.correctly_located),
+                    "perfect breach": trial.nearest.perfect_breach,
+                    "guess right": trial.nearest.precision,
                 },
             }
-            for one in found.trials
+            for trial in found.trials
         ],
         "randomised": noisy.why
         or {

@@ -229,11 +229,11 @@ class TrialSurvey:
 
     def of(self, pair: str, bound: str = ALONE) -> list[IntersectionTrial]:
         """In the order of k."""
-        return [one for one in self.trials if (one.pair, one.bound) == (pair, bound)]
+        return [trial for trial in self.trials if (trial.pair, trial.bound) == (pair, bound)]
 
     @property
     def bounds(self) -> list[str]:
-        return list(dict.fromkeys(one.bound for one in self.trials))
+        return list(dict.fromkeys(trial.bound for trial in self.trials))
 
 
 def right_when_sure(found: Summary) -> float | None:
@@ -271,7 +271,7 @@ def _trials(overlap: Overlap, k: int, bound: str, seed: int) -> Iterator[Interse
         near = None
         if MICRO in names:  # elsewhere regions tell the one group there is
             near = intersection_attack(releases, overlap.shared, overlap.sensitive).summary
-        sizes = tuple(one.people / len(one.groups) for one in releases)
+        sizes = tuple(release.people / len(release.groups) for release in releases)
         yield IntersectionTrial(k, bound, pair, sizes, right.summary, near)
 
 

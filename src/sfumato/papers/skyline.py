@@ -249,7 +249,9 @@ def _case_study(data: Path | None, seed: int) -> tuple[list[Section], dict[str, 
     release = Mondrian().run(Task(table, (RecursiveDiversity(3, 6),)))
     found = knowledge_skyline(release, value, CONFIDENCE)
     groundings = _groundings(release, found)
-    rows = tuple((str(one.point), one.confidence, one.sentence) for one in groundings)
+    rows = tuple(
+        (str(grounding.point), grounding.confidence, grounding.sentence) for grounding in groundings
+    )
     sizes = release.groups.sizes
     words = (
         f"{table.people:,} people in {len(sizes):,} groups of {int(sizes.min()):,} or more, "

@@ -152,7 +152,7 @@ class Groups(SparseCounts):
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         if not len(sizes) or sizes.min() == 0:
             raise InputError("a group must have at least one individual")
-        ends = offsets_of([len(one) for one in people])
+        ends = offsets_of([len(person) for person in people])
         members = np.array([code[one] for listed in people for one in listed], dtype=np.int32)
         number, sets = code_sets(ends, members, repeated=repeated)
         group = np.repeat(np.arange(len(sizes)), sizes)

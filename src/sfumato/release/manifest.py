@@ -193,7 +193,7 @@ class Manifest:
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
-        return list(dict.fromkeys(one.name for one in self.columns if one.role == role))
+        return list(dict.fromkeys(column.name for column in self.columns if column.role == role))
 
 
 def read_json(path: Path) -> Any:
@@ -299,10 +299,10 @@ def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | Non
     noisy = isinstance(policy, dict) and _kind(policy.get("anonymizer")) == "noise"
     if isinstance(promises, list):
         noisy |= any(
-            isinstance(one, dict)
-            and one.get("criterion") == "differential-privacy"
-            and one.get("holds") is True
-            for one in promises
+            isinstance(promise, dict)
+            and promise.get("criterion") == "differential-privacy"
+            and promise.get("holds") is True
+            for promise in promises
         )
     if noisy or "guarantee" in told:
         _broken(path, f"it promises differential privacy, which a {scheme} release has not")

@@ -68,7 +68,7 @@ class Precision(Utility):
         if view.exact:
             return view.suppressed / view.people
         by_column = self._by_column.of(
-            *view.levels, make=lambda: [LabelHeights(one) for one in view.levels]
+            *view.levels, make=lambda: [LabelHeights(level) for level in view.levels]
         )
         raised = view.total(
             [heights.heights(parts) for heights, parts in zip(by_column, view.parts, strict=True)]

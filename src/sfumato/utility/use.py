@@ -149,7 +149,7 @@ def informations(counts: Counts, target: str) -> Floats:
         pairs, place = np.unique(codes * learnt.classes + learnt.of_tuple, return_inverse=True)
         both = np.bincount(place.reshape(-1), people, minlength=len(pairs))
         cells = [one[one > 0].astype(np.float64) for one in (*alone, both)]
-        of_column, of_target, together = (_entropy(one) for one in cells)
+        of_column, of_target, together = (_entropy(cell) for cell in cells)
         degrees = len(cells[2]) - len(cells[0]) - len(cells[1]) + 1
         chance = degrees / (2 * people.sum())
         found[column] = max(0.0, of_column + of_target - together - max(chance, 0.0))

@@ -227,7 +227,7 @@ class View:
         """The same, each column's alone."""
         ends = np.cumsum([len(one) for one in figures])
         people = np.split(self.margins, ends[:-1])
-        return [_weighed(one, shown) for one, shown in zip(figures, people, strict=True)]
+        return [_weighed(figure, shown) for figure, shown in zip(figures, people, strict=True)]
 
     @property
     def exact(self) -> bool:

@@ -140,7 +140,9 @@ def _parents(levels: Levels, level: int, parts: Sequence[Region], shown: Ints) -
             known[finer.codes] = coarser.codes
             return known
     found = np.zeros(len(parts), dtype=np.int32)
-    whole = next((at for at, one in enumerate(coarser.regions) if isinstance(one, Anything)), None)
+    whole = next(
+        (at for at, region in enumerate(coarser.regions) if isinstance(region, Anything)), None
+    )
     for code in shown:
         ends = [levels.domain.code(value) for value in _ends(parts[code])]
         inside = {int(coarser.codes[end]) for end in ends if end is not None}
@@ -206,7 +208,7 @@ def advise(
     if not violated:
         return Advice(Trouble(0, 0, ()), bounds=bounds)
     now, bad = trouble(release, applicable)
-    late = dict.fromkeys(one.name for one in criteria if _late(one))
+    late = dict.fromkeys(criterion.name for criterion in criteria if _late(criterion))
     silent = [f"{name} is judged on finished releases and was not tried here" for name in late]
     suppress = None
     if any(verdict.per == "tuple" and not verdict.holds for verdict in verdicts):
@@ -396,20 +398,20 @@ def tightest(criterion: Criterion, verdict: Verdict, release: Release) -> Tighte
     measured = verdict.measured
     if _late(criterion) or measured is None or not math.isfinite(measured):
         return None
-    for one in fields(criterion):
-        asked = getattr(criterion, one.name)
+    for field in fields(criterion):
+        asked = getattr(criterion, field.name)
         if isinstance(asked, bool) or not isinstance(asked, int | float):
             continue
         for value in _outwards(measured, verdict.sense or "at_most", whole=isinstance(asked, int)):
             try:
-                changed: dict[str, Any] = {one.name: value}
+                changed: dict[str, Any] = {field.name: value}
                 looser = replace(criterion, **changed)
                 fine = judge(looser, release).holds
             except SfumatoError:
                 continue  # not a value this parameter may have
             if fine:
                 about = verdict.attribute if criterion.reads_values else None
-                return TightestBound(criterion.name, one.name, asked, value, verdict.holds, about)
+                return TightestBound(criterion.name, field.name, asked, value, verdict.holds, about)
     return None
 
 

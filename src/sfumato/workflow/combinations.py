@@ -127,7 +127,7 @@ def sensitive_columns(counts: Counts) -> tuple[list[Codes], list[Labels]]:
 def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marginal:
     """The tuples; some may stand twice, since several tuples of a table may show the same."""
     columns = tuple(range(len(rows)))
-    sizes = tuple(len(one) for one in labels)
+    sizes = tuple(len(label) for label in labels)
     codes = np.ascontiguousarray(np.vstack([row.astype(np.int32, copy=False) for row in rows]))
     assert all(row.max(initial=-1) < size for row, size in zip(codes, sizes, strict=True))
     return Marginal(columns, sizes, codes, n)
@@ -274,7 +274,7 @@ def _ground(
 ) -> CodedColumns:
     """The published people by the values that are published, each column's coded anew."""
     used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
-    shown = [_Some(one, places) for one, places in zip(labels, used, strict=True)]
+    shown = [_Some(label, places) for label, places in zip(labels, used, strict=True)]
     source = release.counted_from
     return CodedColumns(
         names=names,

@@ -119,7 +119,7 @@ def compare_nodes(
                 if judge.judge(node).satisfied:
                     found[name].add(node.levels)
             ticker.add(1)
-    columns = tuple(one.domain.name for one in any_of_them.levels)
+    columns = tuple(level.domain.name for level in any_of_them.levels)
     satisfying = {name: frozenset(nodes) for name, nodes in found.items()}
     return NodeMap(columns, any_of_them.heights, satisfying)
 

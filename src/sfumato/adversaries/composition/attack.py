@@ -460,10 +460,10 @@ def _notes(releases: Sequence[Release], shared: SharedValues) -> tuple[str, ...]
 
 
 def _check(releases: Sequence[Release], overlap: str, locate: str) -> None:
-    for one in releases:
-        if not isinstance(one, Release):
+    for release in releases:
+        if not isinstance(release, Release):
             raise InputError(
-                f"releases: {type(one).__name__} is not a release; read it with sf.read_release"
+                f"releases: {type(release).__name__} is not a release; read it with sf.read_release"
             )
     if len(releases) < 2:
         raise InputError(

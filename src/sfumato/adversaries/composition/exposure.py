@@ -55,10 +55,10 @@ _MOST_MASKS = 2_000
 
 def examples(name: str, regions: Sequence[Region]) -> Domain:
     """Values of which one lies wherever any value may lie."""
-    named = {value for one in regions if isinstance(one, ValueSet) for value in one.values}
+    named = {value for region in regions if isinstance(region, ValueSet) for value in region.values}
     spans = [one for one in regions if isinstance(one, Span)]
     masks = {one.pattern for one in regions if isinstance(one, Mask)}
-    ends: list[End] = [end for one in spans for end in (one.low, one.high)]
+    ends: list[End] = [end for span in spans for end in (span.low, span.high)]
     ends += [value for value in named if _on_axis(value)]  # type: ignore[misc]
     finite = [end for end in ends if math.isfinite(place_of(end))]
     if masks and spans:
@@ -330,7 +330,7 @@ def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> Ear
         shared.attribute, shared.labels, shared.numbers[1:], shared.groups[1:], ()
     )
     laid = stack(before, found)
-    shows = np.concatenate([one.data for one in before.groups]) > 0
+    shows = np.concatenate([group.data for group in before.groups]) > 0
     ends, values, shown_by, located = remember(
         laid.indptr,
         laid.codes,

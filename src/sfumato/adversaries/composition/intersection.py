@@ -67,7 +67,7 @@ class SharedValues:
 def share_values(releases: Sequence[Release], sensitive: str | None = None) -> SharedValues:
     """Match the values of the attribute that all releases have."""
     name = common_attribute(releases, sensitive)
-    sources = [(one.label, _usable(one, name)) for one in releases]
+    sources = [(release.label, _usable(release, name)) for release in releases]
     _refuse_strangers(name, sources)
     return match_values(name, sources)
 
@@ -75,7 +75,7 @@ def share_values(releases: Sequence[Release], sensitive: str | None = None) -> S
 def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValues:
     """Match the labels of groups, each with the name of its release."""
     groups = tuple(one for _, one in sources)
-    shown = [_shown(one) for one in groups]
+    shown = [_shown(group) for group in groups]
     _refuse_spellings(name, [label for label, _ in sources], shown)
     labels = tuple(dict.fromkeys(label for one in groups for label in one.values))
     number = {label: place for place, label in enumerate(labels)}
@@ -327,7 +327,7 @@ def stack(shared: SharedValues, found: Sequence[Located]) -> Stacked:
     before = offsets_of([len(one) for one in groups])
     placed = offsets_of([len(one.groups) for one in found])
     cases = len(found[0].indptr) - 1
-    indptr = [one.indptr[1:] + start for one, start in zip(groups, stored, strict=False)]
+    indptr = [group.indptr[1:] + start for group, start in zip(groups, stored, strict=False)]
     codes = [number[one.indices] for one, number in zip(groups, shared.numbers, strict=True)]
     begins = [one.indptr[1:] + start for one, start in zip(found, placed, strict=False)]
     where = [one.groups + start for one, start in zip(found, before, strict=False)]

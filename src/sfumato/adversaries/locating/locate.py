@@ -269,7 +269,7 @@ def _inside(regions: Regions, targets: Targets) -> Located:
     lists, offsets = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
     for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
         low[place], high[place] = column.low[codes], column.high[codes]
-        before = sum(len(one) - 1 for one in offsets[1:])
+        before = sum(len(offset) - 1 for offset in offsets[1:])
         gap[place] = np.where(column.gap[codes] >= 0, column.gap[codes] + before, -1)
         offsets.append(column.offsets + sum(map(len, lists)))
         lists.append(column.listed)

@@ -383,7 +383,11 @@ class Generalized:
     @property
     def kept(self) -> int | None:
         """How many draws of the population there are; None if any number can be made."""
-        draws = [one.thetas.shape[1] for one in self.posteriors if isinstance(one, Drawn)]
+        draws = [
+            posterior.thetas.shape[1]
+            for posterior in self.posteriors
+            if isinstance(posterior, Drawn)
+        ]
         return draws[0] if draws else None
 
     def populations(

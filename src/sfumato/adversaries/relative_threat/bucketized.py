@@ -255,7 +255,7 @@ class Bucketized:
         s = groups.indices[run_places(groups.indptr[group], many)]
         key = np.repeat(who, many) * buckets.width + s
         size = codes.shape[1] * buckets.width
-        rows = [np.bincount(key, weights=one[slot], minlength=size) for one in chances]
+        rows = [np.bincount(key, weights=chance[slot], minlength=size) for chance in chances]
         summed = np.array(rows, dtype=np.float64)
         return summed.reshape(len(chances), codes.shape[1], buckets.width)
 

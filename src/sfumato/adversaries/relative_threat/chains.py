@@ -229,7 +229,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int) -> Diagnostics:
             traces = sampler.stage(length, thin, watched)
             done += length
             ticker.add(length)
-            judged = [judge_traces(one) for one in traces]
+            judged = [judge_traces(trace) for trace in traces]
             rhat, ess, mcse = (np.concatenate(figures) for figures in zip(*judged, strict=True))
             converged = bool((ess >= goal.ess).all() and (rhat < goal.rhat).all())
             late = goal.seconds is not None and time.monotonic() - start > goal.seconds

@@ -112,7 +112,7 @@ class Expanded(ByAtoms):
     def __init__(self, column: RegionColumn, problems: Problems, mixtures: list[Mixture]) -> None:
         super().__init__(column, problems)
         self._mixtures = mixtures
-        self._means = np.concatenate([one.mean() for one in mixtures])
+        self._means = np.concatenate([mixture.mean() for mixture in mixtures])
         self._inside = np.zeros(len(problems.cell_atoms))
         owner = np.searchsorted(problems.begins, problems.cell_atoms, "right") - 1
         for cell in range(len(problems.cell_begins) - 1):
@@ -139,7 +139,7 @@ class Expanded(ByAtoms):
         return found
 
     def drawn(self, rng: np.random.Generator, many: int) -> Floats:
-        return np.concatenate([one.draws(rng, many) for one in self._mixtures])
+        return np.concatenate([mixture.draws(rng, many) for mixture in self._mixtures])
 
 
 class Mixture:

@@ -439,7 +439,7 @@ def _joined(blocks: list[Belief]) -> Belief:
     if not blocks:
         return Belief(none, none, none, none, np.zeros(1), np.zeros(1))
     return Belief(
-        np.concatenate([one.p for one in blocks]),
+        np.concatenate([block.p for block in blocks]),
         np.concatenate([one.hit for one in blocks]),
         np.concatenate([one.error for one in blocks]),
         np.concatenate([one.short for one in blocks]),

@@ -70,7 +70,7 @@ def faithfulness(learnt: Generalized | Bucketized, ideal: Ideal, seed: int) -> F
 def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
     log_pi = np.log(learnt.model.mean_pi)
     means = [learnt.log_means(place) for place in range(len(ideal.log_theta))]
-    many = max((len(one) for one in means), default=1)
+    many = max((len(mean) for mean in means), default=1)
     found, bound = [], 0.0
     for replicate in range(many):
         total, moved = 0.0, 0.0

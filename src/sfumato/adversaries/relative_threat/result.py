@@ -338,7 +338,7 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
     learnt, people = threat.learnt, threat.people
     if threat.conditional is not None or people is None or not isinstance(learnt, Generalized):
         return None
-    trees = [one for one in learnt.posteriors if isinstance(one, DirichletTree)]
+    trees = [posterior for posterior in learnt.posteriors if isinstance(posterior, DirichletTree)]
     if len(trees) < len(learnt.posteriors):
         return None
     model, groups = learnt.model, learnt.model.groups

@@ -255,7 +255,9 @@ class CrossingChains:
             draws = np.concatenate([one[number] for one in kept])
             drawn = np.ascontiguousarray(draws.T)
             posteriors[place] = Drawn(column, problems, drawn, self.chains * BATCHES)
-        self.learnt = Generalized(self.model, [one for one in posteriors if one is not None])
+        self.learnt = Generalized(
+            self.model, [posterior for posterior in posteriors if posterior is not None]
+        )
         cases = self.cases.take(watched)
         found = [self._attacker(cases), self._learner(cases)]
         return [one.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for one in found]
@@ -331,7 +333,7 @@ class CrossingChains:
 
     def _sampled(self) -> list[Drawn]:
         assert self.learnt is not None
-        return [one for one in self.learnt.posteriors if isinstance(one, Drawn)]
+        return [posterior for posterior in self.learnt.posteriors if isinstance(posterior, Drawn)]
 
     def _kept(self, posterior: Drawn) -> int:
         return int(posterior.thetas.shape[1]) // self.chains

@@ -266,7 +266,7 @@ class NodeSizes:
 
     def learn(self, levels: Levels, tuples: int) -> None:
         """A node has so many, or about so many."""
-        coarser = tuple(slice(one, None) for one in levels)
+        coarser = tuple(slice(level, None) for level in levels)
         finer = tuple(slice(0, one + 1) for one in levels)
         self.most[coarser] = np.minimum(self.most[coarser], tuples)
         self._least[finer] = np.maximum(self._least[finer], tuples)

@@ -123,7 +123,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
         if best_of(nodes) is None:
             raise
     best = best_of(nodes)
-    columns = tuple(one.domain.name for one in judge.levels)
+    columns = tuple(hierarchy.domain.name for hierarchy in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
     minimal = _minimal(safe, judge.heights)
     return LatticeOutcome(
@@ -167,7 +167,7 @@ def release_of(
 
 
 def _made(judge: Judge, levels: Levels, found: LatticeOutcome | None) -> Release:
-    names = (one.domain.name for one in judge.levels)
+    names = (hierarchy.domain.name for hierarchy in judge.levels)
     return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), found))
 
 

@@ -335,7 +335,7 @@ class Judge:
 
     @cached_property
     def heights(self) -> tuple[int, ...]:
-        return tuple(one.height for one in self.levels)
+        return tuple(hierarchy.height for hierarchy in self.levels)
 
 
 class SingleNodes(Protocol):

@@ -65,7 +65,7 @@ class Walk:
             self.best = best_of([node] if self.best is None else [node, self.best])
         self._known[node.levels] = True
         if node.outcome == "fails below too":
-            self._doomed[tuple(slice(0, one + 1) for one in node.levels)] = True
+            self._doomed[tuple(slice(0, level + 1) for level in node.levels)] = True
         elif node.safe_above and self._judge.bounded:
             self._safe[tuple(slice(one, None) for one in node.levels)] = True
 

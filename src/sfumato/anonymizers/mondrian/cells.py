@@ -284,7 +284,7 @@ def tight_regions(
                 region = ValueSet(frozenset(values))
             out[column, g] = index.setdefault(region, len(index))
         parts.append(tuple(index))
-    return Regions(tuple(one.domain.name for one in columns.levels), tuple(parts), out)
+    return Regions(tuple(hierarchy.domain.name for hierarchy in columns.levels), tuple(parts), out)
 
 
 def _hulls(

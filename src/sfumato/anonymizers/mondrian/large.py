@@ -112,7 +112,9 @@ class LargeSearch:
                     null if splits.takes_null(bound, end) else None,
                     (made[0], made[1]),
                 )
-            level = [one for node in level for one in node.branches if one.tuples > self._most]
+            level = [
+                branch for node in level for branch in node.branches if branch.tuples > self._most
+            ]
 
     def finish(self, harvest: Harvest, describe: DescribeGroups) -> None:
         """Finish every leaf in memory, as many at a time as fit."""

@@ -104,7 +104,7 @@ def _agreeing(
         and found.profile.share < NEARLY_ALL
     ]
     lasting = _lasting(guesses)
-    elsewhere = [one for one in others if not (one.topic and one.topic.name in _PLACES)]
+    elsewhere = [other for other in others if not (other.topic and other.topic.name in _PLACES)]
     if known:
         lasting |= {one.name for one in elsewhere if guesses[one.name].role == "known"}
     tested = [one for one in others if one.name in lasting] if lasting else elsewhere

@@ -107,9 +107,9 @@ def words_as_told(manifest: Manifest, schema: Schema) -> Schema:
     A band of ages that came as text, `20-29`, is a word there and no range.
     """
     words = {
-        one.name: "categorical"
-        for one in manifest.columns
-        if one.words and one.role == "quasi" and one.name not in schema.hierarchies
+        column.name: "categorical"
+        for column in manifest.columns
+        if column.words and column.role == "quasi" and column.name not in schema.hierarchies
     }
     return replace(schema, domains={**words, **schema.domains})
 
@@ -235,7 +235,10 @@ def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
     """Whether a whole table's distribution can be that of these people and the suppressed ones."""
     if not isinstance(weights, dict) or not set(groups.values) <= set(weights):
         return False
-    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in weights.values()):
+    if any(
+        isinstance(weight, bool) or not isinstance(weight, int | float)
+        for weight in weights.values()
+    ):
         return False
     if any(not 0 <= one < MOST_PEOPLE for one in weights.values()):
         return False

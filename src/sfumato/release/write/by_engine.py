@@ -177,7 +177,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
             people = placement.cells(scratch)
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
-        fields = [pa.field(name, one.type) for name, one in zip(names, labels, strict=True)]
+        fields = [pa.field(name, label.type) for name, label in zip(names, labels, strict=True)]
         width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels) + _KEPT * len(kept)
         yield EngineRows(
             engine=table.engine,

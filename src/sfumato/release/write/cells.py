@@ -150,7 +150,9 @@ def _is_word(region: Region) -> bool:
 
 
 def _is_number(region: Region) -> bool:
-    return isinstance(region, ValueSet) and not any(isinstance(one, str) for one in region.values)
+    return isinstance(region, ValueSet) and not any(
+        isinstance(value, str) for value in region.values
+    )
 
 
 def occurring(codes: Ints | Codes, size: int) -> list[int]:
@@ -287,7 +289,9 @@ def own_values(release: Release) -> dict[str, OwnValues]:
         codes = {code for end in told if (code := domain.code(end)) is not None}
         own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
         levels = table.levels[domain.name].levels[1:]
-        declared = {text_of(end) for one in levels for part in one.regions for end in _ends(part)}
+        declared = {
+            text_of(end) for level in levels for part in level.regions for end in _ends(part)
+        }
         known = [code for code in own if domain.labels[code] in declared]
         found[domain.name] = OwnValues(len(own), len(known))
     return found

@@ -30,7 +30,7 @@ def advice(found: Characterization, target: str) -> str:
         f"what was expected, averaged over people (at most {most}); {_percent(worst.unique)} of "
         "people are alone."
     )
-    mine = [one for one in found.coarsenings if one.target == target]
+    mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
     if not mine:
         return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
     first, *others = mine
@@ -43,7 +43,7 @@ def advice(found: Characterization, target: str) -> str:
         f"{leaks} {what}: that leaves {_two(first.after.distribution.weighted)} on average and "
         f"{_percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
-    text += _rest("Others one level coarser", [one for one in others if not one.dropped])
+    text += _rest("Others one level coarser", [other for other in others if not other.dropped])
     text += _rest("Others dropped", [one for one in others if one.dropped])
     least = min(one.after.distribution.weighted for one in mine)
     if least >= worst.distribution.weighted - 1e-12:
@@ -54,9 +54,9 @@ def advice(found: Characterization, target: str) -> str:
 def _rest(what: str, steps: list[ColumnCoarsening]) -> str:
     """What further steps of one kind would leave."""
     listed = ", ".join(
-        f"{one.column}{'' if one.dropped else f' ({one.to})'} "
-        f"{_two(one.after.distribution.weighted)}"
-        for one in steps
+        f"{step.column}{'' if step.dropped else f' ({step.to})'} "
+        f"{_two(step.after.distribution.weighted)}"
+        for step in steps
     )
     return f" {what} would leave: {listed}." if steps else ""
 
@@ -133,7 +133,7 @@ def document(found: Characterization) -> Document:
             "columns": found.columns,
             "targets": found.targets,
             "max_size": found.max_size,
-            "findings": [_fact(one) for one in found.findings],
+            "findings": [_fact(finding) for finding in found.findings],
             "advice": {target: found.advice(target) for target in found.targets},
         },
         private="" if found.public else OF_TABLE,
@@ -197,16 +197,16 @@ def _columns(found: Characterization, target: str) -> Sheet:
     return Sheet(
         ("column", "alone leaks", "adds to others", "adds people alone"),
         tuple(
-            (one.column, one.alone, one.adds, one.adds_unique)
-            for one in found.contributions
-            if one.target == target
+            (contribution.column, contribution.alone, contribution.adds, contribution.adds_unique)
+            for contribution in found.contributions
+            if contribution.target == target
         ),
         "Columns, by what they add on average to the leakage of the others (L_D, people)",
     )
 
 
 def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
-    mine = [one for one in found.coarsenings if one.target == target]
+    mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
     if not mine:
         return ()
     figures = ("L_D people", "L_D max", "k", "alone")

@@ -117,7 +117,7 @@ def check_document(check: Check) -> Document:
         f"{_BASIS[check.basis]}: {who} may have their value known with confidence "
         f"{shortest(check.confidence)} or more. {_STATUS[check.status]}"
     )
-    sections = [_finding(one) for one in check.findings]
+    sections = [_finding(finding) for finding in check.findings]
     if check.notes:
         sections.append(Section("Besides", "; ".join(check.notes)))
     if check.spent:
@@ -192,7 +192,7 @@ def list_document(
 ) -> Document:
     """The releases of a ledger."""
     columns = ("name", "about", "added", "scheme", "people", "groups")
-    rows = tuple(tuple(getattr(one, column) for column in columns) for one in entries)
+    rows = tuple(tuple(getattr(entry, column) for column in columns) for entry in entries)
     sections = [Section("Releases", "", (Sheet(columns, rows),))]
     if spent:
         sections.append(_promises(spent))

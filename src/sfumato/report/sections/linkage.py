@@ -80,7 +80,9 @@ def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None
 
 
 def _columns(report: Report) -> Sheet:
-    rows = tuple((one.name, one.shows, one.success, one.unique) for one in report.columns)
+    rows = tuple(
+        (column.name, column.shows, column.success, column.unique) for column in report.columns
+    )
     return Sheet(
         ("column", "values shown", "rows found without it", "unique people without it"),
         rows,
@@ -114,7 +116,9 @@ def brief_linkage(report: Report) -> Section | None:
         notes.append(f"linkage not measured: {linked.reason}")
     chosen = linked.population_uniqueness
     if chosen is not None:
-        others = ", ".join(_estimate(one) for one in linked.estimates if one is not chosen)
+        others = ", ".join(
+            _estimate(estimate) for estimate in linked.estimates if estimate is not chosen
+        )
         notes.append(
             f"unique in the population (sampling fraction {linked.sampling_fraction:g}): "
             f"{_estimate(chosen)}; {others}"
@@ -139,7 +143,9 @@ def brief_columns(report: Report) -> Section | None:
     """The columns, the weakest first."""
     if not report.columns:
         return None
-    rows = tuple((one.name, one.shows, one.success, one.unique) for one in report.columns)
+    rows = tuple(
+        (column.name, column.shows, column.success, column.unique) for column in report.columns
+    )
     columns = ("column", "values shown", "rows found", "unique people")
     sheet = Sheet(columns, rows, percent=("rows found", "unique people"))
     return Section("Columns, the weakest first: what is left without each", "", (sheet,))

@@ -49,7 +49,7 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
     if advice.suppress is not None:
         told.append(_suppress(advice.suppress))
     # k = 1 or l = 1 would be no promise at all.
-    loose = [one for one in advice.bounds if not one.holds_now and one.tightest != 1]
+    loose = [bound for bound in advice.bounds if not bound.holds_now and bound.tightest != 1]
     if loose:
         words = [
             f"{one.named} with {one.parameter} = {number(one.tightest)} (asked: "
@@ -157,14 +157,14 @@ def _groups(found: Suppressing) -> Sheet:
 def _bounds(advice: Advice) -> Sheet:
     rows = tuple(
         (
-            one.criterion,
-            one.about or "group sizes",
-            one.parameter,
-            one.asked,
-            one.tightest,
-            one.holds_now,
+            bound.criterion,
+            bound.about or "group sizes",
+            bound.parameter,
+            bound.asked,
+            bound.tightest,
+            bound.holds_now,
         )
-        for one in advice.bounds
+        for bound in advice.bounds
     )
     columns = ("criterion", "about", "parameter", "asked", "tightest that holds", "holds as asked")
     return Sheet(columns, rows, "How tight each bound could be on this release")

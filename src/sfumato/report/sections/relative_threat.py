@@ -159,8 +159,8 @@ def relative_document(
         "method": dict(threat.method),
         "diagnostics": None if threat.diagnostics is None else asdict(threat.diagnostics),
         "verdicts": [
-            {"criterion": one.criterion, "status": one.status, "required": one.required}
-            for one in verdicts
+            {"criterion": verdict.criterion, "status": verdict.status, "required": verdict.required}
+            for verdict in verdicts
         ],
         "notes": list(threat.notes),
         **figures,
@@ -181,7 +181,8 @@ def _status(threat: RelativeThreat) -> str:
 
 def _judged(verdicts: Sequence[Verdict]) -> Section:
     rows = tuple(
-        (one.criterion, one.required, one.measured, one.status, one.note) for one in verdicts
+        (verdict.criterion, verdict.required, verdict.measured, verdict.status, verdict.note)
+        for verdict in verdicts
     )
     columns = ("criterion", "required", "measured", "status", "note")
     return Section("The policy's bound", tables=(Sheet(columns, rows),))

@@ -50,7 +50,7 @@ def skyline_sheet(found: KnowledgeSkyline) -> Sheet:
 
 def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
     """Points in space; of many values those that allow the least knowledge."""
-    drawn = sorted((one for one in skylines if one.points), key=_room)[:_DRAWN]
+    drawn = sorted((skyline for skyline in skylines if skyline.points), key=_room)[:_DRAWN]
     return Chart(
         title or "What may be known",
         "cloud",
@@ -79,11 +79,19 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
 def summary_sheet(skylines: Sequence[KnowledgeSkyline]) -> Sheet:
     """A row for each value: how far each kind of knowledge alone may go."""
     rows = []
-    for one in skylines:
-        alone: list[object] = ["any"] * 3 if one.bounds is None else [None] * 3
-        if one.points:
-            alone = [_cell(one, axis, number) for axis, number in enumerate(_largest(one))]
-        rows.append((one.attribute or "", one.value, _STATUS[one.status], *alone, len(one.points)))
+    for skyline in skylines:
+        alone: list[object] = ["any"] * 3 if skyline.bounds is None else [None] * 3
+        if skyline.points:
+            alone = [_cell(skyline, axis, number) for axis, number in enumerate(_largest(skyline))]
+        rows.append(
+            (
+                skyline.attribute or "",
+                skyline.value,
+                _STATUS[skyline.status],
+                *alone,
+                len(skyline.points),
+            )
+        )
     columns = ("column", "value", "safe", "most l", "most k", "most m", "points")
     return Sheet(columns, tuple(rows), title="Every value")
 
@@ -105,7 +113,7 @@ def skyline_document(
         figures = (skyline_chart(skylines),) if one.points else ()
         sections.append(Section(f"Skyline of {one.value}", "", (skyline_sheet(one),), figures))
     sections += [_grounding(release, found) for found in groundings]
-    several = any(one.case != "single" for one in skylines)
+    several = any(skyline.case != "single" for skyline in skylines)
     about = _SEVERAL if several else _ABOUT
     if any(one.at_most for one in skylines):
         about = about.replace(_EXACTLY, _BOUNDED)
@@ -118,7 +126,7 @@ def skyline_document(
             "release": release.label,
             "confidence": confidence,
             "skylines": [one.to_dict() for one in skylines],
-            "groundings": [one.to_dict() for one in groundings],
+            "groundings": [grounding.to_dict() for grounding in groundings],
         },
         private=OF_TABLE if shows_all(release) else "",
     )
@@ -166,7 +174,7 @@ def skyline_section(report: Report) -> Section | None:
     evidence = report.evidence
     if evidence is None or evidence.release.regions.noisy:
         return None
-    asked = [one.limit for one in evidence.criteria if one.bounds(ACQUAINTANCE)]
+    asked = [criterion.limit for criterion in evidence.criteria if criterion.bounds(ACQUAINTANCE)]
     confidence = min((float(one) for one in asked if one is not None), default=CONFIDENCE)
     judged = [g for g in evidence.release.by_attribute.values() if len(g) and g.width]
     small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]

@@ -58,7 +58,11 @@ class ThreatRow:
             "at_most": belief is not None and belief.at_most,
             "factor": None if belief is None else belief.factor,
         }
-        row = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "belief"}
+        row = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "belief"
+        }
         return row | told
 
 
@@ -108,7 +112,7 @@ def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> T
         # The adversary's own words hold counts.
         learns = entry.learns if entry is not None else "told to the owner of the data only"
     people = threat.people
-    told: dict[str, Any] = {one.name: getattr(threat, one.name) for one in fields(threat)}
+    told: dict[str, Any] = {field.name: getattr(threat, field.name) for field in fields(threat)}
     told |= {
         "learns": learns,
         "people": None if people is None else few(report, people.number),
@@ -124,7 +128,9 @@ def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:
     if why := _undefined(report, entry):
         return ThreatRow(entry.name, entry.knows, why, None, None, None, (), "not_applicable")
     criteria = report.evidence.criteria if report.evidence is not None else ()
-    covered = tuple(dict.fromkeys(one.name for one in criteria if one.against == entry.name))
+    covered = tuple(
+        dict.fromkeys(criterion.name for criterion in criteria if criterion.against == entry.name)
+    )
     why = f"not measured on this release; to have it measured, {entry.measure}"
     return ThreatRow(entry.name, entry.knows, why, None, None, None, covered, "not_measured")
 
@@ -250,7 +256,7 @@ def _picture(rows: list[ThreatRow]) -> Chart:
         ):
             best[row.adversary] = row, row.belief
     moves = list(best.values())
-    bounded = [one for one in moves if one[0].covered]
+    bounded = [move for move in moves if move[0].covered]
     named = (
         ("before the release", [(row, belief.before) for row, belief in moves]),
         ("after, bounded by the policy", [(row, belief.after) for row, belief in bounded]),

@@ -135,7 +135,7 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
 
     if LatticeFindings.of(evidence.release.made) is None:
         return []
-    k = max((one.fewest_people for one in evidence.criteria), default=1)
+    k = max((criterion.fewest_people for criterion in evidence.criteria), default=1)
     told = []
     for column, domain in enumerate(placement.table.counts.quasi):
         ordered = domain.kind in ("numeric", "date")
@@ -259,10 +259,10 @@ def _columns(view: View, fitted: FitForUse) -> Sheet:
 
 def _answers(answers: Sequence[QueryAnswers]) -> Sheet:
     off, rows = f"off by > {WRONG:.0%}", []
-    for one in answers:
-        errors = one.errors
+    for answer in answers:
+        errors = answer.errors
         told = float(errors.mean()), float(np.median(errors)), float((errors > WRONG).mean())
-        rows.append((", ".join(one.columns), len(errors), *told))
+        rows.append((", ".join(answer.columns), len(errors), *told))
     return Sheet(
         ("counts by", "cells", "mean error", "median", off),
         tuple(rows),

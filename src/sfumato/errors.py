@@ -138,5 +138,5 @@ def other_than_file(path: str | Path) -> str | None:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
         return None
-    found = next((kind for asked, kind in _NO_FILES.items() if asked(mode)), None)
-    return found and f"is {found}, not a file; save what comes from it as a file, and give that"
+    kind_of = next((kind for asked, kind in _NO_FILES.items() if asked(mode)), None)
+    return kind_of and f"is {kind_of}, not a file; save what comes from it as a file, and give that"

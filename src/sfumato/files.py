@@ -82,9 +82,9 @@ def check_new_folder(target: Path, *, force: bool, what: str = "release") -> Non
     if any("\ud800" <= sign <= "\udfff" for sign in str(target)):
         raise InputError(f"{target} is no name in UTF-8; give another folder")
     _clear_leftovers(target)
-    found = _stat(target)
-    if found is not None:
-        _check_replaceable(target, found, force=force, what=what)
+    there = _stat(target)
+    if there is not None:
+        _check_replaceable(target, there, force=force, what=what)
     home = next(folder for folder in target.absolute().parents if folder.exists())
     if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
         raise InputError(f"{home} cannot be written to; give another folder")
@@ -105,11 +105,11 @@ def _check_replaceable(target: Path, found: os.stat_result, *, force: bool, what
 def check_new_file(target: Path, *, force: bool) -> None:
     """Refuse a file that cannot be written, or would replace something; before any work."""
     _clear_leftovers(target)
-    found = _stat(target)
-    if found is not None:
-        if stat.S_ISDIR(found.st_mode) or target.is_dir():
+    there = _stat(target)
+    if there is not None:
+        if stat.S_ISDIR(there.st_mode) or target.is_dir():
             raise InputError(f"{target} is a folder; give the name of a file in it")
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(there.st_mode):
             raise InputError(f"{target} is a link or a device, not a plain file; give another name")
         if not force:
             raise InputError(f"{target} exists; give another name, or --force to replace it")
@@ -130,16 +130,16 @@ def _stat(path: Path) -> os.stat_result | None:
 def _not_ours(folder: Path, what: str) -> str | None:
     """Why a folder may not be deleted; None if all that is in it was written by us."""
     try:
-        found = sorted(_entries(folder))
-        if not found:
+        entries = sorted(_entries(folder))
+        if not entries:
             return None
         mark = _read_mark(folder / MARK)
     except OSError as error:
         return f"cannot be looked into: {error.strerror}; give another folder"
     except ValueError:
-        shown = name_some(sorted({PurePosixPath(name).parts[0] for name in found}))
+        names = name_some(sorted({PurePosixPath(name).parts[0] for name in entries}))
         return (
-            f"was not written by Sfumato: it has no {MARK} of ours, and holds {shown}; --force "
+            f"was not written by Sfumato: it has no {MARK} of ours, and holds {names}; --force "
             "replaces only what was, give another folder"
         )
     if mark["schema"] != SCHEMA:
@@ -148,9 +148,9 @@ def _not_ours(folder: Path, what: str) -> str | None:
         return f"is no {what} but a {mark['kind']}; move it away, or give another folder"
     listed = {MARK, *mark["files"]}
     listed |= {str(parent) for name in mark["files"] for parent in PurePosixPath(name).parents}
-    foreign = [name for name in found if name not in listed or (folder / name).is_symlink()]
-    told = f"holds more than was written to it: {name_some(foreign)}; move that away, or give "
-    return f"{told}another folder" if foreign else None
+    foreign = [name for name in entries if name not in listed or (folder / name).is_symlink()]
+    reason = f"holds more than was written to it: {name_some(foreign)}; move that away, or give "
+    return f"{reason}another folder" if foreign else None
 
 
 def _entries(folder: Path) -> Iterator[str]:
@@ -166,8 +166,8 @@ def _entries(folder: Path) -> Iterator[str]:
 
 def _read_mark(path: Path) -> dict[str, Any]:
     """The mark of a folder; ValueError if it is none of ours."""
-    found = _stat(path)
-    if found is None or not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST_MARK:
+    there = _stat(path)
+    if there is None or not stat.S_ISREG(there.st_mode) or there.st_size > _LARGEST_MARK:
         raise ValueError("no mark")
     try:
         mark = json.loads(path.read_text(encoding="utf-8"))
@@ -248,8 +248,8 @@ class _Room:
         """Put what was made in its place; `check` refuses what may not be replaced."""
         made = _identity(self.new)
         # Noted before it is done: an interrupt may fall in between, and is_there tells the truth.
-        told = Standing(self.target, f"the {self.what}")
-        _placed.append((told, lambda: _identity(self.target) == made))
+        standing_here = Standing(self.target, f"the {self.what}")
+        _placed.append((standing_here, lambda: _identity(self.target) == made))
         with _plain_words(self.target, self.folder):
             try:
                 _move_to_free_place(self.new, self.target)
@@ -323,8 +323,8 @@ def _clear_leftovers(target: Path) -> None:
     except (OSError, ValueError):
         return  # whoever writes there is told why not
     for room in rooms:
-        told = _stat(room)
-        if told is None or not stat.S_ISDIR(told.st_mode) or owner not in (None, told.st_uid):
+        there = _stat(room)
+        if there is None or not stat.S_ISDIR(there.st_mode) or owner not in (None, there.st_uid):
             continue
         try:
             lock = os.open(room / _ROOM, os.O_RDWR | _NO_FOLLOW)
@@ -375,12 +375,12 @@ _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 def _renameat2() -> Any:
     """Linux's rename that can refuse to replace, or exchange; None where there is none."""
     try:
-        found = ctypes.CDLL(None, use_errno=True).renameat2
+        function = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
         return None
     path, number = ctypes.c_char_p, ctypes.c_int
-    found.argtypes = [number, path, number, path, ctypes.c_uint]
-    return found
+    function.argtypes = [number, path, number, path, ctypes.c_uint]
+    return function
 
 
 def _rename(one: Path, other: Path, flag: int) -> bool:
@@ -429,8 +429,8 @@ def _lock(handle: int) -> bool | None:
 
 def _identity(what: Path | int) -> tuple[int, int] | None:
     """Which file a name or a handle is of; None if of none."""
-    found = os.fstat(what) if isinstance(what, int) else _stat(what)
-    return None if found is None else (found.st_dev, found.st_ino)
+    status = os.fstat(what) if isinstance(what, int) else _stat(what)
+    return None if status is None else (status.st_dev, status.st_ino)
 
 
 def _owner_only(folder: Path) -> None:

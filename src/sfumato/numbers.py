@@ -71,8 +71,8 @@ def told_beside(value: float, others: str, digits: int) -> str:
     above = {one: value > one for one in known if not math.isclose(one, value, rel_tol=1e-12)}
     for many in range(digits, 18):
         text = f"{value:.{many}g}"
-        told = float(text)
-        if all(told > one if over else told < one for one, over in above.items()):
+        rounded = float(text)
+        if all(rounded > one if over else rounded < one for one, over in above.items()):
             break
     return text
 

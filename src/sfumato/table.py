@@ -47,14 +47,14 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     second = engine.register(facts, (schema.person, *schema.sensitive))
     if not isinstance(facts, str | Path):
         second = replace(second, label="the facts")
-    told = _told(people, second, schema)
+    fact_columns = _told(people, second, schema)
     mine, theirs = _keys(people, second, schema.person)
     _check_rows(engine, people, second, schema.person)
     _check_compared(engine, people, second, schema.person)
     repeated = schema.several == "multiset"
     gathered = [
         named(engine.set_of_rows(second.column(name), repeated=repeated), f"s{place}")
-        for place, name in enumerate(told)
+        for place, name in enumerate(fact_columns)
     ]
     engine.materialize(
         BY_PERSON, select([named(theirs, "person"), *gathered], second.name, group=[theirs])
@@ -62,14 +62,14 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     _check_known(engine, people, second, mine)
     kept = [name for role, name in schema.roles() if role != "identifiers" and name in people.types]
     cells = [f"{people.name}.{people.column(name)}" for name in kept]
-    cells += [engine.or_empty(f"{BY_PERSON}.s{place}") for place in range(len(told))]
+    cells += [engine.or_empty(f"{BY_PERSON}.s{place}") for place in range(len(fact_columns))]
     columns = [named(cell, f"c{place}") for place, cell in enumerate(cells)]
     engine.materialize(
         JOINED,
         select(columns, f"{people.name} LEFT JOIN {BY_PERSON} ON {mine} = {BY_PERSON}.person"),
     )
     types = {name: people.types[name] for name in kept}
-    types |= {name: pa.list_(second.types[name]) for name in told}
+    types |= {name: pa.list_(second.types[name]) for name in fact_columns}
     every = (*people.types, *people.others, *second.types, *second.others)
     return Source(
         JOINED,
@@ -77,7 +77,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         types,
         people.rows,
         people.untyped,
-        apart=frozenset(told if people.untyped != second.untyped else ()),
+        apart=frozenset(fact_columns if people.untyped != second.untyped else ()),
         one_each=True,
         others=tuple(dict.fromkeys(name for name in every if name not in types)),
     )
@@ -89,12 +89,12 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
     for source in (people, second):
         if person not in source.types:
             raise missing_column(source, person, "person")
-    told = [name for name in schema.sensitive if name in second.types]
-    if not told:
+    columns = [name for name in schema.sensitive if name in second.types]
+    if not columns:
         raise InputError(
             f"{second.label} has none of the sensitive columns: {', '.join(schema.sensitive)}"
         )
-    for name in told:
+    for name in columns:
         if name in people.types:
             raise InputError(
                 f"column {name!r} is in {people.label} and in {second.label}; keep it in one"
@@ -104,15 +104,15 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
                 f"column {name!r} of {second.label} is to hold one value a row; lists belong in "
                 f"{people.label}"
             )
-    return told
+    return columns
 
 
 def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
     """The person column of each table, as text where their types cannot be compared."""
     mine = f"{people.name}.{people.column(person)}"
     theirs = f"{second.name}.{second.column(person)}"
-    one, other = people.types[person], second.types[person]
-    if one == other or (is_numeric(one) and is_numeric(other)):
+    first, other = people.types[person], second.types[person]
+    if first == other or (is_numeric(first) and is_numeric(other)):
         return mine, theirs
     return f"CAST({mine} AS STRING)", f"CAST({theirs} AS STRING)"
 
@@ -251,9 +251,9 @@ def _listed(file: Path) -> bool:
     try:
         if not (file.parent / MANIFEST).is_file():  # a pipe of that name would never end
             return False
-        told = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
-        noisy = told["scheme"] == "randomised" or "guarantee" in told
-        return bool(noisy and file.name in told["files"])
+        content = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
+        noisy = content["scheme"] == "randomised" or "guarantee" in content
+        return bool(noisy and file.name in content["files"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False  # no manifest of ours
 

@@ -187,8 +187,8 @@ def factors(before: Floats, after: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         raised = np.where(after > 0, after / before, 1.0)
     cleared = np.maximum(1 - before, NEARLY_SURE) / np.maximum(1 - after, NEARLY_SURE)
-    found: Floats = np.maximum(np.maximum(raised, cleared), 1.0)
-    return found
+    factor: Floats = np.maximum(np.maximum(raised, cleared), 1.0)
+    return factor
 
 
 def moved(before: Floats, after: Floats) -> npt.NDArray[np.bool_]:
@@ -311,5 +311,5 @@ def chance(p: float) -> str:
     digits = 0
     while digits < 9 and min(p, 1 - p) * 10 ** (digits + 2) < 9.5:
         digits += 1
-    told = f"{p:.{digits}%}"
-    return f"{told[:-1].rstrip('0').rstrip('.')}%" if digits else told
+    percent = f"{p:.{digits}%}"
+    return f"{percent[:-1].rstrip('0').rstrip('.')}%" if digits else percent

@@ -207,10 +207,10 @@ def parse_prior(given: object, use: PriorUse) -> Prior:
             f" = {quoted(given)} names a file, which a policy or --{use.word} reads by the "
             "policy's schema; elsewhere read it (sf.read, sf.read_release) and give what was read"
         )
-    found = _understood(given, use)
-    if found is None or not isinstance(found, use.forms):
+    prior = _understood(given, use)
+    if prior is None or not isinstance(prior, use.forms):
         raise use.refusal(f" = {quoted(given)} is not allowed; use {use.allowed}")
-    return found
+    return prior
 
 
 def file_named(given: object) -> Mapping[str, object] | None:
@@ -326,13 +326,13 @@ def _listed(entry: Mapping[Any, object], use: PriorUse) -> ListedClass:
         )
     cells = entry["class"]
     if isinstance(cells, Mapping):
-        shown = tuple((str(column), text_of(cell)) for column, cell in cells.items())
+        texts = tuple((str(column), text_of(cell)) for column, cell in cells.items())
     else:
         several = cells if isinstance(cells, list | tuple) else [cells]
-        shown = tuple(("", text_of(cell)) for cell in several)
-    if not shown:
+        texts = tuple(("", text_of(cell)) for cell in several)
+    if not texts:
         raise use.refusal(": an entry's class is empty; give its cells")
-    return ListedClass(shown, _by_value(entry["shares"], replace(use, nobody=False)))
+    return ListedClass(texts, _by_value(entry["shares"], replace(use, nobody=False)))
 
 
 def _by_class(classes: Sequence[ListedClass], use: PriorUse) -> ByClass:

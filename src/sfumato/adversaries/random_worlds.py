@@ -53,8 +53,8 @@ class RandomWorlds:
     def strongest(self) -> Floats:
         """Her strongest belief in each group."""
         largest = self.groups.max_of(self.groups.having).astype(np.float64)
-        found: Floats = self._believed(largest, self.groups.sizes.astype(np.float64))
-        return found
+        beliefs: Floats = self._believed(largest, self.groups.sizes.astype(np.float64))
+        return beliefs
 
     def _believed(self, n: Any, size: Any) -> Any:
         if self.groups.case == "multiset" and not self.groups.linked:
@@ -67,13 +67,13 @@ class RandomWorlds:
             why = "nothing: there is no sensitive column" if len(groups) else "no group"
             return [Threat(NAME, IN_IT, why, groups.attribute, status="not_applicable")]
         name = groups.attribute or "the sensitive value"
-        found = self.moves()
-        return [Threat(NAME, IN_IT, f"{name}: {found.words}", name, found.people, found.worst)]
+        moves = self.moves()
+        return [Threat(NAME, IN_IT, f"{name}: {moves.words}", name, moves.people, moves.worst)]
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""
         groups, everybody = self.groups, np.float64(max(self.groups.places, 1))
-        found = Moves(groups)
+        gathered = Moves(groups)
         having = groups.having.astype(np.float64)
         # Groups that share people do not add up to everyone.
         counted = groups if groups.everyone is None else groups.everyone
@@ -81,8 +81,10 @@ class RandomWorlds:
         n = n if many is None else n * many[counted.row]
         summed = np.bincount(counted.indices, weights=n, minlength=groups.width)
         before = self._believed(summed.astype(np.float64), everybody)
-        found.see_counts(before[groups.indices], self._believed(having, groups.sizes[groups.row]))
-        return found
+        gathered.see_counts(
+            before[groups.indices], self._believed(having, groups.sizes[groups.row])
+        )
+        return gathered
 
 
 ENTRY = CatalogueEntry(

@@ -89,8 +89,8 @@ class Composed:
     @property
     def best(self) -> PrivacyLoss:
         """The figure of the smaller epsilon; where they are equal, that of the smaller delta."""
-        told = [loss for loss in (self.basic, self.tighter) if loss is not None]
-        return min(told, key=lambda loss: (loss.epsilon, loss.delta))
+        losses = [loss for loss in (self.basic, self.tighter) if loss is not None]
+        return min(losses, key=lambda loss: (loss.epsilon, loss.delta))
 
 
 def compose(
@@ -211,8 +211,8 @@ class SemanticPrivacy:
     @property
     def best(self) -> PosteriorBound | None:
         """The smallest bound that says something."""
-        told = [bound for bound in self.bounds if not bound.vacuous]
-        return min(told, key=lambda bound: bound.distance, default=None)
+        meaningful = [bound for bound in self.bounds if not bound.vacuous]
+        return min(meaningful, key=lambda bound: bound.distance, default=None)
 
     def threats(self) -> list[Threat]:
         """The row of the report's threat matrix: one, about everybody alike."""

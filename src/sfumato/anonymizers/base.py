@@ -202,14 +202,14 @@ def no_safe_release(
     """Which criterion stands in the way, how near one came, what to change."""
     detail = f" ({why})" if why else ""
     # Where merging may harm, a partition that nobody tried may still be safe.
-    found = "satisfies" if criterion.merge_closed else "was found that satisfies"
+    verb = "satisfies" if criterion.merge_closed else "was found that satisfies"
     if nearest is None:
         return NoSafeRelease(
             f"no release satisfies {criterion.name}, required {criterion.required}: it cannot be "
             f"judged here{detail}; drop it, or require another criterion of that column"
         )
     return NoSafeRelease(
-        f"no release {found} {criterion.name}, required {criterion.required}; {came} "
+        f"no release {verb} {criterion.name}, required {criterion.required}; {came} "
         f"{nearest:.6g}{detail}; {advice}"
     )
 
@@ -273,10 +273,10 @@ class Harvest:
         """Remember the groups of tuples, numbered as in the last `add`; if anybody will ask."""
         if self._placed is None:
             return
-        told = {f"q{place}": pa.array(row) for place, row in enumerate(counts.codes)}
-        told |= {f"s{place}": pa.array(row) for place, row in enumerate(counts.values)}
+        columns = {f"q{place}": pa.array(row) for place, row in enumerate(counts.codes)}
+        columns |= {f"s{place}": pa.array(row) for place, row in enumerate(counts.values)}
         numbers = pa.array(group + self._since)
-        self._stored.engine.append(self._placed, pa.table({**told, "g": numbers}))
+        self._stored.engine.append(self._placed, pa.table({**columns, "g": numbers}))
 
     def _publish(self, counts: Counts, group: Ints) -> None:
         stacked = np.vstack([group.astype(np.int32)[None, :], counts.values])
@@ -325,29 +325,29 @@ def _smaller(groups: Groups) -> Groups:
 
 def _joined(parts: list[Groups]) -> Groups:
     """Groups of several batches as one; the batches are given up on the way."""
-    one = parts[0]
+    first = parts[0]
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     indices = np.concatenate([part.indices for part in parts])
     data = np.concatenate([part.data for part in parts])
     sizes = np.concatenate([part.sizes for part in parts])
     protected = None
-    if one.protected is not None:
-        labels = one.protected[0]
-        told = [part.protected[1] for part in parts if part.protected is not None]
-        protected = labels, np.concatenate(told)
+    if first.protected is not None:
+        labels = first.protected[0]
+        codes = [part.protected[1] for part in parts if part.protected is not None]
+        protected = labels, np.concatenate(codes)
     lists = None
-    if one.lists is not None:
+    if first.lists is not None:
         lists = Lists.joined([part.lists for part in parts if part.lists is not None])
     parts.clear()
     return Groups.from_sparse(
         offsets_of(lengths),
         indices,
         data,
-        one.width,
+        first.width,
         sizes=sizes,
-        reference=one.reference,
-        domain=one.domain,
-        case=one.case,
+        reference=first.reference,
+        domain=first.domain,
+        case=first.case,
         lists=lists,
         beside=Beside(protected=protected),
     )

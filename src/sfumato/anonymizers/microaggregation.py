@@ -90,13 +90,13 @@ def centroids(
             picked, number = np.unique(middle(domain, codes, groups, n, total), return_inverse=True)
             values = [domain.values[code] for code in picked]
         index: dict[Region, int] = {}
-        told = [
+        regions = [
             ValueSet(
                 frozenset({value if allowed is None or value is None else allowed.nearest(value)})
             )
             for value in values
         ]
-        place = np.array([index.setdefault(region, len(index)) for region in told])
+        place = np.array([index.setdefault(region, len(index)) for region in regions])
         parts.append(tuple(index))
         rows.append(place[number])
     columns = tuple(domain.name for domain in counts.quasi)

@@ -97,8 +97,8 @@ class Drawing:
         """How far noise moves one count at most, about, but for a probability alpha."""
         # Those of continuous noise: OpenDP's for whole numbers sum up tails one number at a time.
         tell = "gaussian" if self.mechanism == "gaussian" else "laplacian"
-        found = getattr(opendp("accuracy"), f"{tell}_scale_to_accuracy")
-        return float(found(scale=self.scale, alpha=alpha))
+        accuracy_of = getattr(opendp("accuracy"), f"{tell}_scale_to_accuracy")
+        return float(accuracy_of(scale=self.scale, alpha=alpha))
 
     def guarantee(
         self, relation: Relation, delta: float, *, public_total: bool, unit: Unit
@@ -136,8 +136,8 @@ def calibrated(mechanism: Mechanism, epsilon: float, delta: float, relation: Rel
         wanted = (float(epsilon), float(delta))
 
     def made(scale: float) -> Any:
-        found = _measurement(mechanism, scale)
-        return found if mechanism != "gaussian" else _at_delta(found, delta)
+        measurement = _measurement(mechanism, scale)
+        return measurement if mechanism != "gaussian" else _at_delta(measurement, delta)
 
     change, library = _CHANGE[mechanism][relation], opendp("mod")
     try:
@@ -250,8 +250,8 @@ def _count_part(table: Table, counts: Counts, cells: CellGrid) -> Ints:
     for axis, attribute, codes in zip(
         cells.sensitive, counts.sensitive, counts.values, strict=True
     ):
-        shown = tuple(ValueSet(frozenset({value})) for value in attribute.domain.values)
-        place = place * len(axis) + np.array(axis.places(shown), dtype=np.int64)[codes]
+        regions = tuple(ValueSet(frozenset({value})) for value in attribute.domain.values)
+        place = place * len(axis) + np.array(axis.places(regions), dtype=np.int64)[codes]
     return sums_by(place, counts.n, len(cells))
 
 

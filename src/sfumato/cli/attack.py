@@ -100,7 +100,7 @@ def relative(
     observer = observer_of(judged, original)
     for _, known in victims:
         observer.read(known)
-    found = relative_threat(
+    threat = relative_threat(
         judged,
         original,
         sensitive=sensitive,
@@ -111,17 +111,17 @@ def relative(
         sweeps=sweeps,
         checks=tuple(check or ()),
     )
-    answers = (criterion.judge_attacks(judged, [found]) for criterion in rules.require)
+    answers = (criterion.judge_attacks(judged, [threat]) for criterion in rules.require)
     verdicts = [verdict for verdict in answers if verdict is not None]
-    document = relative_document(found, judged.label, victims, verdicts)
+    document = relative_document(threat, judged.label, victims, verdicts)
     if html is not None:
         document.save_page(html, force=force)
     if private is not None:
-        write_private(found.rows, private, force=force)
+        write_private(threat.rows, private, force=force)
     show_document(document, json=json)
     if private is not None:
         say(f"Everybody's rows (private): {private}", err=True)
-    raise typer.Exit(_exit([verdict.status for verdict in verdicts], found.status))
+    raise typer.Exit(_exit([verdict.status for verdict in verdicts], threat.status))
 
 
 def victim_of(text: str) -> dict[str, str]:

@@ -76,7 +76,7 @@ def audit(
     people = None if table is None else read_table(table, rules, schema, engine)
     others = [read_judged([path], rules, schema, engine) for path in earlier or ()]
     attacks = () if people is None else attacks_on(judged, people, others)
-    found = run_audit(
+    audited = run_audit(
         judged,
         rules,
         population=register,
@@ -85,11 +85,11 @@ def audit(
         table=people,
     )
     for target in written:
-        found.save(target, public=public, force=force)
-    show_report(found.public() if public and json else found, json=json)
+        audited.save(target, public=public, force=force)
+    show_report(audited.public() if public and json else audited, json=json)
     if not json:
-        for words in closing_words(found):
+        for words in closing_words(audited):
             say_sentence(words)
         for target in written:
             say(f"Report ({'public' if public else 'private'}): {target}")
-    raise typer.Exit(EXIT_OF[found.status])
+    raise typer.Exit(EXIT_OF[audited.status])

@@ -84,7 +84,7 @@ def characterize(
         subject = read_judged([data], rules, schema, reading)
     else:
         subject = read_table(data, rules, schema, reading)
-    found = run(
+    characterization = run(
         subject,
         max_size,
         _targets(target),
@@ -93,10 +93,10 @@ def characterize(
         individuals=private is not None,
     )
     if html is not None:
-        found.save(html, force=force)
+        characterization.save(html, force=force)
     if private is not None:
-        save_private(found, private, force=force)
-    show_document(found.document(), json=json)
+        save_private(characterization, private, force=force)
+    show_document(characterization.document(), json=json)
     for written in (html, private):
         if written is not None:
             say(f"Saved: {written}", err=True)

@@ -63,9 +63,9 @@ def compare(
     choose_utilities(rules, utility)
     check_risk(risk)
     table = read_table(data, rules, schema, reading)
-    found = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
+    comparison = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
     if html is not None:
-        found.save(html, force=force)
-    show_document(found.document() if json else found.brief(), json=json)
+        comparison.save(html, force=force)
+    show_document(comparison.document() if json else comparison.brief(), json=json)
     if html is not None:
         say(f"The map: {html}", err=True)

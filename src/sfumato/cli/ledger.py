@@ -162,7 +162,7 @@ def check(
     asked = None
     if people is not None:
         asked = read_people(people, rules, schema, [new, *earlier], reading)
-    found = kept.check(
+    checked = kept.check(
         new,
         asked if targets is not None else None,
         population=asked if targets is None else None,
@@ -172,5 +172,5 @@ def check(
         sensitive=sensitive,
         counting=bound.counting if counting is None else counting,
     )
-    show_document(check_document(found), json=json)
-    raise typer.Exit(EXIT_OF[found.status])
+    show_document(check_document(checked), json=json)
+    raise typer.Exit(EXIT_OF[checked.status])

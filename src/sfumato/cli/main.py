@@ -55,8 +55,8 @@ def ending_of(command: Callable[[], Any]) -> int:
             # An engine answers an interrupt by an error of its own.
             code = Exit.INTERRUPTED if signals else _internal(error)
         if code == Exit.INTERRUPTED:
-            told = "; ".join(f"{one.what} stands at {one.path}" for one in standing(begun))
-            say(f"interrupted; {told or 'nothing was written'}")
+            left = "; ".join(f"{one.what} stands at {one.path}" for one in standing(begun))
+            say(f"interrupted; {left or 'nothing was written'}")
         with contextlib.suppress(ValueError):
             sys.stdout.flush()
         for failure in failed():

@@ -52,8 +52,8 @@ def read_population(path: Path, rules: Policy, schema: Schema, reading: Reading)
     """A register of the population: only its quasi-identifiers matter."""
     from sfumato.table import load_table
 
-    told = rules.reading_of([path], reading.about("file", "engine"))
-    return load_table(path, schema.part(schema.quasi), told)
+    settings = rules.reading_of([path], reading.about("file", "engine"))
+    return load_table(path, schema.part(schema.quasi), settings)
 
 
 # -- several releases, and the people in all of them -----------------------------------------------
@@ -98,8 +98,8 @@ def read_people(
     from sfumato.table import load_table
 
     columns = list(dict.fromkeys(name for release in releases for name in release.regions.columns))
-    told = rules.reading_of([path], reading.about("file", "engine"))
-    return load_table(path, schema.part(columns, () if truth is None else (truth,)), told)
+    settings = rules.reading_of([path], reading.about("file", "engine"))
+    return load_table(path, schema.part(columns, () if truth is None else (truth,)), settings)
 
 
 PolicyFile = Annotated[
@@ -136,8 +136,8 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            told = {one.name: given.pop(one.name) for one in shared}
-            command(**given, reading=Reading(**told))
+            options = {one.name: given.pop(one.name) for one in shared}
+            command(**given, reading=Reading(**options))
 
         # What a command takes is read off its signature.
         parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared)]
@@ -150,11 +150,11 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
 
 def _parameter(option: Any) -> inspect.Parameter:
     kind, flag = option.metadata["kind"], f"--{option.name.replace('_', '-')}"
-    told = typer.Option(flag, help=option.metadata["about"])
+    option_of = typer.Option(flag, help=option.metadata["about"])
     type_ = kind if option.default is not None else kind | None
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=option.default,
-        annotation=Annotated[type_, told],
+        annotation=Annotated[type_, option_of],
     )

@@ -43,9 +43,9 @@ def reproduce(
     check_paper(paper)
     if out is not None:
         check_new_folder(out, force=force, what=RESULTS)
-    found = run(paper, data, seed=seed, quick=quick)
+    document = run(paper, data, seed=seed, quick=quick)
     if out is not None:
-        found.save(out, force=force)
-    show_document(found, json=json)
+        document.save(out, force=force)
+    show_document(document, json=json)
     if out is not None:
         say(f"Saved: {out}", err=True)

@@ -67,20 +67,20 @@ def skyline(
         check_new_file(html, force=force)
     rules, schema = load_rules(policy)
     judged = read_judged(release, rules, schema, reading)
-    found = skylines(judged, confidence, value, sensitive)
-    told = [
+    judged_values = skylines(judged, confidence, value, sensitive)
+    groundings = [
         worst_grounding(judged, one.value, *known, sensitive=one.attribute)
-        for one in found
+        for one in judged_values
         for known in points
     ]
-    document = skyline_document(judged, found, told)
+    document = skyline_document(judged, judged_values, groundings)
     if html is not None:
         document.save_page(html, force=force)
     show_document(document, json=json)
     if html is not None:
         say(f"The page: {html}", err=True)
     raise typer.Exit(
-        Exit.VIOLATED if any(one.status == "none_safe" for one in found) else Exit.HOLDS
+        Exit.VIOLATED if any(one.status == "none_safe" for one in judged_values) else Exit.HOLDS
     )
 
 

@@ -45,8 +45,8 @@ def appearance(text: str | None) -> str:
         return ""
     if text.isascii():
         return text if text.isalnum() else " ".join(text.split())
-    shown = unicodedata.normalize("NFKC", text)
-    kept = "".join(sign for sign in shown if unicodedata.category(sign) != "Cf")
+    plain = unicodedata.normalize("NFKC", text)
+    kept = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
     return " ".join(unicodedata.normalize("NFC", kept).split())
 
 
@@ -113,8 +113,8 @@ def key_of(engine: Engine, source: Source, schema: Schema, name: str, table: str
 def values_in(engine: Engine, source: Source, schema: Schema, name: str) -> pa.Array:
     """The distinct values of a column as they stand; of lists, those of their members."""
     key = key_of(engine, source, schema, name)
-    found = engine.fetch(select([named(key, "v")], source.name, group=[key])).column(0)
-    array = found.combine_chunks()
+    distinct = engine.fetch(select([named(key, "v")], source.name, group=[key])).column(0)
+    array = distinct.combine_chunks()
     if not has_lists(source, schema, name):
         return array
     return members_of(name, _lists(name, array, source, schema))[1].unique()
@@ -260,14 +260,14 @@ def _encode_lists(
 def gather(column: KeyColumn, lists: pa.Array, *, repeated: bool) -> KeyColumn:
     """Each person's rows: lists of a column's codes become one value, or one set, a person."""
     offsets, codes = members_of(column.domain.name, lists)
-    found: Codes = codes.to_numpy().astype(np.int32, copy=False)
+    coded: Codes = codes.to_numpy().astype(np.int32, copy=False)
     if column.sets is not None:
         return KeyColumn(
-            column.domain, *code_sets(*joined(offsets, found, column.sets), repeated=repeated)
+            column.domain, *code_sets(*joined(offsets, coded, column.sets), repeated=repeated)
         )
     if (np.diff(offsets) == 1).all():  # people who all have one row need no sets
-        return KeyColumn(column.domain, found)
-    return KeyColumn(column.domain, *code_sets(offsets, found, repeated=repeated))
+        return KeyColumn(column.domain, coded)
+    return KeyColumn(column.domain, *code_sets(offsets, coded, repeated=repeated))
 
 
 # -- people ---------------------------------------------------------------------------------------

@@ -279,10 +279,10 @@ class NodeTables:
         source = self.smallest_below(levels)
         stored = source.counts
         with _Labels(self._steps, source, [levels]) as labels:
-            told = labels.of(levels)
-            listed = [named(label, f"q{column}") for column, label in enumerate(told)]
+            columns = labels.of(levels)
+            listed = [named(label, f"q{column}") for column, label in enumerate(columns)]
             listed += [named(f"{stored.name}.{one}", one) for one in stored.other_columns]
-            group = [label for label in told if label != _ANY]
+            group = [label for label in columns if label != _ANY]
             group += [f"{stored.name}.{one}" for one in stored.other_columns]
             name = fresh("node")
             text = select([*listed, *stored.sums], labels.joins, group=group)
@@ -295,13 +295,13 @@ class NodeTables:
         meet = tuple(min(levels) for levels in zip(*nodes, strict=True))
         source = self.smallest_below(meet)
         stored = source.counts
-        shown = [f"{stored.name}.{column}" for column in stored.other_columns]
+        columns = [f"{stored.name}.{column}" for column in stored.other_columns]
         with _Labels(self._steps, source, nodes) as labels:
-            keys = [", ".join([*labels.of(levels), *shown]) for levels in nodes]
+            keys = [", ".join([*labels.of(levels), *columns]) for levels in nodes]
             counted = [f"approx_count_distinct(hash({key})) AS e{i}" for i, key in enumerate(keys)]
-            found = self._engine.fetch(select(counted, labels.joins))
+            estimated = self._engine.fetch(select(counted, labels.joins))
         self.read(source)
-        return [int(found.column(place)[0].as_py()) for place in range(len(nodes))]
+        return [int(estimated.column(place)[0].as_py()) for place in range(len(nodes))]
 
     def parts(self, table: NodeTable) -> Iterator[Counts]:
         """All tuples of a node, as many at a time as fit, each group's together."""
@@ -325,11 +325,11 @@ class NodeTables:
                 f"{label} = {groups}.q{column}" for column, label in enumerate(labels.of(levels))
             )
             # What people want protected does not tell tuples apart here.
-            told = {one: f"{stored.name}.{one}" for one in stored.columns if one != "p"}
-            told["g"] = f"{groups}.g"
-            listed = [named(where, one) for one, where in told.items()]
+            columns = {one: f"{stored.name}.{one}" for one in stored.columns if one != "p"}
+            columns["g"] = f"{groups}.g"
+            listed = [named(where, one) for one, where in columns.items()]
             joins = f"{labels.joins} JOIN {groups} ON {same}"
-            text = select(listed, joins, group=list(told.values()))
+            text = select(listed, joins, group=list(columns.values()))
             self._engine.materialize(name, text, large=True)
         self.read(self.finest)
 
@@ -374,12 +374,12 @@ class _Labels:
 
     def of(self, levels: NodeLevels) -> list[str]:
         """SQL of a node's label in each column; a column that is all `*` has the one label 0."""
-        told = []
+        expressions = []
         for column, level in enumerate(levels):
             if level == self._source.levels[column]:
-                told.append(f"{self._source.counts.name}.q{column}")
+                expressions.append(f"{self._source.counts.name}.q{column}")
             elif level == self._steps.heights[column] - 1:
-                told.append(_ANY)
+                expressions.append(_ANY)
             else:
-                told.append(f"{self._names[column]}.l{level}")
-        return told
+                expressions.append(f"{self._names[column]}.l{level}")
+        return expressions

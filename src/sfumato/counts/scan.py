@@ -252,12 +252,12 @@ def _by_person(
     brought.append(people)
     grouped = select(inner, joins, group=[person, *plain.values()])
     engine.materialize(people, grouped, large=large)
-    found = {name: f"{people}.{called[name]}" for name in plain}
+    by_name = {name: f"{people}.{called[name]}" for name in plain}
     gathered = people
     for place, name in enumerate(schema.sensitive):
         key = f"{people}.l{place}"
         raw = engine.fetch(select([named(key, "v")], people, group=[key])).column(0)
         lists = raw.combine_chunks()
         columns[name] = gather(columns[name], lists, repeated=repeated)
-        gathered, found[name] = _joined(engine, gathered, key, raw, columns[name], brought)
-    return gathered, found, people
+        gathered, by_name[name] = _joined(engine, gathered, key, raw, columns[name], brought)
+    return gathered, by_name, people

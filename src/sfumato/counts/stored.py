@@ -103,10 +103,10 @@ class StoredCounts(TableCounts):
 
     @cached_property
     def _size(self) -> tuple[int, int]:
-        found = self.engine.fetch(
+        sums = self.engine.fetch(
             f"SELECT COUNT(*) AS t, CAST(SUM(n) AS BIGINT) AS n FROM {self.name}"
         )
-        return int(found.column("t")[0].as_py()), int(found.column("n")[0].as_py() or 0)
+        return int(sums.column("t")[0].as_py()), int(sums.column("n")[0].as_py() or 0)
 
     def __len__(self) -> int:
         return self._size[0]
@@ -134,9 +134,9 @@ class StoredCounts(TableCounts):
         return [*summed, "SUM(w) AS w"] if self.weighted else summed
 
     def _having(self, column: str, size: int) -> Ints:
-        found = self.engine.fetch(select([column, *self.sums], self.name, group=[column]))
+        sums = self.engine.fetch(select([column, *self.sums], self.name, group=[column]))
         people = np.zeros(size, dtype=np.int64)
-        people[found.column(column).to_numpy()] = found.column("n").to_numpy()
+        people[sums.column(column).to_numpy()] = sums.column("n").to_numpy()
         return people
 
     def by_code(self, column: int) -> Ints:
@@ -191,11 +191,11 @@ class StoredCounts(TableCounts):
         """Counts from columns named like the stored ones; those that are missing hold zeros."""
 
         def stack(names: Sequence[str]) -> Codes:
-            found = np.zeros((len(names), table.num_rows), dtype=np.int32)
+            codes = np.zeros((len(names), table.num_rows), dtype=np.int32)
             for place, name in enumerate(names):
                 if name in table.schema.names:
-                    found[place] = table.column(name).to_numpy()
-            return found
+                    codes[place] = table.column(name).to_numpy()
+            return codes
 
         quasi, sensitive = len(self.quasi), len(self.sensitive)
         return Counts(
@@ -212,10 +212,10 @@ class StoredCounts(TableCounts):
     def numbered(self, node: str, where: str) -> tuple[Counts, Ints]:
         """The tuples that a condition selects, in the order of an SQL expression's numbers."""
         listed = [named(node, "node"), *self.columns, "n", *self._weight]
-        found = self.engine.fetch(f"{select(listed, self.name)} WHERE {where}")
-        number = found.column("node").to_numpy().astype(np.int32)
+        fetched = self.engine.fetch(f"{select(listed, self.name)} WHERE {where}")
+        number = fetched.column("node").to_numpy().astype(np.int32)
         order = np.argsort(number, kind="stable")
-        return self.made_of(found).take(order), number[order].astype(np.int64)
+        return self.made_of(fetched).take(order), number[order].astype(np.int64)
 
     def in_order(self, number: str) -> StoredCounts:
         """The same tuples sorted by an SQL expression, which is a column `b` of theirs.
@@ -242,15 +242,15 @@ class StoredCounts(TableCounts):
         `node` is an SQL expression, NULL for those left out. `t` counts the tuples. One pass serves
         all columns. With a `target` column, also by that.
         """
-        quasi, shown = self.columns[: len(self.quasi)], self.other_columns
+        quasi, others = self.columns[: len(self.quasi)], self.other_columns
         listed = [named(node, "node"), *self.columns, "n", *self._weight]
         if target is not None:
             listed.append(named(target, "target"))
-            shown = [*shown, "target"]
+            others = [*others, "target"]
         placed = f"({select(listed, self.name)}) AS placed WHERE node IS NOT NULL"
-        sets = ", ".join(f"(node, {', '.join([one, *shown])})" for one in quasi)
-        told = ", ".join(["node", *quasi, *shown, *self.sums, "CAST(COUNT(*) AS BIGINT) AS t"])
-        return self.engine.fetch(f"SELECT {told} FROM {placed} GROUP BY GROUPING SETS ({sets})")
+        sets = ", ".join(f"(node, {', '.join([one, *others])})" for one in quasi)
+        selected = ", ".join(["node", *quasi, *others, *self.sums, "CAST(COUNT(*) AS BIGINT) AS t"])
+        return self.engine.fetch(f"SELECT {selected} FROM {placed} GROUP BY GROUPING SETS ({sets})")
 
     @property
     def _weight(self) -> list[str]:
@@ -278,28 +278,31 @@ class StoredCounts(TableCounts):
                     f"the table has {number:,} different groups of {tuples:,} tuples, too many for "
                     "the memory limit; raise it, or judge a part of the columns"
                 )
-            found = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
+            kinds_fetched = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
             numbered = fresh("kinds")
-            engine.put(numbered, found.select(["k"]).append_column("kind", _up_to(found.num_rows)))
+            engine.put(
+                numbered,
+                kinds_fetched.select(["k"]).append_column("kind", _up_to(kinds_fetched.num_rows)),
+            )
             brought.append(numbered)
             joined = f"{self.name} JOIN {numbered} ON {key} = {numbered}.k"
             listed = ", ".join(
                 ["kind", *self.other_columns, "n", *(["w"] if self.weighted else [])]
             )
-            told = engine.fetch(f"SELECT {listed} FROM {joined}")
+            people = engine.fetch(f"SELECT {listed} FROM {joined}")
             least = ", ".join(f"MIN({q}) AS {q}" for q in self.columns[: len(self.quasi)])
-            shown = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by(
+            examples = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by(
                 "kind"
             )
         finally:
             for one in (name, *brought):
                 engine.drop(one)
-        codes = [shown.column(q).to_numpy() for q in self.columns[: len(self.quasi)]]
+        codes = [examples.column(q).to_numpy() for q in self.columns[: len(self.quasi)]]
         return Kinds(
-            self.made_of(told),
-            np.array(codes, dtype=np.int32).reshape(len(codes), shown.num_rows),
-            told.column("kind").to_numpy().astype(np.int64),
-            found.column("t").to_numpy().astype(np.int64),
+            self.made_of(people),
+            np.array(codes, dtype=np.int32).reshape(len(codes), examples.num_rows),
+            people.column("kind").to_numpy().astype(np.int64),
+            kinds_fetched.column("t").to_numpy().astype(np.int64),
         )
 
     def _group_key(self) -> str:

@@ -39,10 +39,10 @@ def split_texts(name: str, texts: pa.Array, form: str, *, blank_is_empty: bool) 
     lists: list[list[str | None] | None] = []
     unread = []
     for text in texts.to_pylist():
-        found = nothing if text is None else read_list(str(text), form)
-        if found is None and text is not None:
+        listed = nothing if text is None else read_list(str(text), form)
+        if listed is None and text is not None:
             unread.append(fault_of(str(text), form))
-        lists.append(found)
+        lists.append(listed)
     if unread:
         allowed = (
             'a JSON list such as ["a", "b"] or []'
@@ -101,18 +101,18 @@ def code_sets(offsets: Ints, members: Codes, *, repeated: bool) -> tuple[Codes, 
     longer, given, depth = np.flatnonzero(length), 1, 0
     while len(longer):
         key = number[longer] * width + members[begin[longer] + depth]
-        distinct, found = np.unique(key, return_inverse=True)
-        number[longer] = given + found
+        distinct, set_of = np.unique(key, return_inverse=True)
+        number[longer] = given + set_of
         given, depth = given + len(distinct), depth + 1
         longer = longer[length[longer] > depth]
-    _, first, found = np.unique(number, return_index=True, return_inverse=True)
+    _, first, set_of = np.unique(number, return_index=True, return_inverse=True)
     sets = [tuple(members[begin[i] : begin[i] + length[i]].tolist()) for i in first.tolist()]
     order = sorted(range(len(sets)), key=sets.__getitem__)
     rank = np.empty(len(sets), dtype=np.int32)
     rank[order] = np.arange(len(sets), dtype=np.int32)
     ends = np.cumsum([0, *(len(sets[i]) for i in order)], dtype=np.int64)
     flat = np.array([code for i in order for code in sets[i]], dtype=np.int32)
-    return rank[found], Sets(ends, flat)
+    return rank[set_of], Sets(ends, flat)
 
 
 def joined(offsets: Ints, codes: Codes, sets: Sets) -> tuple[Ints, Codes]:

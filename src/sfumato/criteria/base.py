@@ -116,8 +116,8 @@ class Measure:
         """The worst among some of the groups."""
         values = self.per_group[groups]
         badness = values if self.sense in ("at_most", "below") else -values
-        found = _worst(badness, self.sizes[groups], min(WORST, len(groups)))
-        return tuple(int(groups[place]) for place in found)
+        places = _worst(badness, self.sizes[groups], min(WORST, len(groups)))
+        return tuple(int(groups[place]) for place in places)
 
     @property
     def value(self) -> float:
@@ -336,8 +336,8 @@ class GroupCriterion(Criterion):
         # A criterion of several conditions may fail where this figure looks well.
         worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst
         words = self.explain(groups, measure, worst[0])
-        told = "; ".join(text for text in (note, parts, words) if text)
-        verdict = self.decided("violated" if bad else "holds", measure, groups, told)
+        text_ = "; ".join(text for text in (note, parts, words) if text)
+        verdict = self.decided("violated" if bad else "holds", measure, groups, text_)
         return replace(verdict, worst=worst)
 
 
@@ -390,8 +390,8 @@ def _worst(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: int) -
     room = most - len(beyond)
     if room < len(ties):
         ties = ties[np.argpartition(-sizes[ties], room - 1)[:room]]
-    found: list[int] = np.concatenate([beyond, ties]).tolist()
-    return sorted(found, key=lambda g: (-badness[g], -int(sizes[g]), g))
+    places: list[int] = np.concatenate([beyond, ties]).tolist()
+    return sorted(places, key=lambda g: (-badness[g], -int(sizes[g]), g))
 
 
 def parameter(

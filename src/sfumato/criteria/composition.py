@@ -220,26 +220,28 @@ class CompositionBound(ReleaseCriterion):
             return self.unjudged("not_applicable", reason, groups)
         note = ""
         try:
-            found = self.exposed(groups)
+            exposed = self.exposed(groups)
         except (InputError, ResourceError) as error:
             alone = exposed_alone(groups, values_left(self.confidence), self.counting)
-            found, note = Exposed(alone, groups.sizes), str(error)
-        sure, possible = found.people(groups)
+            exposed, note = Exposed(alone, groups.sizes), str(error)
+        sure, possible = exposed.people(groups)
         limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
         status: Status = "cannot_judge"
         if sure > limit or possible <= surely:
             status = "violated" if sure > limit else "holds"
-        told = f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
+        exposed_people = (
+            f"{sure:,} people" if sure == possible else f"{sure:,} to {possible:,} people"
+        )
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; give the table it was made of (--table)"
-        words = f"{told} of {groups.headcount()}, with {self.beside}"
+        words = f"{exposed_people} of {groups.headcount()}, with {self.beside}"
         beyond_mending = ""
         if groups.inside is not None and not note:
             words += self._before(groups, sure)
             if status == "violated":
                 beyond_mending = self._beyond_mending(groups, limit)
         told_of = "; ".join(filter(None, (words, note, beyond_mending)))
-        verdict = self.decided(status, self._measured(groups, found), groups, told_of)
+        verdict = self.decided(status, self._measured(groups, exposed), groups, told_of)
         return replace(verdict, beyond_mending=beyond_mending)
 
     def _before(self, groups: Groups, sure: int) -> str:
@@ -354,10 +356,10 @@ class ReadTogether:
     def _people(self, most: int) -> Headcount:
         """Who has at most so many values left; at most so many people, where that is not known."""
         groups = self.groups
-        found = self.bound.exposed(groups, most)
-        possible = int(found.possible.sum())
+        exposed = self.bound.exposed(groups, most)
+        possible = int(exposed.possible.sum())
         several = groups.several is not None and possible > 1
-        return Headcount(min(possible, groups.people()), at_most=several or not found.exact)
+        return Headcount(min(possible, groups.people()), at_most=several or not exposed.exact)
 
 
 def _share_of(people: int, everybody: int) -> float:

@@ -242,11 +242,11 @@ class EpsilonPrivacy(GroupCriterion):
         if self.adversary.adversary_class == "IV":
             return "an adversary who is endlessly stubborn about any shape is never kept within it"
         prior = self.adversary.prior(groups)
-        told = [self._uncovered(prior, measure)]
+        sentences = [self._uncovered(prior, measure)]
         binding = self._binding(groups, prior, worst)
         if binding is not None and (isinstance(prior, SharedPrior) or judged(prior)[worst]):
-            told.append(in_words(groups, binding, self.adversary.known))
-        return "; ".join(text for text in told if text)
+            sentences.append(in_words(groups, binding, self.adversary.known))
+        return "; ".join(text for text in sentences if text)
 
     def _uncovered(self, prior: SharedPrior | RegionalPrior, measure: Measure) -> str:
         if isinstance(prior, SharedPrior):
@@ -266,8 +266,8 @@ def _decide_regional(measured: Any, bound: float, compare: Any) -> tuple[Any, Bo
     near = np.flatnonzero(np.abs(measured - bound) <= 1e-9 * max(1.0, bound))
     values = measured.copy()
     for g in near.tolist():
-        found = compare(g)
-        holds[g] = found <= 0
-        if found == 0:
+        compared = compare(g)
+        holds[g] = compared <= 0
+        if compared == 0:
             values[g] = bound
     return values, holds

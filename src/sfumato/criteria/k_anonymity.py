@@ -122,18 +122,20 @@ class KMap(GroupCriterion):
         if isinstance(self.population, Table):
             assert groups.regions is not None
             behind = count_behind(groups.regions, self.population, alone=self.alone)
-            found = PopulationPerGroup.of(behind, groups.own_people, alone=self.alone)
+            behind_group = PopulationPerGroup.of(behind, groups.own_people, alone=self.alone)
         elif isinstance(self.population, Release):
             assert groups.regions is not None
             surely = people_surely_inside(groups.regions, self.population, alone=self.alone)
-            found = PopulationPerGroup.of(surely, groups.own_people, alone=self.alone)
+            behind_group = PopulationPerGroup.of(surely, groups.own_people, alone=self.alone)
         else:
             assert groups.population is not None
-            found = PopulationPerGroup.of(groups.population, groups.own_people)
+            behind_group = PopulationPerGroup.of(groups.population, groups.own_people)
         parts = {}
-        if found.uncovered:
-            parts["groups the population does not contain"] = float(found.uncovered)
-        return summarize(groups, found.people, "at_least", parts), found.people >= self.k
+        if behind_group.uncovered:
+            parts["groups the population does not contain"] = float(behind_group.uncovered)
+        return summarize(
+            groups, behind_group.people, "at_least", parts
+        ), behind_group.people >= self.k
 
 
 @dataclass(frozen=True)
@@ -220,12 +222,12 @@ class AlphaK(GroupCriterion):
         if shares.measured is None or people.measured is None:
             return replace(shares, required=self.required)
         smallest = f"at least {people.measured:g} people share exact quasi-identifiers; {EXACT}"
-        told = (shares.note, "" if people.holds else people.note, smallest)
+        notes = (shares.note, "" if people.holds else people.note, smallest)
         return replace(
             shares,
             status="holds" if shares.holds and people.holds else "violated",
             required=self.required,
-            note="; ".join(filter(None, told)),
+            note="; ".join(filter(None, notes)),
         )
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:

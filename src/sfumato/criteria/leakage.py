@@ -68,9 +68,9 @@ def log_sign(terms: Iterable[tuple[Fraction, int]]) -> int | None:
         factors[number] = factors.get(number, Fraction(0)) + factor
     kept = {number: f for number, f in factors.items() if f and number > 1}
     for digits in _DIGITS:
-        found = _rounded_sign(kept, digits)
-        if found is not None:
-            return found
+        rounded = _rounded_sign(kept, digits)
+        if rounded is not None:
+            return rounded
         if digits == _DIGITS[0] and _is_zero(kept):
             return 0
     return None
@@ -126,7 +126,7 @@ MOST = 2**0.5  # two distributions without a common value cannot be further apar
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Leakage(GroupCriterion):
+class LeakageCriterion(GroupCriterion):
     """What both bounds share.
 
     `prior`: what she expects, as `Observer` takes it. `joint`: sensitive columns that are one
@@ -205,12 +205,14 @@ class _Leakage(GroupCriterion):
         value, share = groups.values[groups.indices[best]], float(groups.share[best])
         before = max(share - float(gain.max()), 0.0)
         gone = int(leakage(groups, expected).ruled_out[worst])
-        told = f"in group {worst} {value!r} is had by {share:.2g} where {before:.2g} was expected"
-        return f"{told}, and {gone} values are ruled out" if gone else told
+        sentence = (
+            f"in group {worst} {value!r} is had by {share:.2g} where {before:.2g} was expected"
+        )
+        return f"{sentence}, and {gone} values are ruled out" if gone else sentence
 
 
 @dataclass(frozen=True)
-class DistributionLeakage(_Leakage):
+class DistributionLeakage(LeakageCriterion):
     """No class's distribution is further than epsilon (Euclidean) from what was expected."""
 
     name: ClassVar[str] = "distribution-leakage"
@@ -260,7 +262,7 @@ class DistributionLeakage(_Leakage):
 
 
 @dataclass(frozen=True)
-class EntropyLeakage(_Leakage):
+class EntropyLeakage(LeakageCriterion):
     """No class's entropy differs by more than alpha bits from what was expected."""
 
     name: ClassVar[str] = "entropy-leakage"
@@ -303,8 +305,8 @@ class EntropyLeakage(_Leakage):
 
 def _counts(groups: Groups, group: int) -> dict[int, int]:
     low, high = groups.indptr[group], groups.indptr[group + 1]
-    found = zip(groups.indices[low:high].tolist(), groups.data[low:high].tolist(), strict=True)
-    return dict(found)
+    counted = zip(groups.indices[low:high].tolist(), groups.data[low:high].tolist(), strict=True)
+    return dict(counted)
 
 
 def _squared(groups: Groups, expected: Expectation, group: int) -> Fraction:

@@ -111,10 +111,10 @@ class RelativeThreatBound(ReleaseCriterion):
         reason = self.inapplicable(groups)
         if reason:
             return self.unjudged("not_applicable", reason, groups)
-        found = self._decided(groups, relative_threat(_told_apart(groups)))
-        if found.status == "violated":
-            return found
-        return replace(found, status="cannot_judge", note=NO_REGIONS, threats=())
+        decided = self._decided(groups, relative_threat(_told_apart(groups)))
+        if decided.status == "violated":
+            return decided
+        return replace(decided, status="cannot_judge", note=NO_REGIONS, threats=())
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
@@ -147,9 +147,9 @@ class RelativeThreatBound(ReleaseCriterion):
     def _decided(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         status, words = self._status(threat)
         measure = self._measure(groups, threat, status)
-        found = threat.measures
-        rgt = f"RGT {found.rgt:.4g}"
-        people = f"{found.attacker.any_mode:,} of {found.people:,} people threatened"
+        measures = threat.measures
+        rgt = f"RGT {measures.rgt:.4g}"
+        people = f"{measures.attacker.any_mode:,} of {measures.people:,} people threatened"
         note = "; ".join(text for text in (words, people, rgt) if text)
         verdict = self.decided(status, measure, groups, note)
         return replace(verdict, threats=tuple(threat.threats()))

@@ -262,13 +262,13 @@ class SkylinePrivacy(ReleaseCriterion):
             ]
         only = "" if self.value is None or isinstance(self.value, Mapping) else self.value
         listed = only if isinstance(only, str) else ", ".join(only)
-        told = f"certainty < {', < '.join(texts)}{f' ({listed})' if listed else ''}"
+        bound = f"certainty < {', < '.join(texts)}{f' ({listed})' if listed else ''}"
         free = (
             []
             if not isinstance(self.value, Mapping)
             else [v for v in self.value if not self.value[v]]
         )
-        return f"{told}; {', '.join(free)} not protected" if free else told
+        return f"{bound}; {', '.join(free)} not protected" if free else bound
 
     def steps(self) -> Sequence[BoundStep]:
         """All points by the next confidence, or by one fact less or more of each kind."""
@@ -367,10 +367,10 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def known(self, groups: Groups) -> dict[tuple[int, int, int], list[int]]:
         """The knowledge in question, and the codes of the values it is about."""
-        asked, found = self.questions(groups), dict[tuple[int, int, int], list[int]]()
+        asked, values_at = self.questions(groups), dict[tuple[int, int, int], list[int]]()
         for code, point in zip(asked.targets.tolist(), asked.points.tolist(), strict=True):
-            found.setdefault(check_point(point), []).append(code)
-        return found
+            values_at.setdefault(check_point(point), []).append(code)
+        return values_at
 
     def adversaries(self, release: Release) -> Iterator[Asked]:
         """Whoever knows as much as a point says, by the values it is about."""
@@ -407,13 +407,13 @@ class SkylinePrivacy(ReleaseCriterion):
     def _judge(self, groups: Groups) -> tuple[Measure, Questions, Floats, Bools]:
         asked = self.questions(groups)
         least = minima_bounds(groups, asked.targets, asked.points, asked.case)
-        found, good = safe(
+        certainty, good = safe(
             groups, asked.targets, asked.points, asked.confidences, asked.case, least.least
         )
         scale = Scale(asked, self.strictest)
-        per_group, bounded = scale.by_group(groups, least, found)
+        per_group, bounded = scale.by_group(groups, least, certainty)
         measure = summarize(groups, per_group, "below", bounded=bounded)
-        return measure, asked, scale.of(found), good
+        return measure, asked, scale.of(certainty), good
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
@@ -422,18 +422,20 @@ class SkylinePrivacy(ReleaseCriterion):
         measure, asked, scaled, good = self._judge(groups)
         bad = measure.per_group >= self.strictest
         people, number = groups.headcount(bad), groups.number(bad)
-        told = [f"{number:,} of {groups.number():,} groups, {people} people"] if number else []
+        sentences = [f"{number:,} of {groups.number():,} groups, {people} people"] if number else []
         if len(scaled):
             worst = int(np.argmax(scaled))
             point = check_point(asked.points[worst].tolist())
             grounding = ground(groups, int(asked.targets[worst]), point, asked.case)
-            told.append(grounding.sentence.rstrip("."))
-        told += [
+            sentences.append(grounding.sentence.rstrip("."))
+        sentences += [
             f"{point} is implied by {other}"
             for points in self._lists
             for point, other in undominated(points)[1]
         ]
-        return self.decided("holds" if good.all() else "violated", measure, groups, "; ".join(told))
+        return self.decided(
+            "holds" if good.all() else "violated", measure, groups, "; ".join(sentences)
+        )
 
 
 @dataclass(frozen=True)

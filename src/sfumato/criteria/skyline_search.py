@@ -73,8 +73,8 @@ class Present:
     def without(self, parent: Floats) -> Floats:
         """The minima over all groups but one with the parent's factors."""
         mine = parent.reshape(-1) <= self._two[0] * (1 + _SAME)
-        found: Floats = np.where(mine, self._two[1], self._two[0]).reshape(self._shape)
-        return found
+        least: Floats = np.where(mine, self._two[1], self._two[0]).reshape(self._shape)
+        return least
 
     def replace(self, parent: Floats, children: Floats) -> None:
         """One group becomes several."""

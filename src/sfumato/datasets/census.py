@@ -289,9 +289,9 @@ def _draw(rng: np.random.Generator, weights: Floats, condition: Ints) -> Ints:
     ends = np.cumsum(shares, axis=1)
     ends[:, -1] = 1.0  # rounding must not leave a gap above the last value
     steps = (ends + np.arange(rows)[:, None]).ravel()
-    found = np.searchsorted(steps, condition + rng.random(len(condition)), side="right")
+    drawn = np.searchsorted(steps, condition + rng.random(len(condition)), side="right")
     # The sum of a large row number and a share just below 1 may round up into the next row.
-    codes: Ints = np.minimum(found - condition * width, width - 1).astype(np.int64)
+    codes: Ints = np.minimum(drawn - condition * width, width - 1).astype(np.int64)
     return codes
 
 

@@ -116,10 +116,10 @@ def name_meant(wanted: str, found: Sequence[str]) -> str:
 
 def refused(engine: str, what: str, label: str, sql: str) -> SfumatoError:
     """A query that an engine would not run; its text is for whoever looks for our mistake."""
-    told = f"{engine} refused to read {label} ({what}); convert it to another kind of file"
+    sentence = f"{engine} refused to read {label} ({what}); convert it to another kind of file"
     if os.environ.get("SFUMATO_DEBUG"):
-        return SfumatoError(f"{told}: {sql}")
-    return SfumatoError(told)
+        return SfumatoError(f"{sentence}: {sql}")
+    return SfumatoError(sentence)
 
 
 class Engine(Protocol):

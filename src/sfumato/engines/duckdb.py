@@ -198,9 +198,9 @@ class DuckDB:
         if isinstance(source, pa.Table):
             return self._register_arrow(source, needed)
         if is_pandas(source):
-            found = self._register_arrow(from_pandas(source, needed), None)
+            registered = self._register_arrow(from_pandas(source, needed), None)
             names = [str(name) for name in source.columns]  # type: ignore[attr-defined]
-            return replace(found, others=left_out(names, needed))
+            return replace(registered, others=left_out(names, needed))
         if hasattr(source, "__arrow_c_stream__"):
             return self._register_stream(source, needed)
         raise InputError(
@@ -237,14 +237,18 @@ class DuckDB:
                 "the same order"
             )
         names = top_level(nodes)
-        told = [] if partitions is None else partition_values(partitions, paths)
-        named_by_folders = list(told[0]) if told else []
+        partition_columns = [] if partitions is None else partition_values(partitions, paths)
+        named_by_folders = list(partition_columns[0]) if partition_columns else []
         check_names([*names, *named_by_folders], label)
         columns = ", ".join(f"c{place}" for place in range(len(names) + len(named_by_folders)))
         selected = []
         # One file after the other: across files the engine would match columns by their names.
         for place, file in enumerate(listed):
-            values = "".join(f", {_text(value)}" for value in told[place].values()) if told else ""
+            values = (
+                "".join(f", {_text(value)}" for value in partition_columns[place].values())
+                if partition_columns
+                else ""
+            )
             read = f"read_parquet({file}, hive_partitioning = false, filename = false)"
             selected.append(f"SELECT *{values} FROM {read}")
         whole = " UNION ALL ".join(selected)
@@ -256,12 +260,12 @@ class DuckDB:
 
     def _parquet_nodes(self, label: str, file: str) -> list[tuple[Any, ...]]:
         """What a Parquet file says of its columns; a view of it may change their names."""
-        told = "name, num_children, type, type_length, converted_type, scale, precision"
+        columns = "name, num_children, type, type_length, converted_type, scale, precision"
         try:
-            found = self._connection.sql(
-                f"SELECT {told}, CAST(logical_type AS VARCHAR) FROM parquet_schema({file})"
+            nodes = self._connection.sql(
+                f"SELECT {columns}, CAST(logical_type AS VARCHAR) FROM parquet_schema({file})"
             )
-            return list(found.fetchall())
+            return list(nodes.fetchall())
         except duckdb.Error as error:
             raise translated(error, label, "read_parquet") from None
 

@@ -93,13 +93,13 @@ def _whole_microseconds(path: Path) -> bool:
 
 def _times(table: pa.Table) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The numbers behind all times of a table."""
-    found = [np.empty(0, np.int64)]
+    times = [np.empty(0, np.int64)]
     for column in table.flatten().columns:
         while pa.types.is_list(column.type):
             column = pa.chunked_array([part.flatten() for part in column.chunks])
         if pa.types.is_timestamp(column.type):
-            found.append(column.drop_null().cast(pa.int64()).to_numpy())
-    return np.concatenate(found)
+            times.append(column.drop_null().cast(pa.int64()).to_numpy())
+    return np.concatenate(times)
 
 
 # Frames on their way to an engine: as Arrow tables, their columns checked.
@@ -302,7 +302,7 @@ def partitioned(folder: Path) -> Parts:
 
 def partition_values(folder: Path, files: Sequence[Path]) -> list[dict[str, str | None]]:
     """For each file the columns that its folders name, as text."""
-    told: list[dict[str, str | None]] = []
+    by_file: list[dict[str, str | None]] = []
     for file in files:
         steps = [step.split("=", 1) for step in file.relative_to(folder).parent.parts]
         try:
@@ -311,12 +311,12 @@ def partition_values(folder: Path, files: Sequence[Path]) -> list[dict[str, str 
             raise InputError(
                 f"{shown_name(folder)} has folders whose names are not UTF-8; rename them"
             ) from None
-        told.append({n: None if value == _MISSING else value for n, value in values.items()})
-        if len(values) < len(steps) or list(told[-1]) != list(told[0]):
+        by_file.append({n: None if value == _MISSING else value for n, value in values.items()})
+        if len(values) < len(steps) or list(by_file[-1]) != list(by_file[0]):
             raise InputError(
                 f"{shown_name(folder)}: its files do not all stand in folders of the same columns"
             )
-    return told
+    return by_file
 
 
 def _unquoted(text: str) -> str:

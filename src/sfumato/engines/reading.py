@@ -37,11 +37,11 @@ _SHARE = 0.8  # of the machine's memory, where no limit is given
 
 def in_bytes(memory: str) -> int:
     """A size as written by people: 512MB, 2GB, 2g, 1.5 GiB."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B?", memory.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B?", memory.strip(), re.IGNORECASE)
     size = 0
-    if found is not None:
-        unit = (1024 if found[3] else 1000) ** _UNITS[found[2].upper()]
-        size = int(Fraction(found[1]) * unit) if len(found[1]) < _DIGITS else 0
+    if match is not None:
+        unit = (1024 if match[3] else 1000) ** _UNITS[match[2].upper()]
+        size = int(Fraction(match[1]) * unit) if len(match[1]) < _DIGITS else 0
     if not 0 < size < _MOST:
         raise InputError(f"memory {quoted(memory)} is not a size; write it like '512MB' or '2GB'")
     return size
@@ -212,11 +212,11 @@ class Reading:
 
     def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
-        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
         plain = {one.name: one.default for one in fields(self)}
         return {
             name: value
-            for name, value in told.items()
+            for name, value in values.items()
             if value is not plain[name] and (plain[name] is None or value != plain[name])
         }
 

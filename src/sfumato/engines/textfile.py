@@ -46,10 +46,10 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
     chosen = delimiter or _decide(lines)
     header = _header(lines, chosen)
     if delimiter is not None and len(header) == 1 and (other := _decide(lines)) != delimiter:
-        found = len(_header(lines, other))
-        if found > 1:
+        columns = len(_header(lines, other))
+        if columns > 1:
             raise InputError(
-                f"{label} has a single column when split at {delimiter!r}, but {found} at "
+                f"{label} has a single column when split at {delimiter!r}, but {columns} at "
                 f"{other!r}; use that delimiter or leave it out"
             )
     twice = [at for at, name in enumerate(header, start=1) if name in header[: at - 1]]

@@ -85,14 +85,14 @@ Promised = tuple[str, Guarantee | None]  # the population a release is about, an
 
 def add_up(promised: Sequence[Promised]) -> tuple[Spent, ...]:
     """The sums for each population that has a randomised release."""
-    found = []
+    spent = []
     for population in dict.fromkeys(name for name, _ in promised):
         mine = [guarantee for name, guarantee in promised if name == population]
         given = [guarantee for guarantee in mine if guarantee is not None]
         if given:
             unprotected = len(mine) - len(given)
-            found += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
-    return tuple(found)
+            spent += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
+    return tuple(spent)
 
 
 def _spent(
@@ -337,7 +337,7 @@ def _finding(
         least, people = Exposed(by_itself, groups.sizes).people(groups)
         alone = groups.headcount(groups.distinct <= most)
         added = None if counting == "all" else (0, people)
-        told = str(error)
+        reason = str(error)
         return Finding(
             name,
             groups.headcount(),
@@ -346,7 +346,7 @@ def _finding(
             None,
             (least, people),
             (),
-            reason=told,
+            reason=reason,
             added=added,
         )
 
@@ -383,15 +383,15 @@ def _of_targets(
     for release in earlier:
         columns += [column for column in release.regions.columns if column not in columns]
     people = read_targets(given, columns)
-    groups, found = new.groups_for(name), locate(new, people)
+    groups, located = new.groups_for(name), locate(new, people)
     per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
-    here = np.flatnonzero(np.diff(found.indptr))
-    indptr, codes = _shown(groups, found, here)
+    here = np.flatnonzero(np.diff(located.indptr))
+    indptr, codes = _shown(groups, located, here)
     one_each = np.arange(len(here) + 1)
 
     def exposed(exposure: EarlierExposure) -> Bools:
-        found: Bools = exposure.fewest(indptr, codes, one_each, here) <= most
-        return found
+        few_left: Bools = exposure.fewest(indptr, codes, one_each, here) <= most
+        return few_left
 
     def counted(chosen: Bools) -> int:
         return int(per_case[here[chosen]].sum())

@@ -64,8 +64,8 @@ def spell_region(region: Region) -> dict[str, Any]:
         return _labelled({"set": [spell_value(value) for value in values]}, region.label)
     if isinstance(region, Span):
         ends = [spell_value(region.low), spell_value(region.high)]
-        told = {"span": ends, "closed": [region.low_closed, region.high_closed]}
-        return _labelled({**told, **({"missing": True} if region.missing else {})}, region.label)
+        spelt = {"span": ends, "closed": [region.low_closed, region.high_closed]}
+        return _labelled({**spelt, **({"missing": True} if region.missing else {})}, region.label)
     return {"mask": region.pattern} if isinstance(region, Mask) else {"any": True}
 
 
@@ -126,8 +126,8 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
     for place, (name, groups) in enumerate(release.by_attribute.items()):
         domain = groups.domain or Domain(name, "categorical", groups.values)
         used, codes = np.unique(groups.indices, return_inverse=True)
-        told = {**_spell_domain(domain, used), "name": name, "case": groups.case}
-        head["attributes"].append(told)
+        attribute = {**_spell_domain(domain, used), "name": name, "case": groups.case}
+        head["attributes"].append(attribute)
         arrays |= {
             f"indptr {place}": groups.indptr,
             f"indices {place}": codes,
@@ -215,8 +215,8 @@ def _write(arrays: dict[str, Any], head: dict[str, Any]) -> bytes:
         )
         for name, numbers in arrays.items()
     }
-    told = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
-    table = pa.table(columns).replace_schema_metadata({_HEAD: told})
+    header = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
+    table = pa.table(columns).replace_schema_metadata({_HEAD: header})
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:

@@ -207,9 +207,9 @@ def _entries(connection: sqlite3.Connection, path: Path) -> list[Row]:
 
 def _checksum(before: str, row: Row) -> str:
     """Of an entry and all before it: none can be changed, lost or exchanged unnoticed."""
-    *told, content = row
+    *plain, content = row
     try:
-        text = json.dumps([before, *told]).encode()
+        text = json.dumps([before, *plain]).encode()
         return hashlib.sha256(len(text).to_bytes(8, "big") + text + content).hexdigest()
     except TypeError:
         return "damaged"
@@ -240,8 +240,8 @@ class LedgerEntry:
 
     def to_dict(self) -> dict[str, object]:
         """The entry for JSON."""
-        told = None if self.guarantee is None else self.guarantee.public()
-        return {**self.__dict__, "guarantee": told}
+        guarantee = None if self.guarantee is None else self.guarantee.public()
+        return {**self.__dict__, "guarantee": guarantee}
 
 
 @dataclass(frozen=True)
@@ -317,13 +317,13 @@ class Ledger:
 
     def remove(self, name: str) -> LedgerEntry:
         """Forget a release that was added by mistake; what really went out belongs in here."""
-        found = {entry.name: entry for entry, _ in self._rows()}
-        if name not in found:
+        entries = {entry.name: entry for entry, _ in self._rows()}
+        if name not in entries:
             raise InputError(
-                f"{self.path} has no release named {quoted(name)}; {did_you_mean(name, found)}"
+                f"{self.path} has no release named {quoted(name)}; {did_you_mean(name, entries)}"
             )
         change_rows(self.path, lambda rows: [row for row in rows if row[0] != name])
-        return found[name]
+        return entries[name]
 
     def list(self, about: str | None = None) -> tuple[LedgerEntry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
@@ -344,8 +344,8 @@ class Ledger:
     def fingerprint(self, names: Sequence[str]) -> str:
         """The SHA-256 of what these releases hold, to tell later whether they are the same."""
         held = {entry.name: content for entry, content in self._rows()}
-        told = [f"{name} {sha256(held[name]).hexdigest()}" for name in names if name in held]
-        return sha256("\n".join(told).encode()).hexdigest()
+        digests = [f"{name} {sha256(held[name]).hexdigest()}" for name in names if name in held]
+        return sha256("\n".join(digests).encode()).hexdigest()
 
     def spent(self, about: str | None = None, new: Release | None = None) -> tuple[Spent, ...]:
         """What the promises of randomised releases add up to, by population or of one of them.
@@ -381,7 +381,7 @@ class Ledger:
         from sfumato.ledger.check import check_release
 
         new.refuse_wildcards()
-        found = check_release(
+        checked = check_release(
             new,
             self.releases(about),
             targets,
@@ -391,7 +391,7 @@ class Ledger:
             sensitive=sensitive,
             counting=counting,
         )
-        return replace(found, spent=self.spent(about, new))
+        return replace(checked, spent=self.spent(about, new))
 
     def _rows(self) -> Sequence[tuple[LedgerEntry, bytes]]:
         rows = read_rows(self.path)
@@ -403,10 +403,10 @@ class Ledger:
 
 def _entry(row: tuple[Any, ...]) -> LedgerEntry:
     plain = dict(zip(_PLAIN, row, strict=False))
-    quasi, sensitive, told = row[len(_PLAIN) : len(_PLAIN) + 3]
+    quasi, sensitive, guarantee = row[len(_PLAIN) : len(_PLAIN) + 3]
     return LedgerEntry(
         **plain,
         quasi=tuple(json.loads(quasi)),
         sensitive=tuple(json.loads(sensitive)),
-        guarantee=None if told is None else Guarantee.read(json.loads(told)),
+        guarantee=None if guarantee is None else Guarantee.read(json.loads(guarantee)),
     )

@@ -40,8 +40,8 @@ def reproduce(
     check_paper(paper)
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; give the one that holds adult/ and acs2019/")
-    found: Document = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
-    return found
+    document: Document = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
+    return document
 
 
 def claims_section(name: str, claims: list[Claim]) -> Section:

@@ -100,7 +100,7 @@ def against_k(
     share: Callable[[IntersectionTrial], float],
 ) -> Chart:
     """Shares of people by k, a line each."""
-    told = "; ".join(
+    ends = "; ".join(
         f"{label} {share(trials[0]):.1%} at k = {trials[0].k}, {share(trials[-1]):.1%} at "
         f"{trials[-1].k}"
         for label, trials in series
@@ -117,7 +117,7 @@ def against_k(
         "share of people in both",
         lines,
         log_x=True,
-        alt=f"{told}.",
+        alt=f"{ends}.",
         percent="y",
         ticks=ticks,
     )
@@ -168,8 +168,8 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
     )
 
     def row(one: IntersectionTrial) -> tuple[object, ...]:
-        told = one.oracle
-        return one.k, *one.sizes, *told.group_size, *told.before, told.after, told.drop
+        oracle = one.oracle
+        return one.k, *one.sizes, *oracle.group_size, *oracle.before, oracle.after, oracle.drop
 
     lines = []
     for pair in (BOTH_MONDRIAN, BOTH_MICRO):
@@ -309,30 +309,30 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     """The whole experiment; `quick` on 4,000 people of each table and for fewer k."""
     sections: list[Section] = []
     facts: dict[str, Any] = {}
-    told = []
+    summaries = []
     for study in studies(data, seed):
         overlap = split(study, seed, quick=quick)
         on_top = dict.fromkeys(
             (name for name in BOUNDS if name != ALONE), FEW_BOUND_SIZES if quick else BOUND_SIZES
         )
-        found = survey(overlap, FEW_SIZES if quick else SIZES, on_top, seed)
+        trials = survey(overlap, FEW_SIZES if quick else SIZES, on_top, seed)
         noisy = try_noise(declared(study, overlap), FEW_EPSILONS if quick else EPSILONS)
-        shapes = claims(found)
+        shapes = claims(trials)
         sections += [
-            *attack_sections(study.name, found),
-            bounds_section(study.name, found),
-            location_section(study.name, found),
+            *attack_sections(study.name, trials),
+            bounds_section(study.name, trials),
+            location_section(study.name, trials),
             noise_section(study.name, noisy),
             claims_section(study.name, shapes),
         ]
-        facts[study.name] = _facts(overlap, found, noisy, shapes)
-        told.append(_told(study, overlap))
+        facts[study.name] = _facts(overlap, trials, noisy, shapes)
+        summaries.append(_told(study, overlap))
     stand_in = (
         "No data folder was given, so synthetic people stand in for Adult and ACS. "
         if data is None
         else ""
     )
-    about = f"{stand_in}{'. '.join(told)}. The two parts are drawn by chance, seed {seed}."
+    about = f"{stand_in}{'. '.join(summaries)}. The two parts are drawn by chance, seed {seed}."
     return Document("composition", TITLE, about, tuple(sections), facts)
 
 
@@ -361,11 +361,11 @@ def _falls(found: TrialSurvey) -> Claim:
     holds = all(
         later <= earlier for mine in shares.values() for earlier, later in pairwise(mine)
     ) and all(mine[0] > mine[-1] for mine in shares.values())
-    told = "; ".join(
+    by_pair_text = "; ".join(
         f"{pair} {', '.join(f'{share:.1%}' for share in mine)}" for pair, mine in shares.items()
     )
     at = ", ".join(str(one.k) for one in found.of(BOTH_MONDRIAN))
-    return "perfect breach falls with k", holds, f"k = {at}: {told}"
+    return "perfect breach falls with k", holds, f"k = {at}: {by_pair_text}"
 
 
 def _helps(found: TrialSurvey, bounds: tuple[str, ...], name: str) -> list[Claim]:

@@ -249,12 +249,12 @@ def survey(
     """Trials for every k of `sizes`, and for some with a further bound on top."""
     asked = [(ALONE, k) for k in sizes]
     asked += [(bound, k) for bound, chosen in bounds.items() for k in chosen]
-    found: list[IntersectionTrial] = []
+    trials: list[IntersectionTrial] = []
     with Ticker("anonymizing and intersecting", len(asked)) as ticker:
         for bound, k in asked:
-            found += _trials(overlap, k, bound, seed)
+            trials += _trials(overlap, k, bound, seed)
             ticker.add()
-    return TrialSurvey(tuple(found))
+    return TrialSurvey(tuple(trials))
 
 
 def _trials(overlap: Overlap, k: int, bound: str, seed: int) -> Iterator[IntersectionTrial]:
@@ -312,8 +312,8 @@ class Noisy:
 
     @property
     def all(self) -> dict[str, Summary]:
-        told = {f"epsilon {epsilon:g} each": one for epsilon, one in self.by_epsilon.items()}
-        return {EXACT: self.exact, **told}
+        summaries = {f"epsilon {epsilon:g} each": one for epsilon, one in self.by_epsilon.items()}
+        return {EXACT: self.exact, **summaries}
 
 
 def try_noise(overlap: Overlap, epsilons: Sequence[float]) -> Noisy:
@@ -420,7 +420,7 @@ def _promises(found: Noisy) -> Sheet:
 
 def _chart(name: str, found: Noisy) -> tuple[Chart, ...]:
     right = {label: right_when_sure(one) for label, one in found.all.items()}
-    told = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
+    shares = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
     return (
         Chart(
             f"{name}: how often the one value left is the right one",
@@ -428,7 +428,7 @@ def _chart(name: str, found: Noisy) -> tuple[Chart, ...]:
             "releases",
             "share of people with one value left",
             (Series("right", list(right), list(right.values())),),
-            alt=f"{', '.join(told)}." if told else "Nobody has one value left.",
+            alt=f"{', '.join(shares)}." if shares else "Nobody has one value left.",
             percent="y",
             ticks=tuple(right),
         ),

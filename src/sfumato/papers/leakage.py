@@ -64,13 +64,13 @@ class _PrintedFigure:
     @property
     def right(self) -> float:
         if self.measure == "L_D":
-            found = DistributionLeakage(0.5).measure(self.groups)
+            measure = DistributionLeakage(0.5).measure(self.groups)
         elif self.measure == "L_E":
-            found = EntropyLeakage(0.5).measure(self.groups)
+            measure = EntropyLeakage(0.5).measure(self.groups)
         else:
             distance = "ordered" if self.measure == "EMD, ordered" else "equal"
-            found = TCloseness(0.5, distance=distance).measure(self.groups)
-        return float(found.per_group[self.group])
+            measure = TCloseness(0.5, distance=distance).measure(self.groups)
+        return float(measure.per_group[self.group])
 
 
 def _lines() -> list[_PrintedFigure]:
@@ -197,13 +197,15 @@ def _people(data: Path | None, seed: int, quick: bool) -> _PaperTable:
 def _measures(seed: int, quick: bool) -> Section:
     """Figure 1: from the prior of Example 1 to its third class."""
     draws = 200 if quick else 2_000
-    found = compare_metrics([7 / 12, 1 / 4, 1 / 6], [1 / 4, 1 / 4, 1 / 2], draws=draws, seed=seed)
+    comparison = compare_metrics(
+        [7 / 12, 1 / 4, 1 / 6], [1 / 4, 1 / 4, 1 / 2], draws=draws, seed=seed
+    )
     return Section(
         "Seven measures of leakage (Figure 1)",
         "From the prior of Example 1 straight to its third class, and under permutations of the "
         f"prior; rank correlations over {draws:,} random distributions.",
-        found.tables(),
-        found.charts(),
+        comparison.tables(),
+        comparison.charts(),
     )
 
 
@@ -221,23 +223,23 @@ def _release_section(people: _PaperTable, setting: _Setting) -> Section:
     """Figures 2 and 3: the classes of one release, and the worst of them."""
     columns = people.numbered[: setting.columns]
     release = _released(people, columns, setting)
-    one = _all_columns(release, columns)
+    at_chosen = _all_columns(release, columns)
     findings = LatticeFindings.of(release.made)
     assert findings is not None
     assert findings.search is not None
     assert release.placement is not None
     chosen = tuple(findings.levels.values())
-    told = [(f"at levels {_levels(chosen)}, chosen", one)]
+    rows_of = [(f"at levels {_levels(chosen)}, chosen", at_chosen)]
     for levels in findings.search.minimal:
-        if levels != chosen and len(told) <= _MINIMAL:
+        if levels != chosen and len(rows_of) <= _MINIMAL:
             other = _all_columns(generalize(release.placement.table, levels), columns)
-            told.append((f"at levels {_levels(levels)}", other))
+            rows_of.append((f"at levels {_levels(levels)}", other))
     return Section(
         f"{setting.t:g}-close, {setting.diverse}-diverse, k ≥ {setting.diverse} by "
         f"{', '.join(columns)}",
         "The release of least loss, and other minimal ones: no safe release is finer.",
-        (_figures_sheet(told),),
-        (per_class(one), compared(one)),
+        (_figures_sheet(rows_of),),
+        (per_class(at_chosen), compared(at_chosen)),
     )
 
 
@@ -247,20 +249,20 @@ def _levels(levels: Iterable[int]) -> str:
 
 def _pairs_section(people: _PaperTable, setting: _Setting) -> Section:
     """Figure 4: leakage against pairs of columns, of releases and of the table as it stands."""
-    told: list[tuple[str, CombinationFinding]] = []
+    rows_of: list[tuple[str, CombinationFinding]] = []
     for pair in PAIRS:
         columns = [people.numbered[at] for at in pair]
         number = f"({', '.join(str(at + 1) for at in pair)})"
         raw = _all_columns(as_it_stands(people.table(columns)), columns)
-        one = _all_columns(_released(people, columns, setting), columns)
-        told += [(f"{number} as it stands", raw), (f"{number} released", one)]
-    released = [(name, one) for name, one in told if name.endswith("released")]
-    labels = [one.label for _, one in released]
+        leaked = _all_columns(_released(people, columns, setting), columns)
+        rows_of += [(f"{number} as it stands", raw), (f"{number} released", leaked)]
+    released = [(name, leaked) for name, leaked in rows_of if name.endswith("released")]
+    labels = [leaked.label for _, leaked in released]
     return Section(
         "Leakage against pairs of columns (Figure 4)",
         f"Each pair released {setting.t:g}-close, {setting.diverse}-diverse and "
         f"{setting.diverse}-anonymous, and as it stands in the table.",
-        (_figures_sheet(told),),
+        (_figures_sheet(rows_of),),
         (
             Chart(
                 "Leakage of releases by pairs of columns",
@@ -268,15 +270,19 @@ def _pairs_section(people: _PaperTable, setting: _Setting) -> Section:
                 "columns",
                 "leakage",
                 (
-                    Series("L_D max", labels, [one.distribution.largest for _, one in released]),
-                    Series("L_D mean", labels, [one.distribution.mean for _, one in released]),
-                    Series("L_E max", labels, [one.entropy.largest for _, one in released]),
-                    Series("L_E mean", labels, [one.entropy.mean for _, one in released]),
+                    Series(
+                        "L_D max", labels, [leaked.distribution.largest for _, leaked in released]
+                    ),
+                    Series(
+                        "L_D mean", labels, [leaked.distribution.mean for _, leaked in released]
+                    ),
+                    Series("L_E max", labels, [leaked.entropy.largest for _, leaked in released]),
+                    Series("L_E mean", labels, [leaked.entropy.mean for _, leaked in released]),
                 ),
                 alt="; ".join(
-                    f"{one.label}: L_D at most {one.distribution.largest:.3g}, L_E at most "
-                    f"{one.entropy.largest:.3g} bits"
-                    for _, one in released
+                    f"{leaked.label}: L_D at most {leaked.distribution.largest:.3g}, L_E at most "
+                    f"{leaked.entropy.largest:.3g} bits"
+                    for _, leaked in released
                 ),
             ),
         ),

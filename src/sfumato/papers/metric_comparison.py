@@ -207,11 +207,16 @@ def compare_metrics(
 
 
 def _distribution(shares: Sequence[float], name: str) -> Floats:
-    found = np.asarray(shares, dtype=np.float64)
-    fine = found.ndim == 1 and len(found) > 1 and np.isfinite(found).all() and (found >= 0).all()
-    if not fine or abs(found.sum() - 1) > 1e-9:
+    distribution = np.asarray(shares, dtype=np.float64)
+    fine = (
+        distribution.ndim == 1
+        and len(distribution) > 1
+        and np.isfinite(distribution).all()
+        and (distribution >= 0).all()
+    )
+    if not fine or abs(distribution.sum() - 1) > 1e-9:
         raise InputError(f"{name} is no distribution: two or more shares, 0 or more, that sum to 1")
-    return found
+    return distribution
 
 
 def _ranks(values: Floats) -> Floats:

@@ -117,14 +117,16 @@ def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Chart:
         )
         for many, chosen in sorted(by_many.items(), reverse=True)
     )
-    told = "; ".join(f"{named(levels)} {mark}" for levels, mark in marked.items() if mark != NONE)
+    marks_told = "; ".join(
+        f"{named(levels)} {mark}" for levels, mark in marked.items() if mark != NONE
+    )
     return Chart(
         f"{name}: the lattice, each node with the definitions it satisfies",
         "points",
         "place in its row",
         "height (sum of levels)",
         series,
-        alt=f"Nodes by their levels and the definitions they satisfy: {told or NONE}.",
+        alt=f"Nodes by their levels and the definitions they satisfy: {marks_told or NONE}.",
     )
 
 
@@ -285,20 +287,20 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     facts: dict[str, Any] = {}
     chosen = studies(data, seed)
     for study in chosen:
-        found = survey(study.table, FEW if quick else STUBBORNNESS)
+        surveyed = survey(study.table, FEW if quick else STUBBORNNESS)
         nodes = compare_nodes(study.table, DEFINITIONS)
-        shapes = claims(found)
+        shapes = claims(surveyed)
         sections += [
-            *epsilon_sections(study.name, found),
-            *definitions_sections(study.name, found, nodes),
+            *epsilon_sections(study.name, surveyed),
+            *definitions_sections(study.name, surveyed, nodes),
             claims_section(study.name, shapes),
         ]
-        facts[study.name] = _facts(study, found, nodes, shapes)
+        facts[study.name] = _facts(study, surveyed, nodes, shapes)
     return Document("realistic", TITLE, _about(chosen, data), tuple(sections), facts)
 
 
 def _about(chosen: tuple[CountedTable, ...], data: Path | None) -> str:
-    told = "; ".join(
+    tables = "; ".join(
         f"{study.name}: {study.about} ({study.table.people:,} people)" for study in chosen
     )
     stand_in = (
@@ -307,7 +309,7 @@ def _about(chosen: tuple[CountedTable, ...], data: Path | None) -> str:
         else ""
     )
     return (
-        f"{stand_in}{told}. Quasi-identifiers are age (6 levels), marital status (3), race and "
+        f"{stand_in}{tables}. Quasi-identifiers are age (6 levels), marital status (3), race and "
         "gender (2 each): 72 nodes, counted once and rolled up. A node is written by its levels, "
         "[age, marital status, race, gender]. Nobody is suppressed."
     )

@@ -109,8 +109,8 @@ class LatticeSurvey:
     followed: Groups
 
     def node(self, levels: Levels) -> NodeFigures:
-        (found,) = [node for node in self.nodes if node.levels == levels]
-        return found
+        (node_here,) = [node for node in self.nodes if node.levels == levels]
+        return node_here
 
     @property
     def top(self) -> NodeFigures:
@@ -215,7 +215,7 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
         for kind, shape in KINDS.items()
     )
     at = named(FOLLOWED)
-    told = "; ".join(
+    ends = "; ".join(
         f"{one.name} from {cell_text(one.y[0])} to {cell_text(one.y[-1])}" for one in series
     )
     beliefs = Beliefs(adversary(("table", 1e6)), found.followed)
@@ -242,7 +242,7 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
                 log_x=True,
                 log_y=True,
                 alt=f"Smallest epsilon from a stubbornness of {finite[0]:,.0f} to "
-                f"{finite[-1]:,.0f}: {told}.",
+                f"{finite[-1]:,.0f}: {ends}.",
             ),
             epsilon_chart(
                 beliefs, EPSILON, title=f"{name}: how stubborn she may be at node {at} (I table)"
@@ -316,7 +316,7 @@ def _span(series: Series) -> str:
 def claims(found: LatticeSurvey) -> list[Claim]:
     """What the paper says of its figures: the claim, whether it holds here, what was found."""
     top = found.top
-    told = []
+    claimed = []
     for kind, shape in KINDS.items():
         excused = {top.name} if shape == "table" else set()
         falls = {
@@ -328,7 +328,7 @@ def claims(found: LatticeSurvey) -> list[Claim]:
             )
         }
         but = f" except at {', '.join(sorted(excused))}, of that very shape" if excused else ""
-        told.append(
+        claimed.append(
             (
                 f"class {kind}: epsilon grows with stubbornness{but}",
                 falls <= excused,
@@ -336,7 +336,7 @@ def claims(found: LatticeSurvey) -> list[Claim]:
             )
         )
     ends = [top.epsilon["table", sigma] for sigma in found.stubbornness]
-    told.append(
+    claimed.append(
         (
             "class I of the table's shape: the top node falls to 1",
             ends[-1] <= 1 + SLACK and all(low + SLACK >= high for low, high in pairwise(ends)),
@@ -350,11 +350,11 @@ def claims(found: LatticeSurvey) -> list[Claim]:
         for shape in ("uniform", "table")
         if node.epsilon[shape, sigma] > node.epsilon[None, sigma] * (1 + SLACK)
     ]
-    told.append(
+    claimed.append(
         (
             "class I never needs more than class II of equal stubbornness",
             not worse,
             f"{len(worse)} exceptions over all nodes, shapes and degrees of stubbornness",
         )
     )
-    return told
+    return claimed

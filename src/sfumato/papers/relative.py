@@ -140,9 +140,13 @@ def _table(title: str, studied: list[Studied]) -> Section:
 def _how(studied: list[Studied]) -> Section:
     rows = []
     for one in studied:
-        found = one.threat.diagnostics
+        diagnostics = one.threat.diagnostics
         ways = sorted(set(one.threat.method.values()))
-        figures = (None,) * 3 if found is None else (found.rhat, found.ess, found.sweeps)
+        figures = (
+            (None,) * 3
+            if diagnostics is None
+            else (diagnostics.rhat, diagnostics.ess, diagnostics.sweeps)
+        )
         size = one.people / one.groups
         rows.append((one.name, one.groups, size, ", ".join(ways), one.threat.status, *figures))
     columns = ("release", "groups", "mean size", "learnt", "status", "R-hat", "ESS", "sweeps")

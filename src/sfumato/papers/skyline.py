@@ -179,18 +179,18 @@ def _both(dense: Any, point: tuple[int, int, int]) -> tuple[float, float, float,
     """Milliseconds of the check and of the baseline, their ratio, whether they agree."""
 
     groups = Groups(dense)
-    ours, found = _timed(lambda: breach_probability(groups, "0", *point), 5)
+    ours, probability = _timed(lambda: breach_probability(groups, "0", *point), 5)
     theirs, same = _timed(lambda: breach_by_programming(dense, 0, *point), 1)
-    return 1e3 * ours, 1e3 * theirs, theirs / ours, abs(found - same) < 1e-9
+    return 1e3 * ours, 1e3 * theirs, theirs / ours, abs(probability - same) < 1e-9
 
 
 def _timed(work: Callable[[], Any], times: int) -> tuple[float, Any]:
-    least, found = float("inf"), None
+    least, answer = float("inf"), None
     for _ in range(times):
         start = time.perf_counter()
-        found = work()
+        answer = work()
         least = min(least, time.perf_counter() - start)
-    return least, found
+    return least, answer
 
 
 # -- scale-up of the anonymization ----------------------------------------------------------------
@@ -203,14 +203,14 @@ def _scale_section(sizes: Sequence[int], seed: int) -> tuple[Section, list[dict[
         "skyline (3, 1000, 10)": SkylinePrivacy([KnowledgePoint(3, 1000, 10, 1)]),
         "k-anonymity 1,002": KAnonymity(1002),
     }
-    rows, told = [], []
+    rows, timings = [], []
     for size in sizes:
         table = _uniform(size, seed)
         for name, criterion in asked.items():
             task = Task(table, (criterion,))
             seconds, release = _timed(partial(Mondrian().run, task), 2)
             rows.append((size, name, seconds, 1e6 * seconds / size, len(release.groups)))
-            told.append({"people": size, "criterion": name, "seconds": seconds})
+            timings.append({"people": size, "criterion": name, "seconds": seconds})
     columns = ("people", "criterion", "seconds", "seconds per million", "groups")
     series = tuple(
         Series(name, list(sizes), [row[2] for row in rows if row[1] == name]) for name in asked
@@ -228,7 +228,7 @@ def _scale_section(sizes: Sequence[int], seed: int) -> tuple[Section, list[dict[
     words = "Eight columns, nine sensitive values, confidence 1: nobody may become certain."
     return Section(
         "Scale-up of SkylineAnonymize", words, (Sheet(columns, tuple(rows)),), (figure,)
-    ), told
+    ), timings
 
 
 def _uniform(people: int, seed: int) -> Table:
@@ -247,22 +247,22 @@ def _uniform(people: int, seed: int) -> Table:
 def _case_study(data: Path | None, seed: int) -> tuple[list[Section], dict[str, object]]:
     table, value = _study(data, seed)
     release = Mondrian().run(Task(table, (RecursiveDiversity(3, 6),)))
-    found = knowledge_skyline(release, value, CONFIDENCE)
-    groundings = _groundings(release, found)
+    skyline = knowledge_skyline(release, value, CONFIDENCE)
+    groundings = _groundings(release, skyline)
     rows = tuple(
         (str(grounding.point), grounding.confidence, grounding.sentence) for grounding in groundings
     )
     sizes = release.groups.sizes
     words = (
         f"{table.people:,} people in {len(sizes):,} groups of {int(sizes.min()):,} or more, "
-        f"(3, 6)-diverse. {found.sentence}"
+        f"(3, 6)-diverse. {skyline.sentence}"
     )
     sections = [
         Section(
             f"Case study: skyline of {value} at {CONFIDENCE:.0%}",
             words,
-            (skyline_sheet(found),),
-            (skyline_chart([found]),) if found.points else (),
+            (skyline_sheet(skyline),),
+            (skyline_chart([skyline]),) if skyline.points else (),
         ),
         Section(
             "One step beyond the skyline",
@@ -274,7 +274,7 @@ def _case_study(data: Path | None, seed: int) -> tuple[list[Section], dict[str, 
     facts = {
         "people": table.people,
         "groups": len(sizes),
-        "skyline": found.to_dict(),
+        "skyline": skyline.to_dict(),
         "groundings": [one.to_dict() for one in groundings],
     }
     return sections, facts
@@ -294,8 +294,8 @@ def _groundings(release: Release, found: KnowledgeSkyline) -> list[Grounding]:
     beyond = {(0, 0, 0)} if not found.points else set()
     for l, k, m in found.points:  # noqa: E741  # the paper's names
         beyond |= {(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)}
-    told = [worst_grounding(release, found.value, *point) for point in sorted(beyond)]
-    return [one for one in told if one.confidence >= CONFIDENCE * (1 - 1e-9)]
+    groundings = [worst_grounding(release, found.value, *point) for point in sorted(beyond)]
+    return [one for one in groundings if one.confidence >= CONFIDENCE * (1 - 1e-9)]
 
 
 def _named(release: Release, groundings: Sequence[Grounding]) -> Section:
@@ -303,9 +303,9 @@ def _named(release: Release, groundings: Sequence[Grounding]) -> Section:
     rows = []
     for grounding in groundings:
         for record in people_behind(release, grounding)[:_KNOWN]:
-            told = ", ".join(f"{column} {text}" for column, text in record.quasi.items())
+            cells = ", ".join(f"{column} {text}" for column, text in record.quasi.items())
             rows.append(
-                (str(grounding.point), record.part, record.people, told, ", ".join(record.values))
+                (str(grounding.point), record.part, record.people, cells, ", ".join(record.values))
             )
     columns = ("(l, k, m)", "part", "people", "record", "value")
     return Section(

@@ -59,23 +59,25 @@ def linked(
     where: str, entry: Mapping[str, Any], folder: Path, schema: Schema | None
 ) -> dict[str, Any]:
     """A `[[require]]` table with what its files hold in the place of their names."""
-    found = dict(entry)
+    entry_read = dict(entry)
     population = entry.get("population")
     if population is not None and population != WEIGHTS:
         link = _link(where, "population", population, folder)
-        found["population"] = _people(where, "population", link, schema) if link else population
+        entry_read["population"] = (
+            _people(where, "population", link, schema) if link else population
+        )
     if "prior" in entry:
-        found["prior"] = linked_prior(where, entry["prior"], folder, schema)
+        entry_read["prior"] = linked_prior(where, entry["prior"], folder, schema)
     her = entry.get("adversary")
     if isinstance(her, Mapping) and "shape" in her:
         slot: Slot = "shape by region" if her.get("by_region") else "shape"
-        found["adversary"] = {
+        entry_read["adversary"] = {
             **her,
             "shape": linked_prior(where, her["shape"], folder, schema, slot),
         }
     if "earlier" in entry:
-        found["earlier"] = _earlier(where, entry["earlier"], folder, schema)
-    return found
+        entry_read["earlier"] = _earlier(where, entry["earlier"], folder, schema)
+    return entry_read
 
 
 def linked_prior(
@@ -273,13 +275,13 @@ class Links:
             raise PolicyError(
                 f"{slot}: a file needs the [schema] of its columns; give the policy its schema"
             )
-        told = _read_alike(slot, value.schema, self._schema)
+        alike = _read_alike(slot, value.schema, self._schema)
         named = None
-        if value.file is not None and told is not None:
+        if value.file is not None and alike is not None:
             named = self._named(value.file)
         if named is None:
             return self._write_counts(slot, value, self._schema)
-        return {**named, **(told or {})}
+        return {**named, **(alike or {})}
 
     def _of_release(self, slot: str, release: Release) -> dict[str, Any]:
         named = None if release.file is None else self._named(release.file)
@@ -372,8 +374,8 @@ class Links:
         pq.write_table(merged.rename_columns([*columns, people]).sort_by(people), sink)
         _write_private(path, sink.getvalue().to_pybytes())
         whole = len(known) == len(schema.quasi) or slot == "shape"
-        told = {} if whole else {"columns": known}
-        return {**self._written(path), "count": people, **told}
+        which = {} if whole else {"columns": known}
+        return {**self._written(path), "count": people, **which}
 
 
 def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any] | None:
@@ -396,8 +398,8 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
             return None
     if (read_with.nulls, read_with.several) != (asked.nulls, asked.several):
         return None
-    told: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
-    return told if read_with.count is None else {**told, "count": read_with.count}
+    which: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
+    return which if read_with.count is None else {**which, "count": read_with.count}
 
 
 def _write_private(path: Path, content: bytes) -> None:

@@ -107,17 +107,17 @@ class Policy:
         A release is not the table it was made of: our own folders say themselves how they are
         written, and another file is taken at the policy's word only if it has the columns then.
         """
-        told = given.over(self.read.about("engine"))
+        reading = given.over(self.read.about("engine"))
         if any(not path.is_file() for path in files):
-            return told.over(Reading(partitioned=self.read.partitioned))
+            return reading.over(Reading(partitioned=self.read.partitioned))
         columns = set(self.schema.quasi) if self.schema is not None else set()
         try:
             for path in files:
                 if columns - set(inspect_text(path, self.read.delimiter).columns):
-                    return told
+                    return reading
         except InputError:
-            return told
-        return told.over(self.read)
+            return reading
+        return reading.over(self.read)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:

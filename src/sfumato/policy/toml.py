@@ -79,8 +79,8 @@ def construct(where: str, entry: Mapping[str, Any], registry: Mapping[str, type[
     name = entry.get(KIND)
     if name is None:
         if OLD_KIND in entry:
-            told = toml_value(str(entry[OLD_KIND]))
-            raise PolicyError(f"{where}: {OLD_KIND!r} is called kind; write kind = {told}")
+            old = toml_value(str(entry[OLD_KIND]))
+            raise PolicyError(f"{where}: {OLD_KIND!r} is called kind; write kind = {old}")
         raise PolicyError(f"{where}: kind is missing; allowed: {', '.join(registry)}")
     if not isinstance(name, str) or name not in registry:
         raise PolicyError(f"{where}: kind = {name!r} is not known; {did_you_mean(name, registry)}")
@@ -240,9 +240,9 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
 
 def _one_line(error: ValidationError) -> str:
     """The first mistake: where it is, what is there, what is allowed."""
-    found = error.errors()
+    mistakes = error.errors()
     # A misspelt key is also a missing one; the first tells more.
-    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
+    first = next((one for one in mistakes if one["type"] == "extra_forbidden"), mistakes[0])
     place = [str(part) for part in first["loc"] if part not in ("str", "int", "float", "list[str]")]
     kind, context = first["type"], first.get("ctx", {})
     if kind == "extra_forbidden":
@@ -260,8 +260,8 @@ def _one_line(error: ValidationError) -> str:
     if kind == "union_tag_not_found":
         return f"{where}: kind is missing; allowed: {', '.join(_KINDS)}"
     given = first.get("input")
-    shown = repr(given) if isinstance(given, str | int | float | bool) else type(given).__name__
-    return f"{where} = {shown} is not allowed: {first['msg'].lower()}"
+    written = repr(given) if isinstance(given, str | int | float | bool) else type(given).__name__
+    return f"{where} = {written} is not allowed: {first['msg'].lower()}"
 
 
 def _allowed(path: list[str]) -> list[str]:
@@ -366,9 +366,9 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     files = Links(path.parent, policy.schema) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
     schema = policy.schema
-    if told := policy.read.given_fields():
+    if reading := policy.read.given_fields():
         lines += ["", "[read]"]
-        lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in told.items()]
+        lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in reading.items()]
     if policy.use is not None:
         lines += ["", "[use]", *_options(policy.use, files)]
     if policy.anonymizer is not None:

@@ -241,8 +241,8 @@ class Groups(SparseCounts):
     @cached_property
     def occurrences(self) -> Ints:
         """How often values occur in each group: its people, unless they have several each."""
-        found: Ints = self.sum_of(self.data)
-        return found
+        sums: Ints = self.sum_of(self.data)
+        return sums
 
     @cached_property
     def sizes(self) -> Ints:
@@ -417,8 +417,8 @@ class Groups(SparseCounts):
         indptr, codes, people = self.lists.by_value(self.width, once=True)
         row = rows_of(indptr)
         place = np.searchsorted(row * self.width + codes, self.row * self.width + self.indices)
-        found: Ints = people[place]
-        return found
+        those: Ints = people[place]
+        return those
 
     @cached_property
     def share(self) -> Floats:

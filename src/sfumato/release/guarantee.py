@@ -84,8 +84,8 @@ class Guarantee:
 
     def public(self) -> dict[str, object]:
         """As a manifest tells it; `read` gives it back."""
-        told = asdict(self)
-        return {name: value for name, value in told.items() if value is not None}
+        fields_ = asdict(self)
+        return {name: value for name, value in fields_.items() if value is not None}
 
     @classmethod
     def read(cls, told: object) -> Guarantee:

@@ -69,8 +69,8 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
         [(name, "ascending") for name in columns]
     )
     head = {"files": dict(files), "columns": [domain.name for domain in counts.quasi]}
-    told = summed.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
-    pq.write_table(told, private / PEOPLE)
+    people = summed.replace_schema_metadata({_HEAD: json.dumps(head).encode()})
+    pq.write_table(people, private / PEOPLE)
 
 
 def read_people(
@@ -139,14 +139,14 @@ def _check_inside(
 def _groups(rows: pa.Table, published: Placement) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The group of each row by what is published of it; -1 where no group shows that."""
     counts = published.counts
-    shown = [
+    texts_of = [
         [_text(domain.values[code]) for code in row]
         for domain, row in zip(counts.quasi, counts.codes, strict=True)
     ]
-    of_cells = dict(zip(zip(*shown, strict=True), published.groups.tolist(), strict=True))
+    of_cells = dict(zip(zip(*texts_of, strict=True), published.groups.tolist(), strict=True))
     cells = [rows.column(f"shown {place}").to_pylist() for place in range(len(counts.quasi))]
-    found = [of_cells.get(texts, -1) for texts in zip(*cells, strict=True)]
-    return np.array(found, dtype=np.int64)
+    groups = [of_cells.get(texts, -1) for texts in zip(*cells, strict=True)]
+    return np.array(groups, dtype=np.int64)
 
 
 def _text(cell: Any) -> str | None:
@@ -199,10 +199,10 @@ class Manifest:
 def read_json(path: Path) -> Any:
     """A file of ours, or None if it is not there; refuses what our writers never write."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         raise InputError(f"{path} is no plain file, or far too large; restore it")
     try:
         return json.loads(
@@ -217,18 +217,18 @@ def _refuse(text: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    told = dict(pairs)
-    if len(told) < len(pairs):
+    keys = dict(pairs)
+    if len(keys) < len(pairs):
         raise ValueError("a key is told twice")
-    return told
+    return keys
 
 
 def load_manifest(path: Path) -> Manifest:
     """The manifest, after checking that the files are the ones it was written for."""
-    told = read_json(path)
-    if not isinstance(told, dict):
+    content = read_json(path)
+    if not isinstance(content, dict):
         raise InputError(f"{path} is not a manifest of a release")
-    version = told.get("version")
+    version = content.get("version")
     if not _is_count(version) or version != VERSION:
         said = repr(version) if _is_count(version) else "no version"
         raise InputError(
@@ -236,19 +236,19 @@ def load_manifest(path: Path) -> Manifest:
             "again, or read its data file as a release of unknown origin"
         )
     for name in ("people", "suppressed"):
-        if not _is_count(told.get(name)):
+        if not _is_count(content.get(name)):
             _broken(path, f"{name} is no number of people")
-    scheme: Any = told.get("scheme")
+    scheme: Any = content.get("scheme")
     if scheme not in SCHEMES:
         _broken(path, f"its scheme is none of {', '.join(SCHEMES)}")
-    counted: Any = told.get("counted_by")
+    counted: Any = content.get("counted_by")
     if counted not in ("person", "count", "row"):
         _broken(path, "it counts people in no known way")
-    columns = _columns(path, told.get("columns"), scheme)
-    guarantee = _guarantee(path, told, scheme)
-    files = _files(path, told.get("files"), scheme)
+    columns = _columns(path, content.get("columns"), scheme)
+    guarantee = _guarantee(path, content, scheme)
+    files = _files(path, content.get("files"), scheme)
     return Manifest(
-        path, scheme, told["people"], counted, told["suppressed"], columns, files, guarantee
+        path, scheme, content["people"], counted, content["suppressed"], columns, files, guarantee
     )
 
 
@@ -263,7 +263,7 @@ def _is_count(value: object) -> bool:
 def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ...]:
     if not isinstance(told, list) or not told:
         _broken(path, "it lists no columns")
-    found = []
+    columns = []
     for entry in told:
         match entry:
             case {"name": str(name), "role": str(role)} if name:
@@ -275,20 +275,20 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
         if role != "sensitive" and (several is not None or form is not None):
             _broken(path, f"column {name!r} is {role} and cannot hold several values")
         words = entry.get("type") == "string"
-        found.append(PublishedColumn(name, role, words, several, form))
+        columns.append(PublishedColumn(name, role, words, several, form))
     counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
-    for column in found:
+    for column in columns:
         extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role
         if column.role not in ("quasi", "sensitive", "keep") and not (
             extra and column.name in counted
         ):
             _broken(path, f"column {column.name!r} cannot be {column.role!r} in a {scheme} release")
-    names = [one.name for one in found if one.role != "group"]
+    names = [one.name for one in columns if one.role != "group"]
     if len(set(names)) < len(names):
         _broken(path, "a column is listed twice")
-    if not any(one.role in ("quasi", "sensitive") for one in found):
+    if not any(one.role in ("quasi", "sensitive") for one in columns):
         _broken(path, "it has no column to judge")
-    return tuple(found)
+    return tuple(columns)
 
 
 def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | None:

@@ -44,10 +44,10 @@ def no_overlap(parts: Sequence[Sequence[Region]], codes: Codes) -> bool | None:
     order = sorted(meets, key=lambda column: _pairs(meets[column], codes[column]))
     left_out = len(exact) + len(order) < len(parts)
     alike = _cut(_alike(codes, exact), [_hulls(parts[c], codes[c]) for c in order])
-    found = _any_pair(alike, [(codes[c], meets[c]) for c in order])
-    if found is False:
+    pair = _any_pair(alike, [(codes[c], meets[c]) for c in order])
+    if pair is False:
         return True
-    return None if found is None or left_out else False
+    return None if pair is None or left_out else False
 
 
 def apart(regions: Sequence[Region]) -> bool:
@@ -100,8 +100,8 @@ def _masks_apart(hidden: dict[tuple[int, ...], set[str]], texts: set[str | None]
     shapes = list(hidden)
     for place, shape in enumerate(shapes):
         length, *stars = shape
-        shown = {_without(text, stars) for text in texts if text and len(text) == length}
-        if shown & hidden[shape]:
+        visible = {_without(text, stars) for text in texts if text and len(text) == length}
+        if visible & hidden[shape]:
             return False
         for other in shapes[:place]:
             if other[0] == length:
@@ -242,10 +242,10 @@ def _any_pair(alike: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meet
                 return True
             continue
         codes, meets = columns[depth]
-        shown, there = codes[mine], codes[near]
-        for part in np.unique(shown):
+        here, there = codes[mine], codes[near]
+        for part in np.unique(here):
             work += len(near)
             still = near[meets[part][there]]
             if len(still) > 1:
-                stack.append((mine[shown == part], still, depth + 1))
+                stack.append((mine[here == part], still, depth + 1))
     return False

@@ -306,24 +306,24 @@ def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
     Descriptions are those of the one group; nothing can be told of regions, members or weights of
     the others, and what needs these is not judged.
     """
-    found = stored.kinds()
+    kinds = stored.kinds()
     known = references(stored)
-    total = len(found.multiplicity)
+    total = len(kinds.multiplicity)
     made: dict[str, Groups] = {}
     for place, attribute in enumerate(stored.sensitive):
         made[attribute.name] = group_counts(
-            found.counts, found.of, total, place, known[attribute.name]
+            kinds.counts, kinds.of, total, place, known[attribute.name]
         )
     if not made:
-        made[""] = group_counts(found.counts, found.of, total, None)
+        made[""] = group_counts(kinds.counts, kinds.of, total, None)
     made = {
-        name: groups.with_beside(replace(groups.beside, multiplicity=found.multiplicity))
+        name: groups.with_beside(replace(groups.beside, multiplicity=kinds.multiplicity))
         for name, groups in made.items()
     }
     regions = Regions(
         columns=tuple(domain.name for domain in stored.quasi),
         parts=tuple(Singletons(domain) for domain in stored.quasi),
-        codes=found.codes,
+        codes=kinds.codes,
     )
     notes = [
         "the table is larger than memory: groups that count the same are told once, by one of them"

@@ -71,9 +71,9 @@ def spread(
 
 def references(counts: TableCounts) -> dict[str, Floats]:
     """Each attribute's counts over the whole table: what priors refer to, whoever is suppressed."""
-    found = {}
+    weights = {}
     for place, attribute in enumerate(counts.sensitive):
         having, width = counts.by_value(place), len(attribute.domain)
         _, code, n = spread(attribute, np.arange(len(having)), np.arange(len(having)), having)
-        found[attribute.name] = np.bincount(code, n, minlength=width).astype(np.float64)
-    return found
+        weights[attribute.name] = np.bincount(code, n, minlength=width).astype(np.float64)
+    return weights

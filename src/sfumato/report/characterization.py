@@ -163,16 +163,16 @@ class Individuals:
 
         worst = np.max(np.vstack(list(self.leakage.values())), axis=0)
         order = np.argsort(-worst, kind="stable")
-        found: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for name, labels, codes in zip(self.columns, self.labels, self.codes, strict=True):
             used, place = np.unique(codes[order], return_inverse=True)
-            found[name] = pa.array([labels[code] for code in used.tolist()]).take(pa.array(place))
-        found["people"] = pa.array(self.people[order])
+            arrays[name] = pa.array([labels[code] for code in used.tolist()]).take(pa.array(place))
+        arrays["people"] = pa.array(self.people[order])
         named = pa.array([", ".join(columns) for columns in self.combinations])
         for target, leakage in self.leakage.items():
-            found[f"leakage of {target}"] = pa.array(leakage[order])
-            found[f"{target} by"] = named.take(pa.array(self.by[target][order]))
-        return pa.table(found)
+            arrays[f"leakage of {target}"] = pa.array(leakage[order])
+            arrays[f"{target} by"] = named.take(pa.array(self.by[target][order]))
+        return pa.table(arrays)
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,8 @@ def check_files(html: Path | None, private: Path | None, *, force: bool) -> None
         if path is None:
             continue
         if path.suffix not in allowed:
-            shown = ", ".join(ending for ending in allowed if ending != ".htm")
-            raise InputError(f"cannot write {path.name!r}; use a name ending in {shown}")
+            endings = ", ".join(ending for ending in allowed if ending != ".htm")
+            raise InputError(f"cannot write {path.name!r}; use a name ending in {endings}")
         check_new_file(path, force=force)
     if html is not None and html == private:
         raise InputError(f"{html} would be written twice: private evidence needs a file of its own")

@@ -174,10 +174,10 @@ def position(outcome: Outcome, risk: str, cost: str) -> tuple[float, float] | No
     """Where an outcome lies on the map; None if it is not on it."""
     if outcome.figures is None or outcome.figures.verdict != "holds":
         return None
-    found = outcome.figures.risks[risk], outcome.figures.costs[cost]
-    if found[0] is None or math.isnan(found[0]) or math.isnan(found[1]):
+    point = outcome.figures.risks[risk], outcome.figures.costs[cost]
+    if point[0] is None or math.isnan(point[0]) or math.isnan(point[1]):
         return None
-    return found[0], found[1]
+    return point[0], point[1]
 
 
 def pareto_front(points: Sequence[tuple[float, float] | None]) -> list[bool]:
@@ -268,7 +268,7 @@ def _counted(comparison: Comparison) -> str:
 
 def _point(outcome: Outcome) -> dict[str, object]:
     """An outcome for programs."""
-    found = outcome.figures
+    figures = outcome.figures
     names = ("verdict", "groups", "people", "suppressed", "suppressed_share", "risks", "costs")
     return {
         "settings": outcome.settings,
@@ -276,7 +276,7 @@ def _point(outcome: Outcome) -> dict[str, object]:
         "status": outcome.status,
         "reason": outcome.reason,
         "pareto": outcome.pareto,
-        **{name: None if found is None else getattr(found, name) for name in names},
+        **{name: None if figures is None else getattr(figures, name) for name in names},
     }
 
 
@@ -290,14 +290,14 @@ def _figures(comparison: Comparison) -> Sheet:
     rows = []
     for outcome in comparison.outcomes:
         settings = [_setting(outcome.settings.get(name, "–")) for name in comparison.sweep]
-        found = outcome.figures
-        if found is None:
+        figures = outcome.figures
+        if figures is None:
             blank = (None,) * (5 + len(costs))
             rows.append((*settings, *blank, _NOT_RELEASED[outcome.status]))
             continue
-        risks = [found.risks[name] for name in _RISKS]
-        told = (found.groups, found.suppressed_share, *risks, *found.costs.values())
-        rows.append((*settings, *told, _VERDICTS[found.verdict]))
+        risks = [figures.risks[name] for name in _RISKS]
+        cells = (figures.groups, figures.suppressed_share, *risks, *figures.costs.values())
+        rows.append((*settings, *cells, _VERDICTS[figures.verdict]))
     front = tuple(at for at, outcome in enumerate(comparison.outcomes) if outcome.pareto)
     return Sheet(
         (*comparison.sweep, "groups", *_SHARES, *costs, "policy"),
@@ -316,12 +316,12 @@ def _setting(value: object) -> object:
 
 def _reasons(outcomes: Sequence[Outcome]) -> dict[str, str]:
     """Why points have no release, and which points: one reason may be that of many."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.figures is None:
             why = f"{_NOT_RELEASED[outcome.status]}: {outcome.reason}"
-            found.setdefault(why, []).append(outcome.label)
-    return {why: _some(labels, 4) for why, labels in found.items()}
+            reasons.setdefault(why, []).append(outcome.label)
+    return {why: _some(labels, 4) for why, labels in reasons.items()}
 
 
 def _some(labels: Sequence[str], most: int) -> str:
@@ -380,10 +380,10 @@ def _map_section(comparison: Comparison) -> Section:
 
 def _placed(comparison: Comparison) -> list[Placed]:
     """The outcomes that have a place on the map; infinity has none."""
-    found = [(one, position(one, comparison.risk, comparison.cost)) for one in comparison.outcomes]
+    placed = [(one, position(one, comparison.risk, comparison.cost)) for one in comparison.outcomes]
     return [
         (outcome, where)
-        for outcome, where in found
+        for outcome, where in placed
         if where is not None and all(math.isfinite(value) for value in where)
     ]
 
@@ -406,13 +406,13 @@ def _series(name: str, placed: Sequence[Placed], labels: Sequence[str]) -> Serie
 
 def _named(outcome: Outcome) -> str:
     """What a mark says when it is pointed at."""
-    found = outcome.figures
-    assert found is not None
+    figures = outcome.figures
+    assert figures is not None
     lines = [outcome.label, outcome.anonymizer]
     lines += ["on the Pareto front"] if outcome.pareto else []
-    lines += [f"{kind.words}: {percentage(found.risks[name])}" for name, kind in RISKS.items()]
-    lines += [f"{name}: {cell_text(value)}" for name, value in found.costs.items()]
-    lines.append(f"{found.groups:,} groups, {percentage(found.suppressed_share)} suppressed")
+    lines += [f"{kind.words}: {percentage(figures.risks[name])}" for name, kind in RISKS.items()]
+    lines += [f"{name}: {cell_text(value)}" for name, value in figures.costs.items()]
+    lines.append(f"{figures.groups:,} groups, {percentage(figures.suppressed_share)} suppressed")
     return "\n".join(lines)
 
 
@@ -459,11 +459,11 @@ def shared_label(outcomes: Sequence[Outcome], varied: Sequence[str]) -> str:
 
 def _short(settings: Mapping[str, object], varied: Sequence[str], kinds: Sequence[str]) -> str:
     tails = [name.rpartition(".")[2] for name in varied]
-    told = []
+    parts = []
     for name, value in settings.items():
         if name in varied and name != "anonymizer":
             tail = name.rpartition(".")[2]  # t will do for t-closeness.t where it is the only t
-            told.append(f"{tail if tails.count(tail) == 1 else name}={value}")
-    if len(kinds) > 1 or not told:
-        told.insert(0, str(settings.get("anonymizer", kinds[0])))
-    return ", ".join(told)
+            parts.append(f"{tail if tails.count(tail) == 1 else name}={value}")
+    if len(kinds) > 1 or not parts:
+        parts.insert(0, str(settings.get("anonymizer", kinds[0])))
+    return ", ".join(parts)

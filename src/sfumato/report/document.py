@@ -335,5 +335,5 @@ def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
             from sfumato.report.json import cleaned
 
             rows = cleaned(table.to_pylist())
-            told = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
-            partial.write_text(told + "\n", encoding="utf-8")
+            text = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
+            partial.write_text(text + "\n", encoding="utf-8")

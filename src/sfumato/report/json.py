@@ -85,7 +85,7 @@ def cleaned(value: object) -> Any:
         return {str(key): cleaned(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [cleaned(entry) for entry in value]
-    told = plain(value)
-    if isinstance(told, float) and told.is_integer() and abs(told) < 2**53:
-        return int(told)
-    return told
+    value_ = plain(value)
+    if isinstance(value_, float) and value_.is_integer() and abs(value_) < 2**53:
+        return int(value_)
+    return value_

@@ -261,7 +261,7 @@ class Report:
         """
         from sfumato.report.json import cleaned
 
-        told: list[dict[str, object]] = cleaned(
+        public: list[dict[str, object]] = cleaned(
             [
                 {
                     "criterion": verdict.criterion,
@@ -274,7 +274,7 @@ class Report:
                 for verdict, shown in zip(self.verdicts, self.published, strict=True)
             ]
         )
-        return told
+        return public
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -347,8 +347,8 @@ class Report:
         """
         target = Path(path)
         check_kind(target)
-        told = self.public() if public else self
-        write = {".html": told.to_html, ".json": told.to_json, ".md": told.to_markdown}
+        report = self.public() if public else self
+        write = {".html": report.to_html, ".json": report.to_json, ".md": report.to_markdown}
         text = write[target.suffix]().rstrip("\n") + "\n"
         write_text(target, text, force=force, private=not public, what="report")
 
@@ -370,10 +370,10 @@ def _public(report: Report) -> Report:
     if report.evidence is None:
         raise InputError("the public variant needs the release: audit it, then save the report")
     seen = report.evidence.inquiry.as_published()
-    told = zip(report.verdicts, report.published, strict=True)
+    pairs = zip(report.verdicts, report.published, strict=True)
     return Report(
         summary=report.summary,
-        findings=tuple(CriterionFinding(_bare(verdict, shown), ()) for verdict, shown in told),
+        findings=tuple(CriterionFinding(_bare(verdict, shown), ()) for verdict, shown in pairs),
         threats=seen.threats,
         # A note with a figure may be about few people.
         notes=tuple(note for note in seen.notes if not any(sign.isdigit() for sign in note)),

@@ -45,10 +45,12 @@ def to_markdown(document: Document) -> str:
 
 
 def _section(section: Section) -> Iterator[str]:
-    told = section.paragraphs
-    if told:
+    paragraphs = section.paragraphs
+    if paragraphs:
         yield ""
-        yield from (f"{'- ' if len(told) > 1 else ''}{plain_text(words)}" for words in told)
+        yield from (
+            f"{'- ' if len(paragraphs) > 1 else ''}{plain_text(words)}" for words in paragraphs
+        )
     for sheet in section.tables:
         yield ""
         if sheet.title:
@@ -189,14 +191,14 @@ def _columns(sheet: Sheet) -> tuple[list[_Column], list[str]]:
                 row[at - 1] += f" ({len(remarks)})"
         for part in (names, wordy, *cells, *moods):
             del part[at]  # type: ignore[attr-defined]
-    found = [
+    columns = [
         _Column(name, [row[at] for row in cells], [row[at] for row in moods], wordy[at])
         for at, name in enumerate(names)
     ]
     if sheet.starred:
         signs = [_STAR if at in sheet.starred else "" for at in range(len(rows))]
-        found.insert(0, _Column("", signs, [""] * len(rows), wordy=True))
-    return found, remarks
+        columns.insert(0, _Column("", signs, [""] * len(rows), wordy=True))
+    return columns, remarks
 
 
 def _least(columns: Sequence[_Column]) -> int:

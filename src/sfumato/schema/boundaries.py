@@ -309,7 +309,7 @@ class _Decimals(Grid):
         self.longest = 1 if step is None else max(1, int(step * self._scale))
 
     def between(self, low: Any, high: Any) -> tuple[Any, Bools]:
-        found, allowed = high.copy(), self.holds(high) & np.asarray(high > low, dtype=bool)
+        cut, allowed = high.copy(), self.holds(high) & np.asarray(high > low, dtype=bool)
         waiting = np.arange(len(high))
         ends = (*low[:1], *low[-1:], *high[:1], *high[-1:])  # both rise
         digits = len(str(max((abs(int(end)) for end in ends), default=0)))
@@ -319,10 +319,10 @@ class _Decimals(Grid):
                 continue
             point = (high[waiting] - 1) // step * step
             here = np.asarray(point > low[waiting], dtype=bool)
-            found[waiting[here]] = point[here]
+            cut[waiting[here]] = point[here]
             allowed[waiting] |= here
             waiting = waiting[~here]
-        return found, allowed
+        return cut, allowed
 
     def holds(self, places: Any) -> Bools:
         return np.asarray(places % self.longest == 0, dtype=bool) & self._exact
@@ -334,10 +334,10 @@ class _Decimals(Grid):
 
 def _decimals(number: Fraction) -> int:
     """How many decimals a number has."""
-    found = 0
-    while (number * 10**found).denominator != 1 and found < 2 * _DIGITS:
-        found += 1
-    return found
+    places = 0
+    while (number * 10**places).denominator != 1 and places < 2 * _DIGITS:
+        places += 1
+    return places
 
 
 def _scaled(numbers: Floats, least: int) -> tuple[Fraction, Ints, bool]:
@@ -392,15 +392,15 @@ class _Calendar(Grid):
         return floored.astype("datetime64[us]").astype(np.int64)
 
     def between(self, low: Any, high: Any) -> tuple[Any, Bools]:
-        found, allowed = high.copy(), self.holds(high)
+        cut, allowed = high.copy(), self.holds(high)
         waiting = np.arange(len(high))
         for unit in self._units:
             point = self.floor(high[waiting] - 1, unit)
             here = point > low[waiting]
-            found[waiting[here]] = point[here]
+            cut[waiting[here]] = point[here]
             allowed[waiting] |= here
             waiting = waiting[~here]
-        return found, allowed
+        return cut, allowed
 
     def holds(self, places: Any) -> Bools:
         return np.asarray(self.floor(places, self._finest) == places, dtype=bool)

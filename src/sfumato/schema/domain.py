@@ -316,8 +316,8 @@ def _encode_in(
 
 
 def _number(text: str) -> int | float | None:
-    found = exact(text)
-    return None if found is None else as_quantity(found)
+    number = exact(text)
+    return None if number is None else as_quantity(number)
 
 
 def _is_date(text: str) -> bool:

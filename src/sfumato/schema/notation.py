@@ -78,10 +78,10 @@ def fault_of(text: str, form: str) -> str:
     if form != JSON:
         return "a JSON list" if looks_like_json([text]) else f"nothing before a {form!r}"
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return "not JSON"
-    if not isinstance(found, list):
+    if not isinstance(content, list):
         return "JSON but no list"
     return "a JSON list of more than texts, numbers, true, false and null"
 
@@ -117,16 +117,16 @@ def _is_number(text: str) -> bool:
 
 def _read_json(text: str) -> list[str | None] | None:
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list):
+    if not isinstance(content, list):
         return None
-    for value in found:
+    for value in content:
         plain = value is None or isinstance(value, str | int | float)  # a bool is an int
         if not plain or (isinstance(value, float) and not math.isfinite(value)):
             return None
-    return [None if value is None else text_of(value) for value in found]
+    return [None if value is None else text_of(value) for value in content]
 
 
 def _plain(value: Value) -> str | int | float | bool | None:
@@ -192,10 +192,10 @@ class Notation:
             return Anything()
         if (spared := self._or_missing(body)) is not None:
             return spared
-        found = self._number_or_day(body) or self._notation(body)
-        if found is None and self._takes_words and not self._is_set(body):
+        region = self._number_or_day(body) or self._notation(body)
+        if region is None and self._takes_words and not self._is_set(body):
             return ValueSet(frozenset({text}))
-        return found
+        return region
 
     @property
     def _takes_words(self) -> bool:
@@ -209,12 +209,12 @@ class Notation:
         """Everything but a plain value, `*` and the missing value."""
         if body.startswith("{") and body.endswith("}"):
             return self._set(members(body), body)
-        found = self._interval(body) or self._bound(body)
-        if found is None and self.separator is not None and self.separator in body:
+        region = self._interval(body) or self._bound(body)
+        if region is None and self.separator is not None and self.separator in body:
             return self._set(members(body, self.separator), body)
-        found = found or self._range(body) or self._period(body)
-        if found is not None:
-            return _as_published(found, body)
+        region = region or self._range(body) or self._period(body)
+        if region is not None:
+            return _as_published(region, body)
         masked = "*" in body and not set("[]{}<>") & set(body)
         return Mask(body) if masked and not body.endswith(OR_MISSING) else None
 
@@ -222,9 +222,9 @@ class Notation:
         """`[20, 30) or (missing)`: a range, a period or a label of one; or no value."""
         if not body.endswith(OR_MISSING):
             return None
-        told = body.removesuffix(OR_MISSING).strip()
-        found = self.labels.get(told) or self._notation(told)
-        return replace(found, missing=True) if isinstance(found, Span) else None
+        range_text = body.removesuffix(OR_MISSING).strip()
+        region = self.labels.get(range_text) or self._notation(range_text)
+        return replace(region, missing=True) if isinstance(region, Span) else None
 
     def _number_or_day(self, body: str) -> ValueSet | None:
         """A plain number or date, where the column holds such."""
@@ -249,17 +249,17 @@ class Notation:
         """
         values: set[Value] = set()
         for piece, quoted in pieces:
-            found = self.labels.get(piece)
-            if found is None and piece == MISSING:
-                found = _NO_VALUE
-            if found is None:
-                found = self._number_or_day(piece)
-            if found is None and self._takes_words and piece:
-                found = None if quoted else self._notation(piece)
-                found = ValueSet(frozenset({piece})) if found is None else found
-            if not isinstance(found, ValueSet):
+            region = self.labels.get(piece)
+            if region is None and piece == MISSING:
+                region = _NO_VALUE
+            if region is None:
+                region = self._number_or_day(piece)
+            if region is None and self._takes_words and piece:
+                region = None if quoted else self._notation(piece)
+                region = ValueSet(frozenset({piece})) if region is None else region
+            if not isinstance(region, ValueSet):
                 return None
-            values |= found.values
+            values |= region.values
         return _as_published(ValueSet(frozenset(values)), body) if values else None
 
     def _interval(self, body: str) -> Region | None:
@@ -290,8 +290,8 @@ class Notation:
         for unit, pattern in _PERIODS:
             match = pattern.fullmatch(body)
             if match is not None and int(match["year"]) > 0:
-                found = match.groupdict()
-                month = int(found.get("month") or 3 * int(found.get("quarter") or 1) - 2)
+                parts = match.groupdict()
+                month = int(parts.get("month") or 3 * int(parts.get("quarter") or 1) - 2)
                 return period(dt.date(int(match["year"]), month, 1), unit)
         return None
 
@@ -301,14 +301,14 @@ class Notation:
             return None
         if text.lstrip("+-") in ("inf", "∞"):
             return -math.inf if text.startswith("-") else math.inf
-        found = day(text) if self.axis != "numeric" else None
-        return number(text) if found is None and self.axis != "date" else found
+        end = day(text) if self.axis != "numeric" else None
+        return number(text) if end is None and self.axis != "date" else end
 
 
 def number(text: str) -> int | float | None:
     """A plain number, whole where it can be; None for anything else."""
-    found = exact(text)
-    return None if found is None else as_quantity(found)
+    value = exact(text)
+    return None if value is None else as_quantity(value)
 
 
 def day(text: str) -> dt.date | None:
@@ -346,15 +346,15 @@ def members(body: str, separator: str | None = None) -> list[tuple[str, bool]]:
     if not (body.startswith("{") and body.endswith("}")):
         pieces = [body] if separator is None else body.split(separator)
         return [(piece.strip(), False) for piece in pieces]
-    inside, found, place = body[1:-1], [], 0
+    inside, listed, place = body[1:-1], [], 0
     while place < len(inside):
         match = _MEMBER.match(inside, place)
         if match is None:
             return []  # malformed
         quoted = match[1] is not None
-        found.append((match[1].replace('""', '"') if quoted else match[2], quoted))
+        listed.append((match[1].replace('""', '"') if quoted else match[2], quoted))
         place = match.end()
-    return found
+    return listed
 
 
 def _as_published(region: Region, text: str) -> Region:

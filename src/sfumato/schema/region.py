@@ -134,8 +134,8 @@ class Span:
 
     @property
     def text(self) -> str:
-        told = self._interval
-        return f"{told}{OR_MISSING}" if self.missing and told != "*" else told
+        interval = self._interval
+        return f"{interval}{OR_MISSING}" if self.missing and interval != "*" else interval
 
     @property
     def _interval(self) -> str:
@@ -250,7 +250,7 @@ def codes_inside(
     Values meet by their canonical text; a range where codes are one.
     """
     masks = _Masks()
-    found: dict[int, Sequence[int]] = {}
+    inside: dict[int, Sequence[int]] = {}
     spans = []
     present = len(domain) - domain.has_null
     for number in used.tolist():
@@ -258,15 +258,15 @@ def codes_inside(
         if isinstance(part, Mask):
             masks.add(number, part)
         elif isinstance(part, Anything):
-            found[number] = range(len(domain))
+            inside[number] = range(len(domain))
         elif isinstance(part, ValueSet):
             codes = {domain.code(value) for value in part.values}
-            found[number] = sorted(code for code in codes if code is not None)
+            inside[number] = sorted(code for code in codes if code is not None)
         elif domain.kind in ("numeric", "date"):
             spans.append(number)
         else:
             fits = [code for code, value in enumerate(domain.values) if part.contains(value)]
-            found[number] = fits
+            inside[number] = fits
     axis = domain.numbers()[:present] if len(spans) >= _MANY else None
     if axis is not None and (np.abs(axis) > _EXACT).any():
         axis = None
@@ -277,8 +277,8 @@ def codes_inside(
         if run is None:
             run = _run(part, domain.values[:present])
         without = [present] if part.missing and domain.has_null else []
-        found[number] = [*run, *without] if without else run
-    listed = [(number, found[number]) for number in used.tolist() if number in found]
+        inside[number] = [*run, *without] if without else run
+    listed = [(number, inside[number]) for number in used.tolist() if number in inside]
     return listed + masks.codes_inside(domain)
 
 
@@ -319,13 +319,13 @@ class _Masks:
 
     def codes_inside(self, domain: Domain) -> list[tuple[int, Sequence[int]]]:
         """The codes of the values each mask contains."""
-        found: dict[int, list[int]] = {number: [] for number in self._numbers}
+        inside: dict[int, list[int]] = {number: [] for number in self._numbers}
         for code, text in enumerate(domain.labels[: len(domain) - domain.has_null]):
             for (length, seen), masks in self._shapes.items():
                 if length == len(text):
                     for number in masks.get("".join(text[place] for place in seen), ()):
-                        found[number].append(code)
-        return list(found.items())
+                        inside[number].append(code)
+        return list(inside.items())
 
 
 # Coverage: which values of a column's domain each published region stands for.

@@ -145,8 +145,8 @@ def release_lessons(
     if view.exact:
         if target.column is None:
             return _bucket_lessons(view, target, features, pieces)
-        shown = np.bincount(pieces.tuples, weights=pieces.n, minlength=len(view.tuples))
-        return table_lessons(view.tuples, target, features, shown.astype(np.int64))
+        published = np.bincount(pieces.tuples, weights=pieces.n, minlength=len(view.tuples))
+        return table_lessons(view.tuples, target, features, published.astype(np.int64))
     # Groups in the order of their first combination, so that an unchanged table teaches the same
     # lessons in the same order and gives the very same tree.
     earliest = np.full(len(view.sizes), len(view.tuples), dtype=np.int64)
@@ -186,11 +186,11 @@ def _bucket_lessons(
     held = tally(pieces.groups, target.of_tuple[pieces.tuples], pieces.n, target.classes)
     begin = np.searchsorted(held.groups, listed.groups, "left")
     length = np.searchsorted(held.groups, listed.groups, "right") - begin
-    one = np.repeat(np.arange(len(length)), length)
+    bucket = np.repeat(np.arange(len(length)), length)
     other = run_places(begin, length)
-    people = listed.n[one] * held.n[other] / size[listed.groups[one]]
+    people = listed.n[bucket] * held.n[other] / size[listed.groups[bucket]]
     keys, place = np.unique(
-        listed.values[one] * target.classes + held.values[other], return_inverse=True
+        listed.values[bucket] * target.classes + held.values[other], return_inverse=True
     )
     combination, value = np.divmod(keys, target.classes)
     summed = np.bincount(place, weights=people, minlength=len(keys)).astype(np.float64)

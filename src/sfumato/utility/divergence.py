@@ -106,8 +106,8 @@ def _by_own_group(view: View, cells: JointCells) -> Floats:
     group = own[cells.combination]
     published = np.flatnonzero(group >= 0)
     expected = np.zeros(len(group))
-    found = view.tally.look_up(group[published], cells.value[published])
-    expected[published] = found / _volumes(view)[group[published]]
+    people = view.tally.look_up(group[published], cells.value[published])
+    expected[published] = people / _volumes(view)[group[published]]
     unseen = np.flatnonzero(group < 0)
     expected[unseen] = _by_cover(view, cells, unseen)
     return expected
@@ -150,8 +150,8 @@ def _bits(view: View, column: int, codes: Ints, start: int, stop: int) -> npt.ND
     if column < len(view.counts.quasi):
         parts = view.regions.codes[column, start:stop].astype(np.int64)
         # Regions repeat over groups: look at each once.
-        shown, place = np.unique(parts, return_inverse=True)
-        covers = holders(view.coverage(column), shown, codes).T
+        distinct, place = np.unique(parts, return_inverse=True)
+        covers = holders(view.coverage(column), distinct, codes).T
         return np.concatenate(
             [
                 np.packbits(covers[block][:, place], axis=1)

@@ -38,7 +38,7 @@ class Loss(Utility):
     def by_level(self, counts: TableCounts, covers: list[list[Coverage]]) -> list[Floats] | None:
         """Mean widening of everybody: suppressing somebody costs 1, never less than widening."""
         people, columns = counts.memberships, len(covers)
-        found = []
+        losses = []
         for column, levels in enumerate(covers):
             having = counts.by_code(column)
             costs = []
@@ -47,5 +47,5 @@ class Loss(Utility):
                 for part, widening in enumerate(cover.widening()):
                     widened[cover.codes(part)] = widening
                 costs.append(float(widened @ having) / people / columns)
-            found.append(np.array(costs))
-        return found
+            losses.append(np.array(costs))
+        return losses

@@ -61,13 +61,13 @@ def _bits(view: View, columns: list[Floats]) -> list[float]:
         np.log2(np.maximum(view.coverage(place).totals(people), 1.0))
         for place, people in enumerate(columns)
     ]
-    found = []
+    by_column = []
     for seen, people in zip(view.totals(covered), columns, strict=True):
         present = people[people > 0]
         known = dot(np.log2(present), present)
         bits = seen + view.suppressed * log2(view.people) - known
-        found.append(bits if bits > _ROUNDING * known else 0.0)
-    return found
+        by_column.append(bits if bits > _ROUNDING * known else 0.0)
+    return by_column
 
 
 def _hidden_bits(view: View, columns: list[Floats]) -> list[float]:

@@ -127,8 +127,8 @@ def _held(attribute: Attribute, share: float, chance: np.random.Generator) -> Bo
     wanted = _some(attribute.domain, share, chance)
     if attribute.sets is None:
         return wanted
-    found: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
-    return found
+    held: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
+    return held
 
 
 def _truth(counts: Counts, query: Query) -> float:

@@ -56,13 +56,13 @@ class Shares:
 
 def holders(coverage: Coverage, parts: Ints, codes: Ints) -> Bools:
     """Whether each of these regions (rows) covers each of these codes (columns)."""
-    found: Bools = (coverage.first[parts][:, None] <= codes) & (
+    inside: Bools = (coverage.first[parts][:, None] <= codes) & (
         codes <= coverage.last[parts][:, None]
     )
     for row, part in enumerate(parts.tolist() if coverage.gaps else ()):
         if part in coverage.gaps:
-            found[row] = np.isin(codes, coverage.gaps[part])
-    return found
+            inside[row] = np.isin(codes, coverage.gaps[part])
+    return inside
 
 
 def blocks(length: int, width: int) -> Iterator[slice]:
@@ -253,11 +253,11 @@ def dot(one: Floats, other: Floats) -> float:
 
 
 def _weighed(figures: Floats, people: Ints) -> float:
-    found = dot(figures, people.astype(np.float64))
-    if np.isnan(found):  # a region that nobody is shown with may have no figure
-        shown = np.flatnonzero(people)
-        found = dot(figures[shown], people[shown].astype(np.float64))
-    return found
+    total = dot(figures, people.astype(np.float64))
+    if np.isnan(total):  # a region that nobody is shown with may have no figure
+        there = np.flatnonzero(people)
+        total = dot(figures[there], people[there].astype(np.float64))
+    return total
 
 
 def first_values(counts: Counts) -> Codes:
@@ -287,7 +287,7 @@ def view_with_table(release: Release, table: Table) -> View:
     if regions is None or sorted(names) != sorted(regions.columns):
         raise InputError("the table and the release do not have the same quasi-identifiers")
     order = [regions.columns.index(name) for name in names]
-    shown = Regions(
+    published = Regions(
         tuple(names), tuple(regions.parts[place] for place in order), regions.codes[order]
     )
 
@@ -297,7 +297,7 @@ def view_with_table(release: Release, table: Table) -> View:
     return View(
         table.counts,
         tuple(table.levels[name] for name in names),
-        shown,
+        published,
         release.groups.sizes,
         unknown,
         disjoint=release.disjoint,

@@ -63,17 +63,17 @@ def next_step(release: Release, column: str) -> Step | None:
     regions = release.regions.require_regions()
     place = regions.columns.index(column)
     parts, codes = regions.parts[place], regions.codes[place]
-    shown = np.unique(codes)
-    if len(shown) == 1:
+    codes_shown = np.unique(codes)
+    if len(codes_shown) == 1:
         return None
-    levels = _levels(release, column, parts, shown)
+    levels = _levels(release, column, parts, codes_shown)
     commonest = int(np.bincount(codes, weights=release.groups.sizes).argmax())
     for level in range(1, levels.height) if levels is not None else ():
         assert levels is not None
-        found = _parents(levels, level, parts, shown)
-        if found is not None and len(np.unique(found[shown])) < len(shown):
+        parents = _parents(levels, level, parts, codes_shown)
+        if parents is not None and len(np.unique(parents[codes_shown])) < len(codes_shown):
             coarser = levels[level].regions
-            return Step(found, coarser, coarser[found[commonest]].text)
+            return Step(parents, coarser, coarser[parents[commonest]].text)
     return Step(np.zeros(len(parts), dtype=np.int32), (Anything(),), "*")
 
 
@@ -139,7 +139,7 @@ def _parents(levels: Levels, level: int, parts: Sequence[Region], shown: Ints) -
             known = np.zeros(len(parts), dtype=np.int32)
             known[finer.codes] = coarser.codes
             return known
-    found = np.zeros(len(parts), dtype=np.int32)
+    parents = np.zeros(len(parts), dtype=np.int32)
     whole = next(
         (at for at, region in enumerate(coarser.regions) if isinstance(region, Anything)), None
     )
@@ -150,8 +150,8 @@ def _parents(levels: Levels, level: int, parts: Sequence[Region], shown: Ints) -
             inside = {whole}
         if len(inside) != 1 or None in ends:
             return None
-        (found[code],) = inside
-    return found
+        (parents[code],) = inside
+    return parents
 
 
 def _ends(region: Region) -> list[Value]:
@@ -324,13 +324,13 @@ Tried = tuple[CoarserColumn, Release]
 
 def _tried(release: Release, criteria: Sequence[Criterion]) -> list[Tried]:
     """Each column one step coarser, the one that leaves least trouble first."""
-    found = []
+    tried = []
     for column in release.regions.columns:
         one = _one_step(release, column, criteria)
         if one is not None:
-            found.append(one)
+            tried.append(one)
     now, _ = trouble(release, criteria)
-    return sorted(found, key=lambda one: (not _buys(one[0], now), *_remaining(one[0])))
+    return sorted(tried, key=lambda one: (not _buys(one[0], now), *_remaining(one[0])))
 
 
 def _one_step(release: Release, column: str, criteria: Sequence[Criterion]) -> Tried | None:
@@ -381,10 +381,10 @@ def _farther(tried: list[Tried], criteria: Sequence[Criterion], now: Trouble) ->
     for first in tried:
         way = [first]
         while not _buys(way[-1][0], now):
-            one = _one_step(way[-1][1], first[0].column, criteria)
-            if one is None:
+            step = _one_step(way[-1][1], first[0].column, criteria)
+            if step is None:
                 break
-            way.append(one)
+            way.append(step)
         ways.append(way)
     return min(ways, key=lambda way: (not _buys(way[-1][0], now), *_remaining(way[-1][0])))
 

@@ -212,9 +212,9 @@ class Audited:
 
 def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
     """Verdicts on what a file publishes besides the columns that are judged."""
-    found = []
+    verdicts = []
     if stray.identifiers:
-        found.append(
+        verdicts.append(
             Verdict(
                 "identifiers",
                 "violated",
@@ -225,7 +225,7 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
             )
         )
     if stray.without_role:
-        found.append(
+        verdicts.append(
             Verdict(
                 "columns without a role",
                 "cannot_judge",
@@ -236,7 +236,7 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
                 "role (keep, to publish it as it is), or take it out",
             )
         )
-    return tuple(found)
+    return tuple(verdicts)
 
 
 def _as_published(
@@ -333,10 +333,10 @@ def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
 
 def _found(results: Sequence[Attack | Verdict]) -> list[Threat]:
     """What the adversaries learnt that were run before, or to judge a criterion; each told once."""
-    found: list[Threat] = []
+    threats: list[Threat] = []
     for result in results:
-        found += result.threats if isinstance(result, Verdict) else result.threats()
-    return list(dict.fromkeys(found))
+        threats += result.threats if isinstance(result, Verdict) else result.threats()
+    return list(dict.fromkeys(threats))
 
 
 def _covered(found: Sequence[Threat], judged: Sequence[Judged], release: Release) -> list[Threat]:

@@ -145,7 +145,7 @@ class _Run:
 
     def all(self) -> tuple[CombinationFinding, ...]:
         """Every finding, smaller combinations first."""
-        found: list[CombinationFinding] = []
+        findings: list[CombinationFinding] = []
         many = sum(len(targets) for targets in self.plan.asked.values())
         threads = min(len(self.plan.roots), os.cpu_count() or 1)
         with (
@@ -153,13 +153,13 @@ class _Run:
             ThreadPoolExecutor(threads) as pool,
         ):
             for several in pool.map(partial(self._from, self.base), self.plan.roots):
-                found += several
+                findings += several
                 ticker.add(len(several))
         order = {name: place for place, name in enumerate(self.naming.names)}
         aims = {aim.name: place for place, aim in enumerate(self.plan.targets)}
         return tuple(
             sorted(
-                found,
+                findings,
                 key=lambda one: (
                     aims[one.target],
                     len(one.columns),
@@ -171,12 +171,12 @@ class _Run:
     def _from(self, wider: Marginal, columns: Set) -> list[CombinationFinding]:
         """One set of columns and all that are summed up from it."""
         cells = wider.onto(columns)
-        found = []
+        findings = []
         for target in self.plan.asked[columns]:
             measured = measure(cells, target, self.priors)
-            found.append(finding(measured, self.naming))
+            findings.append(finding(measured, self.naming))
             if self.exposure is not None:
                 self.exposure.add(measured)
         for narrower in self.plan.below.get(columns, ()):
-            found += self._from(cells, narrower)
-        return found
+            findings += self._from(cells, narrower)
+        return findings

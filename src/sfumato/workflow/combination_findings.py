@@ -132,9 +132,9 @@ class TargetPriors:
             return one_for_all(len(counted.people), self.everywhere[target.column])
         seen = (*(counted.columns if self.known is None else self.known), target.column)
         if seen not in self.counted:
-            found = self.outside.onto(seen).by_class(target.column)
-            rows = Distributions(found.indptr, found.values, found.n)
-            self.counted[seen] = found.classes, rows
+            outside = self.outside.onto(seen).by_class(target.column)
+            rows = Distributions(outside.indptr, outside.values, outside.n)
+            self.counted[seen] = outside.classes, rows
         theirs, rows = self.counted[seen]
         return Expectation(theirs.numbers_of(counted.classes), rows)
 
@@ -242,7 +242,7 @@ def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
     # Classes per value; where there is one class, being in it says nothing.
     several = len(people) > 1
     per_value = np.bincount(measured.groups.indices) if several else np.zeros(0, np.int64)
-    shown = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
+    highest = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
     return CombinationFinding(
         columns=tuple(naming.names[column] for column in measured.counted.columns),
         target=measured.target.name,
@@ -254,7 +254,7 @@ def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
         ruled_out=float(people[measured.leakage.ruled_out > 0].sum()) / everybody,
         pinned=int((per_value == 1).sum()),
         worst=_worst(measured, per_value, naming),
-        per_class=shown,
+        per_class=highest,
     )
 
 
@@ -272,13 +272,13 @@ def _check_covered(measured: MeasuredClasses, naming: Naming) -> None:
         missing = np.flatnonzero(of < 0)
         people = measured.groups.sizes
         largest = int(missing[np.argmax(people[missing])])
-        told = not_covered(
+        reason = not_covered(
             _cells(measured, largest, naming),
             round(float(people[largest])),
             len(missing),
             len(people),
         )
-        raise InputError(f"{told}; give it people, or use the prior 'table'")
+        raise InputError(f"{reason}; give it people, or use the prior 'table'")
 
 
 def _cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[str, str]:
@@ -375,11 +375,11 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
     The column that adds most to the leakage people meet comes first.
     """
     by_set = {(one.target, frozenset(one.columns)): one for one in findings}
-    found = []
+    contributed = []
     for target in dict.fromkeys(one.target for one in findings):
         mine = [one for one in findings if one.target == target]
         columns = dict.fromkeys(column for one in mine for column in one.columns)
-        told = []
+        by_column = []
         for column in columns:
             pairs = [
                 (one, by_set[target, frozenset(one.columns) - {column}])
@@ -387,7 +387,7 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
                 if column in one.columns and (target, frozenset(one.columns) - {column}) in by_set
             ]
             alone = by_set.get((target, frozenset({column})))
-            told.append(
+            by_column.append(
                 Contribution(
                     column,
                     target,
@@ -396,9 +396,9 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
                     _mean([with_.unique - without.unique for with_, without in pairs]),
                 )
             )
-        told.sort(key=lambda one: (-(one.adds or 0.0), -(one.alone or 0.0), one.column))
-        found += told
-    return tuple(found)
+        by_column.sort(key=lambda one: (-(one.adds or 0.0), -(one.alone or 0.0), one.column))
+        contributed += by_column
+    return tuple(contributed)
 
 
 def _mean(gains: list[float]) -> float | None:
@@ -419,19 +419,19 @@ def coarsenings(
     where it has none. Coarser columns come first and dropped ones apart after them: they cost more.
     Among each, the one that leaves the least leakage is first.
     """
-    found = []
+    steps = []
     for target in targets:
         mine = [one for one in findings if one.target == target.name]
         if not mine:
             continue
         worst = max(mine, key=lambda one: (one.distribution.weighted, one.distribution.largest))
         by_set = {frozenset(one.columns): one for one in mine}
-        told = [
+        tried = [
             _step(worst, column, base, levels.get(column), target, priors, naming)
             or _dropped(worst, column, by_set)
             for column in worst.columns
         ]
-        kept = [one for one in told if one is not None]
+        kept = [one for one in tried if one is not None]
         kept.sort(
             key=lambda one: (
                 one.dropped,
@@ -440,8 +440,8 @@ def coarsenings(
                 one.column,
             )
         )
-        found += kept
-    return tuple(found)
+        steps += kept
+    return tuple(steps)
 
 
 def _step(

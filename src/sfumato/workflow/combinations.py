@@ -222,7 +222,7 @@ def _of_regions(release: Release, regions: Regions) -> CodedColumns:
         sensitive, labels = [groups.indices], [groups.values]
         if not names:
             group, n, sensitive, labels = np.arange(len(groups)), groups.sizes, [], []
-    shown = [row[group] for row in regions.codes]
+    region_of = [row[group] for row in regions.codes]
     overlapping = [name for name in regions.columns if overlap_reason(release.groups, [name])]
     notes: tuple[str, ...] = ()
     if overlapping:
@@ -234,7 +234,7 @@ def _of_regions(release: Release, regions: Regions) -> CodedColumns:
         release,
         (*regions.columns, *names),
         names,
-        [*shown, *sensitive],
+        [*region_of, *sensitive],
         [*cells, *labels],
         n,
         notes,
@@ -274,12 +274,12 @@ def _ground(
 ) -> CodedColumns:
     """The published people by the values that are published, each column's coded anew."""
     used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
-    shown = [_Some(label, places) for label, places in zip(labels, used, strict=True)]
+    kept = [_Some(label, places) for label, places in zip(labels, used, strict=True)]
     source = release.counted_from
     return CodedColumns(
         names=names,
-        labels=tuple(shown),
-        base=marginal(coded, shown, n),
+        labels=tuple(kept),
+        base=marginal(coded, kept, n),
         quasi=names[: len(names) - len(sensitive)],
         sensitive=sensitive,
         label=release.label,
@@ -291,7 +291,7 @@ def _ground(
             **dict.fromkeys(release.schema.keep, _KEPT),
         },
         unseen={
-            name: sorted(set(release.by_attribute[name].values) - set(shown[names.index(name)]))
+            name: sorted(set(release.by_attribute[name].values) - set(kept[names.index(name)]))
             for name in sensitive
             if release.by_attribute[name].single_valued
         },
@@ -351,15 +351,15 @@ def named_targets(targets: Targets) -> list[tuple[str, ...]] | None:
     listed = [targets] if isinstance(targets, str) else list(targets)
     if not listed:
         raise InputError("targets is empty: name the columns to be protected, or '*' for all")
-    found = []
+    asked = []
     for one in listed:
         members = (one,) if isinstance(one, str) else tuple(one)
         if not members or len(set(members)) < len(members):
             raise InputError(f"target {list(members)!r} is not allowed; name columns, each once")
-        found.append(members)
-    if len(set(map(frozenset, found))) < len(found):
+        asked.append(members)
+    if len(set(map(frozenset, asked))) < len(asked):
         raise InputError("targets lists the same target twice; name each once")
-    return found
+    return asked
 
 
 def choose_columns(coded: CodedColumns, columns: Sequence[str] | None) -> tuple[int, ...]:

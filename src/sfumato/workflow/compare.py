@@ -65,15 +65,15 @@ _EXACT = 1e15  # whole numbers up to here are told digit by digit
 
 def parse_sweeps(texts: Iterable[str]) -> dict[str, list[Value]]:
     """From `k=2,5,10` as on the command line; numbers are written as in TOML."""
-    found: dict[str, list[Value]] = {}
+    sweeps: dict[str, list[Value]] = {}
     for text in texts:
         name, sign, values = (part.strip() for part in text.partition("="))
         if not sign or not name:
             raise PolicyError(f"sweep {text!r} is not understood; write NAME=VALUE,VALUE,...")
-        if name in found:
+        if name in sweeps:
             raise PolicyError(f"{name} is swept twice; give all its values at once")
-        found[name] = [_parse(name, value.strip()) for value in values.split(",")]
-    return found
+        sweeps[name] = [_parse(name, value.strip()) for value in values.split(",")]
+    return sweeps
 
 
 def _parse(name: str, text: str) -> Value:
@@ -85,8 +85,8 @@ def _parse(name: str, text: str) -> Value:
         content = {}
     value = content.get("value")
     if len(content) != 1 or not isinstance(value, int | float | str):
-        shown = repr(text) if text else "an empty value"
-        raise PolicyError(f"sweep {name}: {shown} is not a number or name, such as 5, 0.5 or inf")
+        written = repr(text) if text else "an empty value"
+        raise PolicyError(f"sweep {name}: {written} is not a number or name, such as 5, 0.5 or inf")
     return value
 
 
@@ -386,11 +386,11 @@ def choose_utilities(
 ) -> tuple[Utility, ...]:
     """The measures, each once for all releases: they remember what they know of the table."""
     chosen = dict.fromkeys(names or (policy.utility, *USUAL))
-    found = []
+    utilities = []
     for name in chosen:
         measure: Any = utility_named(name)
-        found.append(replace(measure, seed=seed) if measure.seeded else measure)
-    return tuple(found)
+        utilities.append(replace(measure, seed=seed) if measure.seeded else measure)
+    return tuple(utilities)
 
 
 def check_risk(risk: str) -> None:

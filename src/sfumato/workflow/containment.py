@@ -58,15 +58,15 @@ class Containment:
         return not self.only_second
 
     def __str__(self) -> str:
-        told = {
+        sentences = {
             "equal": f"{self.first} and {self.second} allow the same nodes",
             "more useful": f"{self.first} is more useful than {self.second}",
             "less useful": f"{self.first} is less useful than {self.second}",
             "neither": f"neither of {self.first} and {self.second} contains the other",
         }[self.relation]
         return (
-            f"{told}: both {len(self.both):,}, only the first {len(self.only_first):,}, only the "
-            f"second {len(self.only_second):,} nodes"
+            f"{sentences}: both {len(self.both):,}, only the first {len(self.only_first):,}, only "
+            f"the second {len(self.only_second):,} nodes"
         )
 
 
@@ -88,8 +88,8 @@ class NodeMap:
         for name in (first, second):
             if name not in self.satisfying:
                 raise InputError(f"{name!r} was not judged; {did_you_mean(name, self.satisfying)}")
-        one, other = self.satisfying[first], self.satisfying[second]
-        return Containment(first, second, one & other, one - other, other - one)
+        mine, other = self.satisfying[first], self.satisfying[second]
+        return Containment(first, second, mine & other, mine - other, other - mine)
 
     def pairs(self) -> tuple[Containment, ...]:
         """Every two policies, in the order given."""

@@ -275,19 +275,19 @@ class IntersectionAttack:
         return table_of(self._people, self._cases, self.labels, self._right)
 
     def threats(self) -> list[Threat]:
-        told = ", ".join(self.releases)
+        labels = ", ".join(self.releases)
         knows = (
             f"the target's quasi-identifiers, and that the target is in {len(self.releases)} "
-            f"releases ({told})"
+            f"releases ({labels})"
         )
-        found = self.summary
-        if not found.located:
+        summary = self.summary
+        if not summary.located:
             why = "nobody could be located in all releases and found consistent"
-            told = f"not measured: {why}"
-            return [Threat(NAME, knows, told, self.attribute, status="not_measured")]
+            words = f"not measured: {why}"
+            return [Threat(NAME, knows, words, self.attribute, status="not_measured")]
         learns = (
-            f"{self.attribute}: for sure for {found.exposed:,} of {found.located:,} people, "
-            f"{found.exposed - found.exposed_by_one:,} of them by no release alone"
+            f"{self.attribute}: for sure for {summary.exposed:,} of {summary.located:,} people, "
+            f"{summary.exposed - summary.exposed_by_one:,} of them by no release alone"
         )
         cases = self._cases
         located = np.repeat(cases.status == 0, cases.after)
@@ -373,15 +373,15 @@ def intersection_attack(
         raise InputError("there are no targets; give at least one person")
     if locate == "oracle":
         people = people.one_by_one()
-        found = [
+        groups_of_people = [
             TrueGroups(release, shared.attribute, people).draw(seed + place)
             for place, release in enumerate(releases)
         ]
     else:
-        found = [find_groups(release, people, scale) for release in releases]
+        groups_of_people = [find_groups(release, people, scale) for release in releases]
     masses = masses_of(releases, shared, overlap)
     expected = prior_weights(shared, population)
-    cases = intersect_cases(shared, found, masses, tilts(expected))
+    cases = intersect_cases(shared, groups_of_people, masses, tilts(expected))
     right = _right(people, cases, shared)
     return IntersectionAttack(
         shared.attribute,
@@ -389,12 +389,12 @@ def intersection_attack(
         summarize(
             people,
             cases,
-            found,
+            groups_of_people,
             shared.groups,
             right,
             tuple(
                 _correctly_located(release, shared.attribute, people, scale, one, locate)
-                for release, one in zip(releases, found, strict=True)
+                for release, one in zip(releases, groups_of_people, strict=True)
             ),
         ),
         _notes(releases, shared),

@@ -89,11 +89,11 @@ def _between(ends: Iterable[End]) -> list[float]:
 
     Whether all values are whole is not known, so there is always something between.
     """
-    shown = sorted({place_of(end) for end in ends})
-    if not shown:
+    places = sorted({place_of(end) for end in ends})
+    if not places:
         return []
-    middles = [(low + high) / 2 for low, high in pairwise(shown)]
-    return sorted([shown[0] - 1, *shown, *middles, shown[-1] + 1])
+    middles = [(low + high) / 2 for low, high in pairwise(places)]
+    return sorted([places[0] - 1, *places, *middles, places[-1] + 1])
 
 
 def _between_dates(ends: Sequence[dt.date]) -> list[Value]:
@@ -108,17 +108,19 @@ def _between_dates(ends: Sequence[dt.date]) -> list[Value]:
 
 def _meets(name: str, masks: set[str]) -> set[str]:
     """The masks, and what any of them have in common."""
-    found, new = set(masks), set(masks)
+    all_masks, new = set(masks), set(masks)
     while new:
-        met = {both for one in new for other in found if (both := _meet(one, other)) is not None}
-        new = met - found
-        found |= new
-        if len(found) > _MOST_MASKS:
+        met = {
+            both for one in new for other in all_masks if (both := _meet(one, other)) is not None
+        }
+        new = met - all_masks
+        all_masks |= new
+        if len(all_masks) > _MOST_MASKS:
             raise ResourceError(
                 f"column {name!r}: its masks meet in more than {_MOST_MASKS:,} ways; give the "
                 "people, or a population"
             )
-    return found
+    return all_masks
 
 
 def _meet(one: str, other: str) -> str | None:
@@ -263,8 +265,8 @@ class EarlierExposure:
 
     def located_anywhere(self) -> Bools:
         """The cases that some earlier release locates."""
-        found: Bools = np.logical_or.reduce(self.located != 0, axis=1)
-        return found
+        anywhere: Bools = np.logical_or.reduce(self.located != 0, axis=1)
+        return anywhere
 
     def left_at_most(self, cases: Ints, own: Ints) -> Ints:
         """The most values that any new release leaves of people of these cases and own values.
@@ -305,8 +307,8 @@ def expose(
                 "is judged for one value a person"
             )
     shared = match_values(new.attribute or "", [(label, new), *sources])
-    found = [locate(release, people, scale) for release in chosen]
-    return _remember(shared, found, people.cases)
+    located = [locate(release, people, scale) for release in chosen]
+    return _remember(shared, located, people.cases)
 
 
 def _about(attribute: str | None, release: Release) -> str | None:

@@ -75,8 +75,8 @@ def share_values(releases: Sequence[Release], sensitive: str | None = None) -> S
 def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValues:
     """Match the labels of groups, each with the name of its release."""
     groups = tuple(one for _, one in sources)
-    shown = [_shown(group) for group in groups]
-    _refuse_spellings(name, [label for label, _ in sources], shown)
+    published = [_shown(group) for group in groups]
+    _refuse_spellings(name, [label for label, _ in sources], published)
     labels = tuple(dict.fromkeys(label for one in groups for label in one.values))
     number = {label: place for place, label in enumerate(labels)}
     return SharedValues(
@@ -84,7 +84,7 @@ def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValu
         labels,
         tuple(np.array([number[label] for label in one.values], np.int32) for one in groups),
         groups,
-        tuple(_alone(shown, place) for place in range(len(shown))),
+        tuple(_alone(published, place) for place in range(len(published))),
     )
 
 
@@ -213,15 +213,15 @@ class _Ends:
 
     def __init__(self, parts: Sequence[Region]) -> None:
         spans = [part for part in parts if isinstance(part, Span)]
-        shown = [place_of(end) for span in spans for end in (span.low, span.high)]
+        places = [place_of(end) for span in spans for end in (span.low, span.high)]
         for part in parts:
             if isinstance(part, ValueSet):
-                shown += [
+                places += [
                     place_of(value)
                     for value in part.values
                     if isinstance(value, int | float | dt.date) and not isinstance(value, bool)
                 ]
-        finite = sorted({place for place in shown if math.isfinite(place)})
+        finite = sorted({place for place in places if math.isfinite(place)})
         self.least, self.most = (finite[0], finite[-1]) if finite else (0.0, 0.0)
         self.stepwise = all(place == int(place) for place in finite)
         steps = [after - before for before, after in pairwise(finite)]

@@ -120,11 +120,11 @@ def with_people_of(release: Release, table: Table) -> Release:
     made = release.made
     if isinstance(made, MadeHere) or release.inside() is not None:
         return release
-    found = _inside_by_table(release, table)
-    if isinstance(found, Inside) and isinstance(made, ReadFrom):
-        return replace(release, made=replace(made, people=found))
-    told = f"the table {table.source.label} does not tell who is in which group: {found}"
-    return replace(release, notes=(*release.notes, told))
+    inside = _inside_by_table(release, table)
+    if isinstance(inside, Inside) and isinstance(made, ReadFrom):
+        return replace(release, made=replace(made, people=inside))
+    note = f"the table {table.source.label} does not tell who is in which group: {inside}"
+    return replace(release, notes=(*release.notes, note))
 
 
 def _inside_by_table(release: Release, table: Table) -> Inside | str:

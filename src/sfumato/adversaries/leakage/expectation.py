@@ -136,8 +136,8 @@ class Distributions:
         low, high = int(self.indptr[row]), int(self.indptr[row + 1])
         weights = [fraction(weight) for weight in self.weights[low:high]]
         scale = lcm(*(weight.denominator for weight in weights))
-        found = zip(self.values[low:high].tolist(), weights, strict=True)
-        return {value: int(weight * scale) for value, weight in found}
+        weighed = zip(self.values[low:high].tolist(), weights, strict=True)
+        return {value: int(weight * scale) for value, weight in weighed}
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class Expectation:
     def met(self, groups: Groups) -> Floats:
         """The expected share of each stored count's value; 0 where it was not expected."""
         if len(self.rows.indptr) == 2:
-            found: Floats = self.rows.of_row(0, groups.width)[groups.indices]
-            return found
+            expected: Floats = self.rows.of_row(0, groups.width)[groups.indices]
+            return expected
         return self.rows.shares_of(self.of[groups.row], groups.indices)
 
     def exact(self, group: int) -> dict[int, int]:
@@ -301,8 +301,8 @@ def listed(groups: Groups, prior: ByClass) -> Expectation:
     place = {}
     for at, entry in enumerate(entries):
         texts = [text for _, text in entry.cells]
-        shown = dict(entry.cells) if named else dict(zip(columns, texts, strict=True))
-        place[tuple(shown[column] for column in columns)] = at
+        by_column = dict(entry.cells) if named else dict(zip(columns, texts, strict=True))
+        place[tuple(by_column[column] for column in columns)] = at
         check_values(entry.shares, groups.values, groups.attribute, OBSERVER)
     published = [tuple(cells.describe(at).values()) for at in range(len(cells))]
     entry_of = np.array([place.get(texts, -1) for texts in published], dtype=np.int64)
@@ -348,11 +348,11 @@ def earlier(groups: Groups, release: Release) -> Expectation:
         )
     cells, of = _narrowed(groups, columns)
     before = release.groups_for(groups.attribute or next(iter(release.by_attribute)))
-    told, of_theirs = _narrowed(before, columns)
+    narrowed, of_theirs = _narrowed(before, columns)
     row_of: dict[tuple[object, ...], int] = {}
     for at in range(len(cells)):
         row_of[_meaning(cells, at)] = at
-    moved = np.array([row_of.get(_meaning(told, at), -1) for at in range(len(told))])
+    moved = np.array([row_of.get(_meaning(narrowed, at), -1) for at in range(len(narrowed))])
     row = moved[of_theirs[before.row]]
     code = {value: at for at, value in enumerate(groups.values)}
     code_of = np.array([code.setdefault(value, len(code)) for value in before.values])

@@ -139,14 +139,14 @@ class Observer:
         if len(missing):
             assert groups.regions is not None
             largest = int(missing[np.argmax(groups.sizes[missing])])
-            told = not_covered(
+            reason = not_covered(
                 groups.regions.describe(largest),
                 int(groups.sizes[largest]),
                 len(missing),
                 len(groups),
             )
             raise InputError(
-                f"{NAME}: {told}; give it a distribution for each, or use the prior 'table'"
+                f"{NAME}: {reason}; give it a distribution for each, or use the prior 'table'"
             )
 
     def attack(self, release: Release, groups: Groups | None = None) -> Observation:
@@ -198,14 +198,14 @@ class Observation:
         if reason := self.inapplicable:
             about = groups.attribute
             return [Threat(her.name, knows, reason, about, status="not_applicable")]
-        found, moves = self.leakage, Moves(groups)
+        leaked, moves = self.leakage, Moves(groups)
         moves.see_counts(self.expected.met(groups), groups.share)
         moves.unknown(self.expected.of < 0)
         name = groups.attribute or "the sensitive value"
         learns = (
             f"{name}: distribution off by up to "
-            f"{found.distribution.max():.3g}, entropy by {found.entropy.max():.3g} bits; some "
-            f"value ruled out for {groups.headcount(found.ruled_out > 0)} people; {moves.words}"
+            f"{leaked.distribution.max():.3g}, entropy by {leaked.entropy.max():.3g} bits; some "
+            f"value ruled out for {groups.headcount(leaked.ruled_out > 0)} people; {moves.words}"
         )
         return [Threat(her.name, knows, learns, name, moves.people, moves.worst)]
 
@@ -229,8 +229,8 @@ ENTRY = CatalogueEntry(
 
 def not_covered(cells: Mapping[str, str], people: int, missing: int, classes: int) -> str:
     """What a prior lacks; the cells of a class of one person may be that person's row."""
-    told = f"the prior does not cover {missing:,} of {classes:,} classes of {', '.join(cells)}"
+    reason = f"the prior does not cover {missing:,} of {classes:,} classes of {', '.join(cells)}"
     if people < 2:
-        return f"{told}, none of which has several people"
+        return f"{reason}, none of which has several people"
     named = ", ".join(f"{column} {cell}" for column, cell in cells.items())
-    return f"{told}, among them {named} ({people:,} people)"
+    return f"{reason}, among them {named} ({people:,} people)"

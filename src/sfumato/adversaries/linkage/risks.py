@@ -81,16 +81,16 @@ def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
         return ()
     widths = [len(parts) for parts in regions.parts]
     people = int(sizes.sum())
-    found = []
+    risks = []
     for place, name in enumerate(regions.columns):
         others = [column for column in range(len(widths)) if column != place]
         number, first = rank_rows(regions.codes[others], [widths[column] for column in others])
         merged = np.bincount(number, weights=sizes, minlength=len(first))
         shows = len(np.unique(regions.codes[place]))
-        found.append(
+        risks.append(
             ColumnRisk(name, shows, len(first) / people, float((merged == 1).sum()) / people)
         )
-    return tuple(sorted(found, key=lambda column: (column.success, column.unique, column.name)))
+    return tuple(sorted(risks, key=lambda column: (column.success, column.unique, column.name)))
 
 
 PROSECUTOR = "prosecutor"
@@ -168,20 +168,20 @@ class Linkage:
         return self.journalist.mean if self.journalist else None
 
     def threats(self) -> list[Threat]:
-        one, all_, register = IN_IT, _LIST, _REGISTER
+        in_it, all_, register = IN_IT, _LIST, _REGISTER
         if self.prosecutor is None:
             why = f"not measured: {self.reason}"
             return [
                 Threat(name, knows, why, status="not_applicable")
-                for name, knows in ((PROSECUTOR, one), (MARKETER, all_), (JOURNALIST, register))
+                for name, knows in ((PROSECUTOR, in_it), (MARKETER, all_), (JOURNALIST, register))
             ]
-        found = self._told(self.prosecutor, self.prosecutor.mean)
+        success = self._told(self.prosecutor, self.prosecutor.mean)
         rows = [
-            self._threat(PROSECUTOR, one, "which row is the target's", self.prosecutor),
+            self._threat(PROSECUTOR, in_it, "which row is the target's", self.prosecutor),
             Threat(
                 MARKETER,
                 all_,
-                f"whose rows they are: right for {found} of {self.people:,} people on average",
+                f"whose rows they are: right for {success} of {self.people:,} people on average",
                 people=self.prosecutor.moved,
                 belief=BeliefChange(
                     self.prosecutor.blind, self.prosecutor.mean, at_most=self.prosecutor.at_most
@@ -343,17 +343,19 @@ def _risk(
 
     number = groups.number()
     summed = own if times is None else own * times
-    found = number if candidates is own else float(summed @ per_group)
+    expected = number if candidates is own else float(summed @ per_group)
     if several is not None:
-        found = (
-            found - several.lesser(per_group) if several.listed else min(found, highest * people)
+        expected = (
+            expected - several.lesser(per_group)
+            if several.listed
+            else min(expected, highest * people)
         )
     if everybody is None:
         everybody = float((candidates if times is None else candidates * times).sum())
     blind = min(1 / everybody, 1.0)
     return Risk(
         highest=highest,
-        mean=found / people,
+        mean=expected / people,
         above=tuple(share(candidates < _fewest(threshold)) for threshold in thresholds),
         at_highest=share(candidates <= fewest * (1 + _SLACK)),
         unique=share(candidates <= 1 + _SLACK),

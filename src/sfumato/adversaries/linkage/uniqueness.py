@@ -121,8 +121,8 @@ def _zayatz(sizes: SizeFrequencies, fraction: float) -> Uniqueness:
     and 1.1 times at 0.3, on groups of about the same size 12 and 3.5 times; never below 0.8 times.
     Sampling is Bernoulli here, hypergeometric in print: a difference of size / population.
     """
-    one = fraction * sizes.size * (1 - fraction) ** (sizes.size - 1)  # P(f = 1 | F = size)
-    truly = sizes.singles * fraction / float(one @ sizes.often)
+    alone = fraction * sizes.size * (1 - fraction) ** (sizes.size - 1)  # P(f = 1 | F = size)
+    truly = sizes.singles * fraction / float(alone @ sizes.often)
     note = f"a sample unique is a population unique with probability {truly:.4g}"
     return Uniqueness("zayatz", truly * sizes.singles / sizes.people, "converged", note)
 

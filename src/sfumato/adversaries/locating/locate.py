@@ -248,13 +248,13 @@ def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Lo
     regions = release.regions
     mine, case = targets.of(regions.columns)
     if regions.buckets is not None:
-        found = _listed(regions.buckets, mine)
+        located = _listed(regions.buckets, mine)
     elif regions.centroids:
-        found = _nearest(release, regions.require_regions(), mine, scale)
+        located = _nearest(release, regions.require_regions(), mine, scale)
     else:
-        found = _inside(regions.require_regions(), mine)
+        located = _inside(regions.require_regions(), mine)
     whole = len(case) == mine.cases and bool((case == np.arange(len(case))).all())
-    return found if whole else found.take(case)
+    return located if whole else located.take(case)
 
 
 def _inside(regions: Regions, targets: Targets) -> Located:
@@ -281,10 +281,10 @@ def _inside(regions: Regions, targets: Targets) -> Located:
     )
     ends = np.concatenate([offsets[0], *(one[1:] for one in offsets[1:])])
     nodes, items = kernel.build(low, high)
-    indptr, found = kernel.search(
+    indptr, groups = kernel.search(
         nodes, items, low, high, gap, ends, np.concatenate(lists), np.ascontiguousarray(points)
     )
-    return Located(indptr, some[found])
+    return Located(indptr, some[groups])
 
 
 def _listed(members: Buckets, targets: Targets) -> Located:
@@ -325,5 +325,5 @@ def _nearest(release: Release, regions: Regions, targets: Targets, given: Scale 
     points = np.array(
         [axis.points[targets.codes[c]] for axis, c in zip(axes, columns, strict=True)]
     ).reshape(len(axes), targets.cases)
-    indptr, found = nearest(centroids, points, np.array([axis.scale for axis in axes]))
-    return Located(indptr, found)
+    indptr, groups = nearest(centroids, points, np.array([axis.scale for axis in axes]))
+    return Located(indptr, groups)

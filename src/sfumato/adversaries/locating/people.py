@@ -170,7 +170,7 @@ def count_behind(regions: Regions, population: Table, *, alone: bool = False) ->
     """
     codes, domains, n = _distinct(regions.columns, population)
     inside = [
-        _Inside.of(parts, shown, domain)
+        _PartsOfValues.of(parts, shown, domain)
         for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
     ]
     order = sorted(range(len(inside)), key=lambda column: inside[column].overlap)
@@ -222,14 +222,14 @@ def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Do
 
 
 @dataclass(frozen=True)
-class _Inside:
+class _PartsOfValues:
     """One column: the parts that contain value v are `parts[offsets[v]:offsets[v + 1]]`."""
 
     offsets: Ints
     parts: Ints
 
     @classmethod
-    def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _Inside:
+    def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _PartsOfValues:
         found = codes_inside(parts, np.unique(shown), domain)
         part_of = np.repeat(
             np.array([number for number, _ in found], dtype=np.int64),

@@ -144,16 +144,16 @@ class RealisticAdversary:
 
         A shape that is people from outside is left as it is; a file names where they are.
         """
-        found = {
+        given = {
             one.name: getattr(self, one.name)
             for one in fields(self)
             if getattr(self, one.name) != one.default
         }
         if self.shape is not None:
-            found["shape"] = plain_prior(self._shape)
+            given["shape"] = plain_prior(self._shape)
         if isinstance(self.stubbornness, Fraction):
-            found["stubbornness"] = _plain(self.stubbornness)
-        return found
+            given["stubbornness"] = _plain(self.stubbornness)
+        return given
 
     @property
     def adversary_class(self) -> Class:

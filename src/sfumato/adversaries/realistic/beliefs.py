@@ -61,9 +61,9 @@ class Beliefs:
         every = self.groups
         share, rest = self._shares()
         sizes, inside = every.sizes[every.row], every.data
-        shown = np.ones(len(inside), dtype=bool)
+        kept = np.ones(len(inside), dtype=bool)
         if groups is not None:
-            shown = np.isin(every.row, np.asarray(groups))
+            kept = np.isin(every.row, np.asarray(groups))
         p_in = np.minimum(inside / np.maximum(sizes - self.adversary.known, 1), 1.0)
         p_out, epsilon = [], []
         for sigma in stubbornness:
@@ -79,15 +79,15 @@ class Beliefs:
                 weight = share * total if share is not None else least + 0.0 * p_in
                 others = rest * total if rest is not None else total - weight
                 believed = (inside - 1 + weight) / (sizes - 1 + total)
-            found = smallest_epsilon(inside, sizes, weight, others, total, self.adversary.known)
-            found[self._unjudged[every.row]] = inf
-            p_out.append(believed[shown])
-            epsilon.append(float(found[shown].max(initial=1.0)))
+            smallest = smallest_epsilon(inside, sizes, weight, others, total, self.adversary.known)
+            smallest[self._unjudged[every.row]] = inf
+            p_out.append(believed[kept])
+            epsilon.append(float(smallest[kept].max(initial=1.0)))
         return Curves(
             np.asarray(stubbornness, dtype=np.float64),
-            every.row[shown],
-            tuple(every.values[code] for code in every.indices[shown]),
-            p_in[shown],
+            every.row[kept],
+            tuple(every.values[code] for code in every.indices[kept]),
+            p_in[kept],
             np.array(p_out),
             np.array(epsilon),
         )
@@ -150,8 +150,8 @@ class Beliefs:
     @property
     def worst_group(self) -> int:
         """Where she is moved farthest; of equally bad groups the largest, as verdicts name it."""
-        found, sizes = self._epsilons, self.groups.sizes
-        return int(np.lexsort((-sizes, -found))[0])
+        by_group, sizes = self._epsilons, self.groups.sizes
+        return int(np.lexsort((-sizes, -by_group))[0])
 
     def _shares(self) -> tuple[Any, Any]:
         """The share of each stored count under her prior, and the rest; None for any shape."""
@@ -179,11 +179,11 @@ class Beliefs:
         if her.adversary_class == "IV":
             return []  # no release but noise holds against her: nothing to measure
         name = groups.attribute or "the sensitive value"
-        found = Moves(groups)
+        moves = Moves(groups)
         for p_out, p_in in beliefs_by_count(groups, her.prior(groups), her.known):
-            found.see_counts(p_out, p_in)
-        found.unknown(self._unjudged)
-        return [Threat(her.name, knows, f"{name}: {found.words}", name, found.people, found.worst)]
+            moves.see_counts(p_out, p_in)
+        moves.unknown(self._unjudged)
+        return [Threat(her.name, knows, f"{name}: {moves.words}", name, moves.people, moves.worst)]
 
 
 def in_words(groups: Groups, binding: Binding, known: int) -> str:

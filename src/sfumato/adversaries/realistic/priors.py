@@ -149,7 +149,7 @@ def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValuePredicate, 
     assert groups.protected is not None
     labels, present = groups.protected
     by_label = predicates[PROTECT]
-    found: dict[ValuePredicate, Bools] = {}
+    masks: dict[ValuePredicate, Bools] = {}
     for place, label in enumerate(labels):
         if label not in by_label:
             raise PolicyError(
@@ -158,8 +158,8 @@ def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValuePredicate, 
             )
         for values in _sets(by_label[label], groups):
             here = present[:, place]
-            found[values] = found[values] | here if values in found else here
-    return list(found.items())
+            masks[values] = masks[values] | here if values in masks else here
+    return list(masks.items())
 
 
 def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
@@ -170,7 +170,7 @@ def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
             return single
         return single + [ValuePredicate(frozenset({code}), negated=True) for code in every]
     codes = {value: code for code, value in enumerate(groups.values)}
-    found = []
+    value_predicates = []
     for entry in predicates:
         negated = isinstance(entry, Mapping)
         values = entry[NOT] if isinstance(entry, Mapping) else entry
@@ -180,8 +180,10 @@ def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
                     f"predicates names {value!r}, not a value of "
                     f"{groups.attribute or 'the sensitive column'!r}; {did_you_mean(value, codes)}"
                 )
-        found.append(ValuePredicate(frozenset(codes[value] for value in values), negated))
-    return found
+        value_predicates.append(
+            ValuePredicate(frozenset(codes[value] for value in values), negated)
+        )
+    return value_predicates
 
 
 def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[ValuePredicate]:
@@ -325,16 +327,16 @@ def by_region(
     """Count the outside people of each group's region by value."""
     assert groups.regions is not None
     ours = {value: code for code, value in enumerate(groups.values)}
-    found = np.zeros((len(groups), groups.width), dtype=np.int64)
+    people = np.zeros((len(groups), groups.width), dtype=np.int64)
     others = np.zeros(len(groups), dtype=np.int64)
     further = 0
     for value, fitting in _fitting(groups.regions, outside, groups.attribute):
         if value in ours:
-            found[:, ours[value]] = fitting
+            people[:, ours[value]] = fitting
         else:
             others += fitting
             further += 1
-    return RegionalPrior(found, others, further, given, infinite, at_most)
+    return RegionalPrior(people, others, further, given, infinite, at_most)
 
 
 def _fitting(

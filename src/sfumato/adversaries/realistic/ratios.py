@@ -69,17 +69,17 @@ def smallest_epsilon(
         doubted = (others + rest + int(theorem)) / (size - 1 + total)
         certain = others + rest == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.maximum(inside / (left * believed), doubted * left / (left - inside))
-    np.maximum(found, 1.0, out=found)
+        epsilon: Floats = np.maximum(inside / (left * believed), doubted * left / (left - inside))
+    np.maximum(epsilon, 1.0, out=epsilon)
     cornered = left <= inside
     if cornered.any():
-        found[cornered] = np.inf
-        found[cornered & certain] = 1.0
-    found[np.broadcast_to(np.asarray(weight) <= 0, found.shape)] = np.inf
+        epsilon[cornered] = np.inf
+        epsilon[cornered & certain] = 1.0
+    epsilon[np.broadcast_to(np.asarray(weight) <= 0, epsilon.shape)] = np.inf
     if known:
-        found[left <= 0] = np.inf
-    found[inside == 0] = 1.0
-    return found
+        epsilon[left <= 0] = np.inf
+    epsilon[inside == 0] = 1.0
+    return epsilon
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def epsilons(
     for weights in _weights(groups, prior):
         total, weight, rest = weights.total, weights.weight, weights.rest
         if isinstance(predicates, str):
-            found = smallest_epsilon(
+            epsilon = smallest_epsilon(
                 groups.data, sizes, weight, rest, total, known, theorem=theorem
             )
             if predicates == "all" and groups.width > 1:
@@ -177,13 +177,13 @@ def epsilons(
                 complement = smallest_epsilon(
                     sizes - groups.data, sizes, rest, weight, total, known, theorem=theorem
                 )
-                np.maximum(found, complement, out=found)
+                np.maximum(epsilon, complement, out=epsilon)
                 result[_rules_out(groups, prior)] = np.inf
-            np.maximum(result, groups.max_of(found, 1.0), out=result)
+            np.maximum(result, groups.max_of(epsilon, 1.0), out=result)
             continue
         for values, where in asked(predicates, groups):
             weight, rest = weights.of_set(values)
-            found = smallest_epsilon(
+            epsilon = smallest_epsilon(
                 _inside(groups, values),
                 groups.sizes,
                 weight,
@@ -192,7 +192,9 @@ def epsilons(
                 known,
                 theorem=theorem,
             )
-            np.maximum(result, found if where is None else np.where(where, found, 1.0), out=result)
+            np.maximum(
+                result, epsilon if where is None else np.where(where, epsilon, 1.0), out=result
+            )
     if isinstance(prior, RegionalPrior):
         result[~judged(prior)] = np.inf
     return result

@@ -70,13 +70,13 @@ def problems_of(column: RegionColumn, cells: Floats, *, merge: bool = True) -> P
     parts: list[Ints] = []
     people: list[int] = []
     for s in range(len(cells)):
-        shown = np.flatnonzero(cells[s])
-        number = _own_atoms(column, shown) if merge else np.arange(width)
+        there = np.flatnonzero(cells[s])
+        number = _own_atoms(column, there) if merge else np.arange(width)
         atom_at[s] = total + number
         own = int(number[-1]) + 1
         weight = np.bincount(number, weights=column.weight[min(s, len(column.beta) - 1)])
         pinned = weight.copy()
-        for part in shown.tolist():
+        for part in there.tolist():
             inside = np.unique(number[column.of_part(part)])
             cell[s, part] = len(cell_lists)
             cell_lists.append(total + inside)
@@ -191,8 +191,8 @@ class ByAtoms(ABC):
 
     def log_mean(self, codes: Ints) -> Floats:
         at, share = self.at(codes)
-        found: Floats = np.log(self.means()[:, at]) + share
-        return found
+        logs: Floats = np.log(self.means()[:, at]) + share
+        return logs
 
     def log_inside(self, s: Ints, parts: Ints, codes: Ints) -> Floats:
         cells, wanted, place, share = self.pairs(s, parts, codes)
@@ -208,26 +208,26 @@ class ByAtoms(ABC):
 
     def mean_of(self, weights: Floats) -> Floats:
         weighed = self.means() * self._weights_at(weights)
-        found: Floats = np.add.reduceat(weighed, self.problems.begins[:-1], axis=1)
-        return found
+        means: Floats = np.add.reduceat(weighed, self.problems.begins[:-1], axis=1)
+        return means
 
     def inside_of(self, weights: Floats) -> Floats:
-        found, cell = self.weighted(self._weights_at(weights)), self.problems.cell
+        weighed_shares, cell = self.weighted(self._weights_at(weights)), self.problems.cell
         # Regions nobody with s shows are never asked for.
-        return np.where(cell >= 0, found[:, np.maximum(cell, 0)], 0.0)
+        return np.where(cell >= 0, weighed_shares[:, np.maximum(cell, 0)], 0.0)
 
     def _column_atoms(self, rng: np.random.Generator, many: int) -> Floats:
         """theta of the column's own atoms: draws by s by atoms."""
         column, problems, thetas = self.column, self.problems, self.drawn(rng, many)
         values, draws = len(problems.atom_at), thetas.shape[1]
-        found = np.empty((draws, values, column.width))
+        by_atom = np.empty((draws, values, column.width))
         for s in range(values):
             number = problems.atom_at[s] - problems.begins[s]
             weight = column.weight[min(s, len(column.beta) - 1)]
             gamma = np.maximum(rng.standard_gamma(weight, size=(draws, column.width)), 1e-300)
             total = np.add.reduceat(gamma, np.flatnonzero(np.diff(number, prepend=-1)), axis=1)
-            found[:, s] = thetas[problems.atom_at[s]].T * gamma / total[:, number]
-        return found
+            by_atom[:, s] = thetas[problems.atom_at[s]].T * gamma / total[:, number]
+        return by_atom
 
     def draws(self, codes: Ints, rng: np.random.Generator, many: int) -> Floats:
         atoms = self.column.atom_of[codes]

@@ -109,8 +109,8 @@ class BucketModel:
         -1 where nobody is listed with the value.
         """
         rows = [numbers[row] for numbers, row in zip(self.number, codes, strict=True)]
-        found = np.array(rows, dtype=np.int64).reshape(len(self.number), codes.shape[1])
-        placed = np.where(found >= 0, (found + self.offsets[:, None]) * self.width, -1)
+        slots = np.array(rows, dtype=np.int64).reshape(len(self.number), codes.shape[1])
+        placed = np.where(slots >= 0, (slots + self.offsets[:, None]) * self.width, -1)
         return np.ascontiguousarray(placed.T)
 
     def beta_of(self, column: int, s: Ints | slice, codes: Ints) -> Floats:
@@ -246,11 +246,11 @@ class Bucketized:
     def _spread(self, codes: Ints, chances: Floats) -> Floats:
         """Sum the chances of everybody listed with these values: replicates by people by values."""
         buckets, groups = self.buckets, self.buckets.groups
-        found = listings(buckets, codes)
-        who = found.rows
-        group = self._group[found.values]
+        listed = listings(buckets, codes)
+        who = listed.rows
+        group = self._group[listed.values]
         many = groups.distinct[group]
-        row = buckets.slot_begins[group] + (found.values - buckets.member_begins[group]) * many
+        row = buckets.slot_begins[group] + (listed.values - buckets.member_begins[group]) * many
         slot = run_places(row, many)
         s = groups.indices[run_places(groups.indptr[group], many)]
         key = np.repeat(who, many) * buckets.width + s
@@ -281,8 +281,8 @@ class Bucketized:
             self.batches,
             missing,
         )
-        found: Floats = np.log(np.maximum(replicates(means), 1e-300)) + np.log(self.mean_pi)
-        return found
+        logs: Floats = np.log(np.maximum(replicates(means), 1e-300)) + np.log(self.mean_pi)
+        return logs
 
     # -- one victim of whom anything may be known --------------------------------------------------
 

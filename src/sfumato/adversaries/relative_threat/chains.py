@@ -106,10 +106,10 @@ def geweke(traces: Floats, first: float = 0.1, last: float = 0.5) -> Floats:
     for chain in range(len(traces)):
         means, variance = [], np.zeros(traces.shape[2])
         for window in windows:
-            one = window[chain][None]
+            trace = window[chain][None]
             with np.errstate(divide="ignore", invalid="ignore"):
-                error = stats.mcse(one, chain_axis=0, draw_axis=1, method="mean")
-            means.append(one.mean(axis=(0, 1)))
+                error = stats.mcse(trace, chain_axis=0, draw_axis=1, method="mean")
+            means.append(trace.mean(axis=(0, 1)))
             variance = variance + np.where(np.isnan(error), 0.0, error) ** 2
         gap = means[0] - means[1]
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -33,10 +33,10 @@ from sfumato.table import Table
 
 def domains_of(release: Release, table: Table | None) -> tuple[tuple[Domain, ...], list[str]]:
     """The domain of each quasi-identifier of a release, and what must be told of them."""
-    found, seen = [], []
+    domains, seen = [], []
     for place, name in enumerate(release.regions.columns):
         domain, declared = _domain(release, table, place, name)
-        found.append(domain)
+        domains.append(domain)
         if not declared:
             seen.append(name)
     notes = []
@@ -45,7 +45,7 @@ def domains_of(release: Release, table: Table | None) -> tuple[tuple[Domain, ...
             f"the domain of {name_some(seen)} is taken from the values seen, since the schema "
             "declares none; where more values are possible, the learner believes otherwise"
         )
-    return tuple(found), notes
+    return tuple(domains), notes
 
 
 def _domain(release: Release, table: Table | None, place: int, name: str) -> tuple[Domain, bool]:

@@ -126,17 +126,17 @@ class Expanded(ByAtoms):
 
     def inside(self, cells: Ints, atoms: Ints) -> Floats:
         problems = self.problems
-        found = np.empty((1, len(cells)))
+        shares = np.empty((1, len(cells)))
         for place, (cell, atom) in enumerate(zip(cells.tolist(), atoms.tolist(), strict=True)):
             start, stop = problems.cell_begins[cell], problems.cell_begins[cell + 1]
             at = start + np.searchsorted(problems.cell_atoms[start:stop], atom)
-            found[0, place] = self._inside[at]
-        return found
+            shares[0, place] = self._inside[at]
+        return shares
 
     def weighted(self, weights: Floats) -> Floats:
         weighed = self._inside * weights[self.problems.cell_atoms]
-        found: Floats = np.add.reduceat(weighed, self.problems.cell_begins[:-1])[None]
-        return found
+        sums: Floats = np.add.reduceat(weighed, self.problems.cell_begins[:-1])[None]
+        return sums
 
     def drawn(self, rng: np.random.Generator, many: int) -> Floats:
         return np.concatenate([mixture.draws(rng, many) for mixture in self._mixtures])
@@ -160,8 +160,8 @@ class Mixture:
 
     def mean(self) -> Floats:
         posterior = np.array(self._beta) + self._terms
-        found: Floats = self._chances @ (posterior / posterior.sum(axis=1, keepdims=True))
-        return found
+        means: Floats = self._chances @ (posterior / posterior.sum(axis=1, keepdims=True))
+        return means
 
     def inside(self, atoms: Spread) -> Floats:
         """Where a person of the region with these atoms lies: all others spread, then she."""
@@ -173,12 +173,12 @@ class Mixture:
         others[atoms] -= 1
         terms = expand(others, len(self._beta))
         assert terms is not None
-        found = np.zeros(len(atoms))
+        shares = np.zeros(len(atoms))
         for spread, coefficient in terms.items():
             base = coefficient * self._rising(spread)
             for place, atom in enumerate(atoms):
-                found[place] += base * (self._beta[atom] + spread[atom])
-        share: Floats = found / found.sum()
+                shares[place] += base * (self._beta[atom] + spread[atom])
+        share: Floats = shares / shares.sum()
         return share
 
     def draws(self, rng: np.random.Generator, many: int) -> Floats:
@@ -318,17 +318,17 @@ class DirichletTree:
         return (down - start + column.log_share[column.row(s), codes])[None]
 
     def mean_of(self, weights: Floats) -> Floats:
-        found: Floats = (self._theta * self.column.gathered(weights)).sum(axis=1)[None]
-        return found
+        means: Floats = (self._theta * self.column.gathered(weights)).sum(axis=1)[None]
+        return means
 
     def inside_of(self, weights: Floats) -> Floats:
         column = self.column
         weighed = self._theta * column.gathered(weights)
-        found = np.zeros((len(weighed), column.parts))
+        shares = np.zeros((len(weighed), column.parts))
         used = np.flatnonzero(np.diff(column.indptr))
-        found[:, used] = np.add.reduceat(weighed[:, column.atoms], column.indptr[used], axis=1)
-        found[:, used] /= np.exp(self._log_path[:, self.shape.node[used]])
-        return found[None]
+        shares[:, used] = np.add.reduceat(weighed[:, column.atoms], column.indptr[used], axis=1)
+        shares[:, used] /= np.exp(self._log_path[:, self.shape.node[used]])
+        return shares[None]
 
     @cached_property
     def _theta(self) -> Floats:

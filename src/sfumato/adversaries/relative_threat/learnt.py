@@ -116,9 +116,9 @@ def people_of(
         published = group >= 0
     kept = np.array([number[rows], s[rows], group + 1], dtype=np.int64)[:, published]
     sizes = [len(first), len(values), len(groups) + 1]
-    of_case, one = rank_rows(kept.astype(np.int32), sizes)
-    summed = sums_by(of_case, n[published], len(one))
-    tuples, s_of, group_of = kept[:, one]
+    of_case, of_each = rank_rows(kept.astype(np.int32), sizes)
+    summed = sums_by(of_case, n[published], len(of_each))
+    tuples, s_of, group_of = kept[:, of_each]
     return People(
         distinct,
         where,
@@ -177,14 +177,14 @@ def _of_release(release: Release, groups: Groups, domains: Sequence[Domain]) -> 
     regions = release.regions.require_regions()
     rows = []
     for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True):
-        found = np.full(len(parts), -1, dtype=np.int64)
+        code_of_part = np.full(len(parts), -1, dtype=np.int64)
         for part in np.unique(shown).tolist():
             values = getattr(parts[part], "values", ())
             code = domain.code(next(iter(values))) if len(values) == 1 else None
             if code is None:
                 return None
-            found[part] = code
-        rows.append(found[shown])
+            code_of_part[part] = code
+        rows.append(code_of_part[shown])
     codes = np.array(rows, dtype=np.int64).reshape(len(domains), len(groups))
     where = Located(np.arange(len(groups) + 1), np.arange(len(groups)))
     tuples, s, n = groups.row, groups.indices.astype(np.int64), groups.data
@@ -289,7 +289,7 @@ class Conditional:
             line[len(distinct) :] = distinct[:1]
         pi, thetas = self.learnt.populations(asked, rng, self.many)
         logs = [np.log(np.maximum(theta, 1e-300)) for theta in thetas]
-        found = np.zeros((_BATCHES, codes.shape[1], pi.shape[1]))
+        sums = np.zeros((_BATCHES, codes.shape[1], pi.shape[1]))
         many = self.many // _BATCHES
         step = max(1, _AT_ONCE // max(codes.shape[1] * pi.shape[1], 1))
         for batch in range(_BATCHES):
@@ -299,8 +299,8 @@ class Conditional:
                 for log, (_, place) in zip(logs, rows, strict=True):
                     total = total + np.swapaxes(log[block], 1, 2)[:, place, :]
                 total -= total.max(axis=2, keepdims=True)
-                found[batch] += normalised(np.exp(total)).sum(axis=0) / many
-        return replicates(found)
+                sums[batch] += normalised(np.exp(total)).sum(axis=0) / many
+        return replicates(sums)
 
     def learner_of(self, known: Sequence[tuple[float, Known]]) -> Floats:
         """The same of one victim: replicates by values."""

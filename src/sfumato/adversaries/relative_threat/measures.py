@@ -71,7 +71,7 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
     log_pi = np.log(learnt.model.mean_pi)
     means = [learnt.log_means(place) for place in range(len(ideal.log_theta))]
     many = max((len(mean) for mean in means), default=1)
-    found, bound = [], 0.0
+    parts, bound = [], 0.0
     for replicate in range(many):
         total, moved = 0.0, 0.0
         for s, weight in enumerate(np.exp(ideal.log_pi)):
@@ -82,9 +82,9 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
             excess, by = shortfall(float(log_pi[s] - ideal.log_pi[s]), columns)
             total += float(weight) * excess
             moved += float(weight) * by
-        found.append(1 - total)
+        parts.append(1 - total)
         bound = max(bound, moved)
-    return Faithfulness(found[0], float(jackknife(np.array(found))), bound)
+    return Faithfulness(parts[0], float(jackknife(np.array(parts))), bound)
 
 
 def shortfall(shift: float, columns: Sequence[LogRatioSums]) -> tuple[float, float]:
@@ -122,8 +122,8 @@ def _added(one: LogRatioSums, other: LogRatioSums) -> LogRatioSums:
         one = _coarser(one, max(room, 4 * LIMIT // len(other.x)))
     x = (one.x[:, None] + other.x).ravel()
     p = (one.p[:, None] * other.p).ravel()
-    found = _merged(LogRatioSums(x, p, one.moved + other.moved))
-    return _coarser(found, LIMIT)
+    together = _merged(LogRatioSums(x, p, one.moved + other.moved))
+    return _coarser(together, LIMIT)
 
 
 def _coarser(sums: LogRatioSums, most: int) -> LogRatioSums:

@@ -86,8 +86,8 @@ def replicates(batches: Floats) -> Floats:
     many, mean = len(batches), np.asarray(batches.mean(axis=0, keepdims=True))
     if many == 1:
         return mean
-    found: Floats = np.concatenate([mean, (many * mean - batches) / (many - 1)])
-    return found
+    batches_out: Floats = np.concatenate([mean, (many * mean - batches) / (many - 1)])
+    return batches_out
 
 
 def jackknife(figures: Floats) -> Floats:
@@ -266,15 +266,15 @@ def _codes(theirs: Domain, ours: Domain) -> Ints:
 def _sums(counts: TableCounts, domain: Domain) -> Floats:
     place = counts.attribute(domain.name)
     codes = _codes(counts.sensitive[place].domain, domain)
-    found = np.bincount(codes, weights=counts.by_value(place), minlength=len(domain) + 1)
-    return found[:-1].astype(np.float64)
+    sums = np.bincount(codes, weights=counts.by_value(place), minlength=len(domain) + 1)
+    return sums[:-1].astype(np.float64)
 
 
 def _seen(counts: TableCounts, domain: Domain) -> Floats:
     place = [one.name for one in counts.quasi].index(domain.name)
     codes = _codes(counts.quasi[place], domain)
-    found = np.bincount(codes, weights=counts.by_code(place), minlength=len(domain) + 1)
-    return found[:-1].astype(np.float64)
+    people = np.bincount(codes, weights=counts.by_code(place), minlength=len(domain) + 1)
+    return people[:-1].astype(np.float64)
 
 
 def _by_value(counts: TableCounts, domain: Domain, values: Domain) -> Floats:
@@ -323,8 +323,8 @@ class Model:
         groups = self.groups
         key = groups.indices.astype(np.int64) * column.parts + column.shown[groups.row]
         size = self.width * column.parts
-        found = np.bincount(key, weights=groups.data, minlength=size)
-        return found.reshape(self.width, column.parts).astype(np.float64)
+        people = np.bincount(key, weights=groups.data, minlength=size)
+        return people.reshape(self.width, column.parts).astype(np.float64)
 
 
 def model_of(
@@ -374,9 +374,9 @@ def shares(entries: Entries, log_weight: Floats, width: int) -> Floats:
 
     Persons nobody could be have no distribution: zeros.
     """
-    found = np.zeros((len(log_weight), entries.asked, width))
+    sums = np.zeros((len(log_weight), entries.asked, width))
     if not len(entries.who):
-        return found
+        return sums
     starts = np.flatnonzero(np.diff(entries.who, prepend=-1))
     persons = entries.who[starts]
     key = entries.who * width + entries.s
@@ -385,15 +385,15 @@ def shares(entries: Entries, log_weight: Floats, width: int) -> Floats:
         most[persons] = np.maximum.reduceat(weights, starts)
         scaled = np.exp(weights - most[entries.who])
         summed = np.bincount(key, weights=scaled, minlength=entries.asked * width)
-        found[replicate] = summed.reshape(entries.asked, width)
-    return normalised(found)
+        sums[replicate] = summed.reshape(entries.asked, width)
+    return normalised(sums)
 
 
 def normalised(weights: Floats) -> Floats:
     """Weights along the last axis as shares of their sum; none stays none."""
     total = weights.sum(axis=-1, keepdims=True)
-    found: Floats = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    return found
+    chances: Floats = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return chances
 
 
 def soft_shares(log_weights: Floats) -> Floats:

@@ -124,9 +124,9 @@ class VictimReader:
             ((_, codes),) = codes_inside((region,), np.zeros(1, dtype=np.int64), domain)
             if len(codes):
                 return list(codes)
-        shown = value.text if isinstance(value, Anything | ValueSet | Span | Mask) else value
+        written = value.text if isinstance(value, Anything | ValueSet | Span | Mask) else value
         raise InputError(
-            f"victim: {domain.name} = {shown!r} is outside the domain of that column, which has "
+            f"victim: {domain.name} = {written!r} is outside the domain of that column, which has "
             f"{len(domain):,} values: {name_some(domain.labels)}"
         )
 
@@ -288,15 +288,15 @@ class RelativeThreat:
                 Threat(name, known, why, self.attribute, status=status)  # type: ignore[arg-type]
                 for name, known in knows.items()
             ]
-        rows, found = self.judged, self.measures
+        rows, measures = self.judged, self.measures
         each = "" if self.people.persons is None else " (who is in several groups, in each)"
         right = {
-            name: f"{self.attribute}: guessed right for {_count(share, found)} people{each}"
-            for name, share in ((LEARNER, found.gt_learner), (ATTACKER, found.gt_attacker))
+            name: f"{self.attribute}: guessed right for {_count(share, measures)} people{each}"
+            for name, share in ((LEARNER, measures.gt_learner), (ATTACKER, measures.gt_attacker))
         }
         learner = right[LEARNER]
         attacker = (
-            f"{right[ATTACKER]}; knows somebody up to {found.attacker.highest:.3g} times better "
+            f"{right[ATTACKER]}; knows somebody up to {measures.attacker.highest:.3g} times better "
             "than the population tells"
         )
         return [

@@ -259,18 +259,18 @@ class CrossingChains:
             self.model, [posterior for posterior in posteriors if posterior is not None]
         )
         cases = self.cases.take(watched)
-        found = [self._attacker(cases), self._learner(cases)]
-        return [one.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for one in found]
+        beliefs = [self._attacker(cases), self._learner(cases)]
+        return [one.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for one in beliefs]
 
     def _run(self, chain: int, sweeps: int, thin: int) -> list[Floats]:
         from sfumato.adversaries.relative_threat.crossing_kernel import sweep_all
 
-        found = []
+        drawn = []
         for number, (_, _, problems) in enumerate(self.columns):
             kept = np.empty((sweeps // thin, len(problems.prior)))
             sweep_all(self._rngs[chain], sweeps, thin, self._thetas[chain][number], problems, kept)
-            found.append(kept)
-        return found
+            drawn.append(kept)
+        return drawn
 
     def _learner(self, cases: WatchedPeople) -> Floats:
         """p_L of each case's own value in every draw of the population: cases by draws."""
@@ -281,8 +281,8 @@ class CrossingChains:
                 total = total * posterior.mean_draws(row)
             else:
                 total = total * np.exp(posterior.log_mean(row)[0])[:, :, None]
-        found: Floats = total[cases.s, np.arange(len(cases.s))] / total.sum(axis=0)
-        return found
+        beliefs: Floats = total[cases.s, np.arange(len(cases.s))] / total.sum(axis=0)
+        return beliefs
 
     def _attacker(self, cases: WatchedPeople) -> Floats:
         """p_A of each case's own value in every draw: cases by draws."""
@@ -300,10 +300,10 @@ class CrossingChains:
             return np.zeros((0, weight.shape[1]))
         starts = np.flatnonzero(np.diff(entries.who, prepend=-1))
         own = np.where((entries.s == cases.s[entries.who])[:, None], weight, 0.0)
-        found: Floats = np.add.reduceat(own, starts, axis=0) / np.add.reduceat(
+        beliefs: Floats = np.add.reduceat(own, starts, axis=0) / np.add.reduceat(
             weight, starts, axis=0
         )
-        return found
+        return beliefs
 
     def errors(self) -> Floats:
         assert self.learnt is not None
@@ -311,11 +311,11 @@ class CrossingChains:
         return jackknife(beliefs[:, np.arange(self.pool), self.cases.s])
 
     def parameters(self) -> Floats:
-        found = [
+        traces = [
             posterior.thetas[:_PARAMETERS].reshape(-1, self.chains, self._kept(posterior))
             for posterior in self._sampled()
         ]
-        return np.concatenate(found).transpose(1, 2, 0)
+        return np.concatenate(traces).transpose(1, 2, 0)
 
     def categories(self) -> npt.NDArray[np.int64]:
         """The atom of the first cases' rows in the first sampled column, drawn given theta."""

@@ -155,8 +155,8 @@ def minima_bounds(
     else:
         with ThreadPoolExecutor(workers) as pool:
             parts = list(pool.map(run, range(workers)))
-    found: Floats = np.concatenate(parts, axis=1).min(axis=1)
-    return Bounds(found[0], found[1] if case == "lists" else found[0])
+    least: Floats = np.concatenate(parts, axis=1).min(axis=1)
+    return Bounds(least[0], least[1] if case == "lists" else least[0])
 
 
 def nothing(columns: int) -> Floats:
@@ -175,8 +175,8 @@ def odds(least: Floats) -> Floats:
 
 def breach(least: Floats) -> Floats:
     """The breach probability from minima [..., 5]."""
-    found: Floats = 1.0 / (1.0 + odds(least))
-    return found
+    certainty: Floats = 1.0 / (1.0 + odds(least))
+    return certainty
 
 
 def odds_at(confidence: Fraction) -> Fraction:
@@ -200,7 +200,7 @@ def safe(
 
     codes, known = columns(targets, points)
     least = minima(groups, codes, known, case) if least is None else least
-    against, found = odds(least), breach(least)
+    against, certainty = odds(least), breach(least)
     bounds = np.array([float(odds_at(c)) for c in confidences])
     good = against > bounds
     near = np.abs(against - bounds) <= NEAR * bounds  # a bound of 0: only odds of 0 are in doubt
@@ -209,10 +209,12 @@ def safe(
         sign = compare(groups, int(codes[p]), known[p], case, least[p], bound)
         good[p] = sign is not None and sign > 0
         if sign == 0:
-            found[p] = float(confidences[p])
+            certainty[p] = float(confidences[p])
     limits = np.array([float(c) for c in confidences])
-    found = np.where(good, np.minimum(found, np.nextafter(limits, 0)), np.maximum(found, limits))
-    return found, good
+    certainty = np.where(
+        good, np.minimum(certainty, np.nextafter(limits, 0)), np.maximum(certainty, limits)
+    )
+    return certainty, good
 
 
 def breach_probability(
@@ -230,10 +232,10 @@ def breach_probability(
     `case` is that of the groups unless given; `sensitive` names the column of a release. A number
     whose `at_most` says whether it is an upper bound only.
     """
-    found = groups_of(groups, sensitive)
-    given = case_of(found, case)
+    judged = groups_of(groups, sensitive)
+    given = case_of(judged, case)
     point = check_point((l, k, m))
-    bounds = minima_bounds(found, [code_of(found, value)], [point], given)
+    bounds = minima_bounds(judged, [code_of(judged, value)], [point], given)
     return BreachProbability(breach(bounds.least)[0], at_most=bool(bounds.at_most[0]))
 
 
@@ -401,12 +403,12 @@ def compare_shapes(
     nearest_shapes: Mapping[int, Ints], k: int, m: int, case: Case, bound: Fraction
 ) -> int | None:
     """The same from the shapes that attain the minimum of each factor."""
-    found: dict[int, Odds] = {}
+    orders: dict[int, Odds] = {}
     for factor, shapes in nearest_shapes.items():
         if len(shapes) > MOST_SHAPES or any(_bits(shape, m, case) > MOST_BITS for shape in shapes):
             return None
-        found[factor] = min(exact_factor(factor, shape, k, m, case) for shape in shapes)
-    gap = combine(found.__getitem__) - bound
+        orders[factor] = min(exact_factor(factor, shape, k, m, case) for shape in shapes)
+    gap = combine(orders.__getitem__) - bound
     return (gap > 0) - (gap < 0)
 
 

@@ -110,13 +110,13 @@ class Grounding:
     def _about_others(self) -> str:
         if not self.people:
             return ""
-        where, one = self._at(self.known), self.people == 1
+        where, alone = self._at(self.known), self.people == 1
         if self.case != "single":
-            return f"{'one other' if one else f'{self.people:,} others'} {where} without it"
+            return f"{'one other' if alone else f'{self.people:,} others'} {where} without it"
         listed = ", ".join(f"{n:,} with {value!r}" for value, n in self.known_values[:10])
         more = len(self.known_values) - 10
         rest = f" and {more} more values" if more > 0 else ""
-        who = "value of one other" if one else f"values of {self.people:,} others"
+        who = "value of one other" if alone else f"values of {self.people:,} others"
         return f"the {who} {where} ({listed}{rest})"
 
 
@@ -131,9 +131,9 @@ def worst_grounding(
     sensitive: str | None = None,
 ) -> Grounding:
     """The facts that make somebody who knows (l, k, m) surest that a target has `value`."""
-    found = groups_of(groups, sensitive)
-    given, point = case_of(found, case), check_point((l, k, m))
-    return ground(found, code_of(found, value), point, given)
+    judged = groups_of(groups, sensitive)
+    given, point = case_of(judged, case), check_point((l, k, m))
+    return ground(judged, code_of(judged, value), point, given)
 
 
 def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case) -> Grounding:
@@ -153,15 +153,15 @@ def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case)
         his, known, family = where[BARE], where[KIN_AIDED], where[KIN_AIDED]
     else:
         his, known, family = where[AIDED], where[AIDED], where[KIN]
-    told = _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
-    return replace(told, at_most=bool(bounds.at_most[0]))
+    grounding = _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
+    return replace(grounding, at_most=bool(bounds.at_most[0]))
 
 
 def _surely(confidence: float) -> str:
     if confidence == 1:
         return "certain"
-    shown = f"{100 * confidence:.3g}%"
-    return f"{'over 99.9%' if shown == '100%' else shown} sure"
+    percent = f"{100 * confidence:.3g}%"
+    return f"{'over 99.9%' if percent == '100%' else percent} sure"
 
 
 def _joined(parts: list[str]) -> str:
@@ -172,14 +172,14 @@ def _where(
     groups: Groups, target: int, point: tuple[int, int, int], case: Case, least: Floats
 ) -> list[int]:
     """The first group that attains the minimum of each factor."""
-    found = [-1] * 5
+    places = [-1] * 5
     for start, stop in groups.blocks():
         block = factor_bounds(groups, [target], [point], case, start, stop).least[:, 0]
         for factor in range(5):
             here = np.flatnonzero(block[:, factor] <= least[factor])
-            if found[factor] < 0 and len(here):
-                found[factor] = start + int(here[0])
-    return found
+            if places[factor] < 0 and len(here):
+                places[factor] = start + int(here[0])
+    return places
 
 
 def _tell(
@@ -256,12 +256,12 @@ def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], cas
 def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tuple[str, int], ...]:
     """Values of so many people of a group, the most frequent first."""
     left = {one: n for one, n in groups.counts_of(group).items() if one not in but}
-    told: list[tuple[str, int]] = []
+    listed: list[tuple[str, int]] = []
     for value in sorted(left, key=lambda one: (-left[one], groups.values.index(one))):
-        taken = min(left[value], people - sum(n for _, n in told))
+        taken = min(left[value], people - sum(n for _, n in listed))
         if taken:
-            told.append((value, taken))
-    return tuple(told)
+            listed.append((value, taken))
+    return tuple(listed)
 
 
 # Private: the people of the table whom a worst grounding speaks of.

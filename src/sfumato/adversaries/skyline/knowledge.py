@@ -75,8 +75,8 @@ def deciding(groups: Groups, target: int, case: Case) -> Groups:
         )
         for start in range(0, len(having), step)
     ]
-    found = _distinct(np.concatenate(parts)) if parts else np.empty((0, 2 + most), np.int64)
-    kept = worst_shapes(found, case)
+    distinct = _distinct(np.concatenate(parts)) if parts else np.empty((0, 2 + most), np.int64)
+    kept = worst_shapes(distinct, case)
     rows, columns = np.nonzero(kept[:, 1:])
     indptr = tallied_offsets(rows, len(kept))
     return Groups.from_sparse(
@@ -120,7 +120,7 @@ def worst_shapes(shapes: Ints, case: Case) -> Ints:
 
 def _worse(one: Ints, others: Ints, case: Case) -> Ints:
     """Which of the others never have a factor below this one's."""
-    found = (one[0] <= others[:, 0]) & (one[1] >= others[:, 1])
+    worse = (one[0] <= others[:, 0]) & (one[1] >= others[:, 1])
     if case == "lists":
         shares = one[2:] <= others[:, 2:]
     elif case == "set":
@@ -131,7 +131,7 @@ def _worse(one: Ints, others: Ints, case: Case) -> Ints:
         if case == "single":
             taken, theirs = taken - one[0] + one[1], theirs - others[:, :1] + others[:, 1:2]
         shares = taken >= theirs
-    return np.asarray(found & shares.all(axis=1))
+    return np.asarray(worse & shares.all(axis=1))
 
 
 @dataclass(frozen=True)
@@ -192,12 +192,12 @@ def _stays_below(shapes: Ints, point: tuple[int, int, int], confidence: Fraction
 
     facts, k, m = point
     some = shapes[:, [0, 1, 2 + min(facts, shapes.shape[1] - 3)]]
-    found = shape_factors(some, k, m)
-    least, bound = found.min(axis=0), odds_at(confidence)
+    factors = shape_factors(some, k, m)
+    least, bound = factors.min(axis=0), odds_at(confidence)
     against, limit = float(odds(least)), float(bound)
     if abs(against - limit) > NEAR * limit:
         return against > limit
-    near = {factor: some[found[:, factor] <= least[factor] * (1 + NEAR)] for factor in range(5)}
+    near = {factor: some[factors[:, factor] <= least[factor] * (1 + NEAR)] for factor in range(5)}
     sign = compare_shapes(near, k, m, "lists", bound)
     return sign is not None and sign > 0
 
@@ -246,7 +246,7 @@ class KnowledgeSkyline:
             return f"Nobody has {self.value!r}: no knowledge makes anybody sure of it."
         if not self.points:
             return f"The release alone makes somebody {sure} that a person has {self.value!r}."
-        told = (
+        words = (
             f"Whoever knows no more than one of these points stays below {sure} of {self.value!r}"
         )
         notes = [
@@ -258,7 +258,7 @@ class KnowledgeSkyline:
             notes.append(
                 "some certainties are known as at most so much only, so more knowledge may be safe"
             )
-        return "; ".join([told, *notes]) + "."
+        return "; ".join([words, *notes]) + "."
 
     def to_dict(self) -> dict[str, object]:
         """The skyline for JSON."""
@@ -294,20 +294,20 @@ def knowledge_skyline(
     `most` is how far every axis is followed; unless given, people are followed up to 1,000 and
     facts to the end.
     """
-    found = groups_of(groups, sensitive)
-    given = case_of(found, case)
-    target, limit = code_of(found, value), check_confidence(confidence)
+    judged_groups = groups_of(groups, sensitive)
+    given = case_of(judged_groups, case)
+    target, limit = code_of(judged_groups, value), check_confidence(confidence)
     if most is not None and most < 0:
         raise InputError(f"most = {most} is not allowed; use 0 or more")
-    described = (value, found.attribute, float(confidence), given)
+    described = (value, judged_groups.attribute, float(confidence), given)
     judged: ListShapes | _LooseValues
     if given == "lists":
-        judged = ListShapes.of(found, target, most)
+        judged = ListShapes.of(judged_groups, target, most)
     else:
-        judged = _LooseValues(deciding(found, target, given), given)
+        judged = _LooseValues(deciding(judged_groups, target, given), given)
     if len(judged) == 0:
         return KnowledgeSkyline(*described, (), None, AXES)
-    bounds = judged.bounds(len(np.unique(found.indices)) - 1)
+    bounds = judged.bounds(len(np.unique(judged_groups.indices)) - 1)
     people = MOST if most is None else most
     occurring = min(bounds[0], judged.occurring)
     facts = occurring if most is None else min(occurring, most)
@@ -325,13 +325,13 @@ def knowledge_skyline(
     points = _walk(is_safe, reach)
     ended = facts == occurring
     top = bounds[0] if given != "single" and ended else facts
-    told = [(top if known == facts else known, k, m) for known, k, m in points]
-    free = given != "single" and ended and any(point[0] == top for point in told)
+    listed = [(top if known == facts else known, k, m) for known, k, m in points]
+    free = given != "single" and ended and any(point[0] == top for point in listed)
     far = [not ended, bounds[1] > people, bounds[2] > people]
     cut = [axis for axis, beyond in zip(AXES, far, strict=True) if beyond]
     return KnowledgeSkyline(
         *described,
-        tuple(sorted(told)),
+        tuple(sorted(listed)),
         bounds,
         ("l",) if free else (),
         tuple(cut),
@@ -416,7 +416,7 @@ def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:
     """
     if min(reach) < 0:
         return []
-    found: list[Point] = []
+    points: list[Point] = []
     nowhere = np.full(reach[1] + 1, -1)
     above = nowhere
 
@@ -424,7 +424,7 @@ def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:
         nonlocal above
         after = np.append(here[1:], -1)
         corners = np.flatnonzero((here > after) & (here > above))
-        found.extend((facts, int(k), int(here[k])) for k in corners)
+        points.extend((facts, int(k), int(here[k])) for k in corners)
         above = here
 
     def between(low: int, ceiling: Ints, high: int, floor: Ints) -> None:
@@ -444,7 +444,7 @@ def _walk(is_safe: Callable[[Point], bool], reach: Point) -> list[Point]:
         outermost = _staircase(is_safe, 0, innermost, anywhere)
         between(0, outermost, reach[0], innermost)
         emit(0, outermost)
-    return found
+    return points
 
 
 def _staircase(is_safe: Callable[[Point], bool], facts: int, floor: Ints, ceiling: Ints) -> Ints:

@@ -98,11 +98,11 @@ class StoredJudge(Judge):
                 "some criterion needs every group's own description; raise the memory limit, or "
                 "give coarser hierarchies"
             )
-        found = self.tables.kinds(table)
-        counts = replace(found.counts, codes=found.codes[:, found.of])
+        kinds = self.tables.kinds(table)
+        counts = replace(kinds.counts, codes=kinds.codes[:, kinds.of])
         rolled = self.rolled(counts, table.levels)
         _, first = counts.group_of
-        return replace(rolled, multiplicity=found.multiplicity[found.of[first]])
+        return replace(rolled, multiplicity=kinds.multiplicity[kinds.of[first]])
 
     def judge_levels(self, levels: Levels) -> Node:
         table = self.tables.at(levels)
@@ -163,9 +163,11 @@ class StoredJudge(Judge):
                 _check_room(self, table, groups + len(described), cells + len(kept))
                 harvest.add(node.counts.take(kept), group[kept], described)
                 if harvest.places:
-                    told = {f"q{place}": pa.array(row) for place, row in enumerate(described.codes)}
-                    told["g"] = pa.array(np.arange(groups, groups + len(described)))
-                    self.engine.append(labels, pa.table(told))
+                    columns = {
+                        f"q{place}": pa.array(row) for place, row in enumerate(described.codes)
+                    }
+                    columns["g"] = pa.array(np.arange(groups, groups + len(described)))
+                    self.engine.append(labels, pa.table(columns))
                 groups, cells = groups + len(described), cells + len(kept)
         if harvest.placed is not None:
             tables.place(levels, labels, harvest.placed)
@@ -274,14 +276,14 @@ class NodeSizes:
     @property
     def fitting(self) -> Bools:
         """The nodes known to fit in memory, or thought to."""
-        found: Bools = (self.most <= self._fit) & (self._least <= self._fit)
-        return found
+        fits: Bools = (self.most <= self._fit) & (self._least <= self._fit)
+        return fits
 
     @property
     def unknown(self) -> Bools:
         """The nodes that may fit or not."""
-        found: Bools = (self.most > self._fit) & (self._least <= self._fit)
-        return found
+        open_: Bools = (self.most > self._fit) & (self._least <= self._fit)
+        return open_
 
 
 class StoredSearch:
@@ -311,10 +313,10 @@ class StoredSearch:
         known, fitting = self._walk.open, self._sizes.fitting
         above, below = _in_all(known, coarser=True), _in_all(known, coarser=False)
         alone = np.minimum(above, below) if self._judge.bisects else np.full_like(above, 0.5)
-        told = np.where(fitting, above, np.where(known, alone, 0.0))
+        telling = np.where(fitting, above, np.where(known, alone, 0.0))
         if only is not None:
-            told[~only] = 0
-        ties = [tuple(map(int, levels)) for levels in np.argwhere(told == told.max())]
+            telling[~only] = 0
+        ties = [tuple(map(int, levels)) for levels in np.argwhere(telling == telling.max())]
         return max(ties, key=lambda levels: (sum(levels), levels))
 
     def _look_at(self, levels: Levels) -> None:
@@ -357,18 +359,18 @@ class StoredSearch:
             if saved.max() <= 0:
                 return
             place = np.unravel_index(int(np.argmax(saved)), saved.shape)
-            found = tuple(int(p) + low for p, low in zip(place, source.levels, strict=True))
-            self._sizes.learn(found, len(self._tables.keep(found)))
+            halfway = tuple(int(p) + low for p, low in zip(place, source.levels, strict=True))
+            self._sizes.learn(halfway, len(self._tables.keep(halfway)))
 
 
 def _in_all(known: Bools, *, coarser: bool) -> Floats:
     """For each node, how many of these are as coarse, or as fine."""
-    found: npt.NDArray[np.float64] = known.astype(np.float64)
-    for axis in range(found.ndim):
-        ordered = np.flip(found, axis) if coarser else found
-        found = np.cumsum(ordered, axis=axis)
-        found = np.flip(found, axis) if coarser else found
-    return found
+    counted: npt.NDArray[np.float64] = known.astype(np.float64)
+    for axis in range(counted.ndim):
+        ordered = np.flip(counted, axis) if coarser else counted
+        counted = np.cumsum(ordered, axis=axis)
+        counted = np.flip(counted, axis) if coarser else counted
+    return counted
 
 
 class Descent:

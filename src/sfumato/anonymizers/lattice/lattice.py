@@ -189,7 +189,7 @@ def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Rele
             raise finished.refusal()
     chosen = replace(node, safe_above=False)
     known = [node for node in found.nodes if not node.satisfied]
-    told = replace(
+    outcome = replace(
         found,
         nodes=(*known, *failed, chosen),
         best=chosen,
@@ -198,7 +198,7 @@ def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Rele
         finished=finished.judged,
         bound=chosen.cost if found.exact else found.bound,
     )
-    return _made(judge, chosen.levels, told)
+    return _made(judge, chosen.levels, outcome)
 
 
 def _by_cost(judge: Judge, found: LatticeOutcome) -> Iterator[Node]:
@@ -257,9 +257,9 @@ class Lattice(Anonymizer):
         from sfumato.anonymizers.lattice.large import judge_of
 
         with closing(judge_of(task)) as judge:
-            found = search_lattice(judge, self.budget)
-            if found.best is None:
-                raise nothing_safe(task, judge, found)
+            outcome = search_lattice(judge, self.budget)
+            if outcome.best is None:
+                raise nothing_safe(task, judge, outcome)
             if task.at_end:
-                return most_useful_release(task, judge, found)
-            return release_of(task, judge, found.best.levels, found)
+                return most_useful_release(task, judge, outcome)
+            return release_of(task, judge, outcome.best.levels, outcome)

@@ -195,20 +195,20 @@ class Judge:
 
     def judge(self, node: Rolled, *, thoroughly: bool = False) -> Node:
         """Safe within the limit? If so, at what cost?"""
-        found, kept = self.outcome(node, thoroughly=thoroughly)
-        return self.priced(found, self.view(node, kept)) if found.satisfied else found
+        judged, kept = self.outcome(node, thoroughly=thoroughly)
+        return self.priced(judged, self.view(node, kept)) if judged.satisfied else judged
 
     def outcome(self, node: Rolled, *, thoroughly: bool = False) -> tuple[Node, Bools]:
         """Safe within the limit? And which groups would be published?"""
         tally = SuppressionTally(self, thoroughly=thoroughly)
         kept = ~tally.add(node)
-        found = tally.node(node.levels)
-        failing = self._unsafe_release(node, kept) if found.satisfied else None
+        judged = tally.node(node.levels)
+        failing = self._unsafe_release(node, kept) if judged.satisfied else None
         if failing is not None:
             # A release-scope failure is never repaired by suppression.
             outcome: Outcome = "fails below too" if self._inherits_all else "fails"
-            found = replace(found, outcome=outcome, why=failing.name)
-        return found, kept
+            judged = replace(judged, outcome=outcome, why=failing.name)
+        return judged, kept
 
     def priced(self, node: Node, view: View) -> Node:
         """A safe node with its cost, and whether coarser ones are safe as well."""
@@ -249,14 +249,14 @@ class Judge:
         assert node.counts is not None
         number = np.where(kept, np.cumsum(kept) - 1, -1)
         in_base, _ = node.counts.group_of
-        found: Ints = number[node.of_base()[in_base]].astype(np.int64)
-        return found
+        groups: Ints = number[node.of_base()[in_base]].astype(np.int64)
+        return groups
 
     def coverage(self, column: int, level: int) -> Coverage:
         key = (column, level)
         if key not in self._covers:
-            one = self.levels[column]
-            self._covers[key] = cover(one.domain, one[level].regions)
+            hierarchy = self.levels[column]
+            self._covers[key] = cover(hierarchy.domain, hierarchy[level].regions)
         return self._covers[key]
 
     def least_costs(self) -> list[Floats] | None:
@@ -322,7 +322,7 @@ class Judge:
 
     def measured(self, levels: tuple[int, ...]) -> dict[str, float | None]:
         """What each criterion measures on the release of a node; the worst attribute counts."""
-        found: dict[str, float | None] = {}
+        figures: dict[str, float | None] = {}
         with self.node(levels) as node:
             kept = np.flatnonzero(~self.bad_groups(node))
             for criterion in self.task.require:
@@ -330,8 +330,8 @@ class Judge:
                 for attribute in self.task.about(criterion):
                     key = attribute if criterion.reads_values else None
                     verdicts.append(criterion.verdict(self.groups(node, key).take(kept)))
-                found[str(criterion)] = worst_of(verdicts).measured
-        return found
+                figures[str(criterion)] = worst_of(verdicts).measured
+        return figures
 
     @cached_property
     def heights(self) -> tuple[int, ...]:
@@ -387,9 +387,9 @@ class SuppressionTally:
         people = groups = 0
         self._all_groups += part.number(~bad)
         for place, (criterion, attribute) in enumerate(self._checks):
-            found = ~self._judge.holds(criterion, part, attribute)
-            if found.any():
-                bad |= found
+            failing = ~self._judge.holds(criterion, part, attribute)
+            if failing.any():
+                bad |= failing
                 people, groups = part.people(bad), part.number(bad)
             self._people[place] += people
             self._groups[place] += groups

@@ -67,7 +67,7 @@ class Walk:
         if node.outcome == "fails below too":
             self._doomed[tuple(slice(0, level + 1) for level in node.levels)] = True
         elif node.safe_above and self._judge.bounded:
-            self._safe[tuple(slice(one, None) for one in node.levels)] = True
+            self._safe[tuple(slice(lowest, None) for lowest in node.levels)] = True
 
     def over(self, base: Rolled) -> None:
         """Judge what cannot be inferred among the nodes that can be rolled up from this one."""

@@ -52,7 +52,7 @@ class Columns:
     ) -> Columns:
         """`style`: how groups are described; labels of a hierarchy tell no cut, so any will do."""
         nested, at, tables, filled = [], [], [], 0
-        found: list[Boundaries | None] = []
+        columns: list[Boundaries | None] = []
         for column, one in enumerate(levels):
             along = _splits_along_hierarchy(schema, one.domain)
             nested.append(len(one.domain) if along else 0)
@@ -64,11 +64,11 @@ class Columns:
             bounded = None
             if unit is not None or (not along and style != "hierarchy"):
                 bounded = boundaries_of(one, unit, counts.by_code(column))
-            found.append(None if along or style == "hierarchy" else bounded)
+            columns.append(None if along or style == "hierarchy" else bounded)
         flat = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int32)
         sizes = [
             len(one.domain) if bounded is None else len(bounded)
-            for one, bounded in zip(levels, found, strict=True)
+            for one, bounded in zip(levels, columns, strict=True)
         ]
         apart = [
             one.domain.has_null and not along for one, along in zip(levels, nested, strict=True)
@@ -77,11 +77,11 @@ class Columns:
             np.zeros(size, dtype=bool)
             if bounded is None
             else np.concatenate([bounded.own, np.zeros(size - len(bounded.own), dtype=bool)])
-            for size, bounded in zip(sizes, found, strict=True)
+            for size, bounded in zip(sizes, columns, strict=True)
         ]
         return cls(
             levels,
-            tuple(found),
+            tuple(columns),
             np.array(sizes, dtype=np.int32),
             np.array(nested, dtype=np.int32),
             flat.astype(np.int32),

@@ -198,10 +198,10 @@ class Safety:
             if attribute not in made:
                 where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
                 value, lists = rows.values[attribute], None
-                found = cuts.sides(*where, value, *self._values(attribute), last)
+                both_sides = cuts.sides(*where, value, *self._values(attribute), last)
                 if (sets := self._counts.sensitive[attribute].sets) is not None:
                     lists = Lists(*cuts.sides(*where, value, *_each(sets), last)[:3], sets)
-                made[attribute] = self._made(attribute, *found, lists)
+                made[attribute] = self._made(attribute, *both_sides, lists)
             return made[attribute]
 
         for criterion in self.task.by_group:
@@ -241,13 +241,13 @@ class Safety:
         rows = everybody.rows
         total = len(rows.n)
         none = np.full(1, splits.NONE, dtype=np.int32)
-        one = np.ones(1, dtype=np.int32)
+        together = np.ones(1, dtype=np.int32)
         whole = Split(
             nodes=np.zeros(1, dtype=np.int64),
-            column=one - 1,
+            column=together - 1,
             cut=none,
             part=np.zeros(total, dtype=np.int32),
-            parts=one,
+            parts=together,
             order=np.arange(total),
             begins=np.array([0, total]),
             people=rows.n.sum(keepdims=True),

@@ -71,10 +71,10 @@ class LargeSearch:
 
     def _histograms(self, nodes: list[TreeNode]) -> tuple[Counts, Nodes, Ints]:
         kind, place, width = target_of(self._stored, self._target)
-        found = self._stored.histograms(
+        histograms = self._stored.histograms(
             self.root.expression(_numbers(nodes)), f"{kind}{place}" if kind else None
         )
-        return batch_of(self._stored, found, self._columns, *_cells(nodes), width)
+        return batch_of(self._stored, histograms, self._columns, *_cells(nodes), width)
 
     def split_large(self) -> None:
         """Split nodes that do not fit in memory, level by level."""
@@ -296,15 +296,15 @@ class HistogramChoice(Choice):
         return runs // len(self.columns)
 
     def spread(self, batch: Nodes) -> Spread:
-        found = super().spread(batch)
+        widths = super().spread(batch)
         width = len(self.columns)
         shape = (len(batch) // width, width, width)
         own = np.arange(width)
         return Spread(
-            found.low.reshape(shape)[:, own, own],
-            found.high.reshape(shape)[:, own, own],
-            found.tops.reshape(shape)[:, own, own],
-            found.missing.reshape(shape)[:, own, own],
+            widths.low.reshape(shape)[:, own, own],
+            widths.high.reshape(shape)[:, own, own],
+            widths.tops.reshape(shape)[:, own, own],
+            widths.missing.reshape(shape)[:, own, own],
         )
 
 
@@ -321,9 +321,9 @@ def batch_of(
     codes = np.zeros((found.num_rows, width), dtype=np.int32)
     which = np.zeros(found.num_rows, dtype=np.int64)
     for column in range(width):
-        shown = found.column(f"q{column}").combine_chunks()
-        here = np.flatnonzero(shown.is_valid().to_numpy(zero_copy_only=False))
-        codes[here, column] = columns.searched(column, shown.drop_null().to_numpy())
+        column_codes = found.column(f"q{column}").combine_chunks()
+        here = np.flatnonzero(column_codes.is_valid().to_numpy(zero_copy_only=False))
+        codes[here, column] = columns.searched(column, column_codes.drop_null().to_numpy())
         which[here] = column
     counts = stored.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
     run = found.column("node").to_numpy().astype(np.int64) * width + which

@@ -100,7 +100,7 @@ class Mondrian(Anonymizer):
             return finest
         smallest, people = int(finest.groups.sizes.min()), finest.people
         sizes = [smallest << step for step in range(1, max(people // smallest, 1).bit_length())]
-        found: Release | None = None
+        finest_safe: Release | None = None
         low, high = 0, len(sizes)
         with Ticker("judging releases", len(sizes).bit_length()) as ticker:
             while low <= high:
@@ -108,13 +108,13 @@ class Mondrian(Anonymizer):
                 least = sizes[middle] if middle < len(sizes) else people  # the last: one group
                 made = self._search(replace(task, criteria=(*task.criteria, KAnonymity(least))))
                 if finished.holds(made):
-                    found, high = made, middle - 1
+                    finest_safe, high = made, middle - 1
                 else:
                     low = middle + 1
                 ticker.add(1)
-        if found is None:
+        if finest_safe is None:
             raise finished.refusal()
-        return found
+        return finest_safe
 
     def _search(self, task: Task) -> Release:
         """Split until no split is allowed by the criteria that a search can carry along."""

@@ -119,8 +119,8 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
         )
     if tells(_UNREADABLE):
         return InputError(f"{label} cannot be read as the file its name says it is")
-    told = getattr(error, "getCondition", lambda: None)()
-    return refused("Spark", told or type(error).__name__, label, sql)
+    condition = getattr(error, "getCondition", lambda: None)()
+    return refused("Spark", condition or type(error).__name__, label, sql)
 
 
 # The Java that Spark is to run on: found as Spark finds it, of a version that Spark runs on.
@@ -134,23 +134,23 @@ _HOW = "install one (Debian, Ubuntu: apt install openjdk-17-jre-headless)"
 def check_java(environ: Mapping[str, str] = os.environ) -> str:
     """The version of the Java that Spark would start, or what is wrong with it."""
     home = environ.get("JAVA_HOME")
-    found = f"{home}/bin/java" if home else shutil.which("java", path=environ.get("PATH"))
-    if found is None:
+    java = f"{home}/bin/java" if home else shutil.which("java", path=environ.get("PATH"))
+    if java is None:
         raise MissingExtra(
             f"Spark needs Java {OLDEST} or newer, and there is none (JAVA_HOME is not set, no "
             f"java on the PATH): {_HOW}"
         )
-    if not os.access(found, os.X_OK) or not Path(found).is_file():
+    if not os.access(java, os.X_OK) or not Path(java).is_file():
         raise MissingExtra(
             f"Spark needs Java {OLDEST} or newer; JAVA_HOME is {home}, but has no bin/java: "
             "correct or unset it"
         )
-    version = _version(found)
+    version = _version(java)
     if version is None:
-        raise MissingExtra(f"Spark needs Java {OLDEST} or newer; {found} does not run: {_HOW}")
+        raise MissingExtra(f"Spark needs Java {OLDEST} or newer; {java} does not run: {_HOW}")
     if int(version.split(".")[0]) < OLDEST:
         raise MissingExtra(
-            f"Spark needs Java {OLDEST} or newer; {found} is Java {version}: {_HOW} and let "
+            f"Spark needs Java {OLDEST} or newer; {java} is Java {version}: {_HOW} and let "
             "JAVA_HOME name its folder"
         )
     return version
@@ -158,11 +158,11 @@ def check_java(environ: Mapping[str, str] = os.environ) -> str:
 
 def _version(java: str) -> str | None:
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+[\d.]*)', told.stderr + told.stdout)
-    return found[1].rstrip(".") if found and told.returncode == 0 else None
+    match = re.search(r'version "(?:1\.)?(\d+[\d.]*)', answer.stderr + answer.stdout)
+    return match[1].rstrip(".") if match and answer.returncode == 0 else None
 
 
 LEAST_HEAP = 512 << 20  # Spark refuses to start with less
@@ -271,8 +271,8 @@ def _settings(master: str, local: bool, memory: int, home: str) -> dict[str, str
 
 
 def _cores(master: str) -> int:
-    told = re.match(r"local\[(\d+)", master)
-    return int(told[1]) if told else (1 if master == "local" else os.cpu_count() or 1)
+    match = re.match(r"local\[(\d+)", master)
+    return int(match[1]) if match else (1 if master == "local" else os.cpu_count() or 1)
 
 
 def _check_master(master: str) -> bool:

@@ -54,8 +54,8 @@ _FIX = "; correct the file, or give Parquet"
 
 def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFrame, int]:
     """The frame, its columns called c0, c1, ..., and the number of its lines."""
-    found = _look(session, file, uri)
-    _check(file, found)
+    text_file = _look(session, file, uri)
+    _check(file, text_file)
     columns = [f"c{place}" for place in range(len(file.columns))]
     frame = (
         session.read.schema(", ".join(f"{column} STRING" for column in columns))
@@ -74,10 +74,10 @@ def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFram
         .option("ignoreTrailingWhiteSpace", False)
         .option("maxColumns", len(columns) + 1)
         .option("maxCharsPerColumn", -1)
-        .option("multiLine", bool(found["broken"]))  # then it cannot be read in pieces
+        .option("multiLine", bool(text_file["broken"]))  # then it cannot be read in pieces
         .csv(uri)
     )
-    if found["doubtful"]:
+    if text_file["doubtful"]:
         expected = read_by_duckdb(file)  # first: it names the line that is wrong
         ours = frame.selectExpr(*_figures(columns)).toArrow()
         if list(ours.to_pylist()[0].values()) != expected:
@@ -85,7 +85,7 @@ def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFram
                 f"{file.path.name} has quotation marks, spaces or line breaks that Spark reads "
                 f"differently{_FIX}"
             )
-    return frame, int(found["lines"]) - 1
+    return frame, int(text_file["lines"]) - 1
 
 
 def read_by_duckdb(file: TextFile) -> list[int]:
@@ -221,13 +221,15 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
         fields = _fields_of_all(parts)
         if _collide(fields):
             reader = _of_exact_names(session)
-    told = [] if parts.folder is None else partition_values(parts.folder, parts.files)
-    values = list(dict.fromkeys(tuple(values.items()) for values in told)) or [()]
+    partition_columns = [] if parts.folder is None else partition_values(parts.folder, parts.files)
+    values = list(dict.fromkeys(tuple(values.items()) for values in partition_columns)) or [()]
     frames = []
     for one in values:
         files = [
             file
-            for file, other in zip(parts.files, told or [{}] * len(parts.files), strict=True)
+            for file, other in zip(
+                parts.files, partition_columns or [{}] * len(parts.files), strict=True
+            )
             if dict(one) == other
         ]
         frame = reader.read.option("recursiveFileLookup", True).parquet(*map(_address, files))

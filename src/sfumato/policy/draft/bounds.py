@@ -206,8 +206,8 @@ def adversary_block(
     adversary = f'{{ shape = "table", stubbornness = {max(rows, 1)} }}'
     lines = ["[[require]]", 'kind = "epsilon-privacy"', f"epsilon = {EPSILON}"]
     lines += [f"adversary = {adversary}", f"sensitive = {toml_value(single[0])}"]
-    told = ABOUT.replace("{name}", toml_value(single[0]))
-    return told, ADVICE, lines
+    comment = ABOUT.replace("{name}", toml_value(single[0]))
+    return comment, ADVICE, lines
 
 
 K = 5
@@ -244,8 +244,8 @@ def bounds(
     for name, (found, fit) in sensitive.items():
         if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
-        told = {bound.keys["kind"] for bound in listed}
-        listed += _of(name, found, fit, told)
+        kinds = {bound.keys["kind"] for bound in listed}
+        listed += _of(name, found, fit, kinds)
     return listed
 
 

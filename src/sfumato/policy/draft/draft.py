@@ -95,10 +95,10 @@ def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
     sets = ", ".join(f"({column})" for column in columns)
     listed = [named(column, f"v{place}") for place, column in enumerate(columns)]
     listed += [named(f"GROUPING({column})", f"g{place}") for place, column in enumerate(columns)]
-    found = sample.engine.fetch(f"{select(listed, table)} GROUP BY GROUPING SETS ({sets})")
+    distinct = sample.engine.fetch(f"{select(listed, table)} GROUP BY GROUPING SETS ({sets})")
     values = {}
     for place, name in enumerate(names):
-        mine = found.filter(pc.equal(found.column(f"g{place}"), 0)).column(f"v{place}")
+        mine = distinct.filter(pc.equal(distinct.column(f"g{place}"), 0)).column(f"v{place}")
         array = mine.combine_chunks()
         values[name] = pc.list_flatten(array) if is_list(sample.source, name) else array
     return values
@@ -210,9 +210,9 @@ def _questions(roles: Roles) -> list[str]:
     for found in asked:
         if found.question:
             together.setdefault(found.question, []).append(toml_value(found.name))
-    told = [f"{', '.join(names)}: {question}" for question, names in together.items()]
+    questions = [f"{', '.join(names)}: {question}" for question, names in together.items()]
     if not roles.sensitive:
-        told.insert(
+        questions.insert(
             0, "What must nobody learn? No column's name suggests it; name it in sensitive."
         )
     marked = [
@@ -221,14 +221,14 @@ def _questions(roles: Roles) -> list[str]:
         if found.profile.what == "text" and MISSING_MARKS & set(found.profile.texts)
     ]
     if marked:
-        told.append(
+        questions.append(
             f"{', '.join(marked)}: a mark such as ? or NA is taken for a value like any other. "
             "Missing? Leave such cells empty"
         )
     measured = [toml_value(name) for name in roles.quasi if name in roles.chosen.measured]
     if measured and len(roles.quasi) > 1:
-        told.append(
+        questions.append(
             f"{', '.join(measured)}: a quasi-identifier because it singles people out, not for its "
             "name. Strike it out if no outsider can know it, or the release does not need it"
         )
-    return told
+    return questions

@@ -216,14 +216,14 @@ def _table(name: str, roles: Roles, entry: Callable[[Fit], str | int | None]) ->
 
 def _hierarchies(roles: Roles) -> list[list[str]]:
     judged = {**roles.quasi, **roles.sensitive}
-    told = "How far each column may be coarsened, step by step; the last step is always *."
+    comment = "How far each column may be coarsened, step by step; the last step is always *."
     if any(fit.values for _, fit in judged.values()):
-        told += (
+        comment += (
             " Categories listed under a hierarchy wait to be sorted: strike out its line kind = "
             '"suppression", take the # from the lines below it, and give every value its labels, '
             'from fine to coarse, such as "widowed" = ["was married", "not married"].'
         )
-    return [_note(told), *(_hierarchy(name, *found) for name, found in judged.items())]
+    return [_note(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
 
 
 def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:
@@ -269,10 +269,11 @@ def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
             lines = [f"# {line}" for line in lines]
         written.append([*_note(why), *lines])
     listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.what == "list"]
-    told = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
-    if told:
+    names = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
+    if names:
         written[0] += _note(
-            f"People have several values of {', '.join(told)}; diversity and closeness are defined "
+            f"People have several values of {', '.join(names)}; diversity and closeness are "
+            "defined "
             "for one, so only k is required of them."
         )
     return written
@@ -284,5 +285,5 @@ def _adversary(sample: Sample, roles: Roles) -> list[str]:
     if block is None:
         return []
     about, advice, lines = block
-    told = [line for text in advice for line in _note(text, "#   ")]
-    return [*_note(about), *told, *(f"# {line}" for line in lines)]
+    comment = [line for text in advice for line in _note(text, "#   ")]
+    return [*_note(about), *comment, *(f"# {line}" for line in lines)]

@@ -43,10 +43,10 @@ def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
     said = [found for found in guesses.values() if found.role == "person"]
     said.sort(key=lambda found: found.profile.says != "person")
     if not said:
-        shown = [found for found in guesses.values() if _may_be_key(found)]
+        candidates = [found for found in guesses.values() if _may_be_key(found)]
         said = [
             agreed_person(found.profile, agreeing)
-            for found in shown
+            for found in candidates
             if (agreeing := _agreeing(sample, found.profile, guesses))
             and (found.profile.says != "household" or _one_body(guesses, agreeing))
         ]
@@ -60,7 +60,7 @@ def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
                 and lasting - {found.name} <= set(agreeing)
             ]
         if not said and not lasting:  # nothing speaks against an id that repeats
-            ids = [found for found in shown if found.profile.says == "id"]
+            ids = [found for found in candidates if found.profile.says == "id"]
             said = [agreed_person(found.profile, []) for found in ids]
         said.sort(key=lambda found: found.profile.distinct)
     for found in said[:1]:
@@ -123,15 +123,15 @@ def _lasting(guesses: dict[str, RoleGuess]) -> set[str]:
 
 
 def _agrees(sample: Sample, key: Profile, other: Profile) -> bool:
-    one, two = f"c{key.place}", f"c{other.place}"
+    mine, two = f"c{key.place}", f"c{other.place}"
     rows = key.present + key.missing
     shared = rows - key.distinct
     chance = float(np.square(other.counts / max(int(other.counts.sum()), 1)).sum())
     if shared < _SHARED or chance > 1 - 1 / _SHARED:
         return False
-    pairs = f"(SELECT {one}, {two} FROM {TABLE} GROUP BY {one}, {two}) AS pairs"
-    found = sample.engine.fetch(select([named("COUNT(*)", "n")], pairs))
-    differing = (int(found.column("n")[0].as_py()) - key.distinct) / shared
+    pairs = f"(SELECT {mine}, {two} FROM {TABLE} GROUP BY {mine}, {two}) AS pairs"
+    pairs_counted = sample.engine.fetch(select([named("COUNT(*)", "n")], pairs))
+    differing = (int(pairs_counted.column("n")[0].as_py()) - key.distinct) / shared
     return 1 - differing >= chance + _AGREES * (1 - chance)
 
 
@@ -154,12 +154,12 @@ def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Sev
     ]
     people = select([*differs, named(rows, "many")], table, group=[key])
     sums = [named(f"SUM(d{place})", f"s{place}") for place in range(len(names))]
-    found = sample.engine.fetch(
+    sums_fetched = sample.engine.fetch(
         select([*sums, named("COUNT(*)", "n"), named("MAX(many)", "most")], f"({people}) AS people")
     )
-    told = [int(column[0].as_py() or 0) for column in found.columns]
-    differing = {name: many for name, many in zip(listed, told, strict=False) if many}
-    return Several(differing, told[-2], told[-1])
+    numbers = [int(column[0].as_py() or 0) for column in sums_fetched.columns]
+    differing = {name: many for name, many in zip(listed, numbers, strict=False) if many}
+    return Several(differing, numbers[-2], numbers[-1])
 
 
 def leave_out(

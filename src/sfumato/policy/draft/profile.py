@@ -82,8 +82,8 @@ def _sizes(engine: Engine, table: str, columns: list[str]) -> tuple[int, int, tu
     """Rows, about how many distinct ones, and about how many distinct values of each column."""
     estimates = [f"approx_count_distinct({column})" for column in columns]
     whole = f"approx_count_distinct(hash({', '.join(columns)}))"
-    found = engine.fetch(select(["COUNT(*)", whole, *estimates], table))
-    total, different, *distinct = (int(column[0].as_py()) for column in found.columns)
+    sizes = engine.fetch(select(["COUNT(*)", whole, *estimates], table))
+    total, different, *distinct = (int(column[0].as_py()) for column in sizes.columns)
     return total, different, tuple(distinct)
 
 
@@ -155,11 +155,11 @@ def _column(sample: Sample, place: int, name: str) -> Profile:
     column = f"c{place}"
     estimate = sample.distinct[place]
     one_in = max(1, estimate // (_MOST_VALUES * sample.one_in))
-    found = sample.fetch(
+    values = sample.fetch(
         [named(column, "v"), named("CAST(SUM(n) AS BIGINT)", "n")], group=[column], one_in=one_in
     )
-    raw: pa.Array = found.column("v").combine_chunks()
-    n = found.column("n").to_numpy().astype(np.int64)
+    raw: pa.Array = values.column("v").combine_chunks()
+    n = values.column("n").to_numpy().astype(np.int64)
     empty = raw.is_null().to_numpy(zero_copy_only=False)
     present, missing = int(n[~empty].sum()), int(n[empty].sum())
     distinct = int((~empty).sum())
@@ -169,8 +169,8 @@ def _column(sample: Sample, place: int, name: str) -> Profile:
             f"SUM(CASE WHEN {column} IS NULL THEN 0 ELSE n END)",
             "SUM(n)",
         ]
-        told = sample.fetch(sizes, group=[])
-        distinct, present, rows = (int(sums[0].as_py()) for sums in told.columns)
+        totals = sample.fetch(sizes, group=[])
+        distinct, present, rows = (int(sums[0].as_py()) for sums in totals.columns)
         missing = rows - present
     share = distinct / max(present, 1)
     if sample.one_in > 1:

@@ -218,36 +218,36 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
     guesses = {column.name: guess(column) for column in profiles}
     find_person(sample, guesses)
     _enough_sensitive(guesses, sample)
-    known = [name for name, found in guesses.items() if found.role == "known"]
-    others = [name for name, found in guesses.items() if found.role == "candidate"]
+    known = [name for name, guessed in guesses.items() if guessed.role == "known"]
+    others = [name for name, guessed in guesses.items() if guessed.role == "candidate"]
     if not known and not others:
         others = _resort(guesses, sample)
     several = _one_look_each(sample, guesses, known, others)
     person = next((g.profile.place for g in guesses.values() if g.role == "person"), None)
-    found = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
-    _drop_followers(guesses, found, known, others)
+    probed = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
+    _drop_followers(guesses, probed, known, others)
     if len(known) > MOST_QUASI:
         for name in known[MOST_QUASI:]:
             why = f"outsiders may know it, but beyond {MOST_QUASI} such columns no detail survives"
             guesses[name] = replace(guesses[name], role="none", why=why)
         known = known[:MOST_QUASI]
-    chosen = choose(found, known, others, max(MOST_MEASURED, len(known)))
+    chosen = choose(probed, known, others, max(MOST_MEASURED, len(known)))
     places = {name: guesses[name].profile.place for name in chosen.columns}
     return Roles(
         quasi={
-            name: (found, fit_quasi(found.profile))
-            for name, found in guesses.items()
+            name: (guessed, fit_quasi(guessed.profile))
+            for name, guessed in guesses.items()
             if name in chosen.columns
         },
         sensitive={
-            name: (found, fit_sensitive(found.profile))
-            for name, found in guesses.items()
-            if found.role == "sensitive" and name not in chosen.columns
+            name: (guessed, fit_sensitive(guessed.profile))
+            for name, guessed in guesses.items()
+            if guessed.role == "sensitive" and name not in chosen.columns
         },
         others={
-            name: found
-            for name, found in guesses.items()
-            if name not in chosen.columns and found.role != "sensitive"
+            name: guessed
+            for name, guessed in guesses.items()
+            if name not in chosen.columns and guessed.role != "sensitive"
         },
         chosen=chosen,
         measured=measure(probe(sample, places, person, TOLD_ROWS), chosen),
@@ -278,15 +278,15 @@ def _one_look_each(
 
 
 def _enough_sensitive(guesses: dict[str, RoleGuess], sample: Sample) -> None:
-    found = [g for g in guesses.values() if g.role == "sensitive"]
+    sensitive = [g for g in guesses.values() if g.role == "sensitive"]
     person = any(g.role == "person" for g in guesses.values())
-    for one in found:
+    for one in sensitive:
         if one.profile.what == "list" and (person or sample.rows >= MANY_ROWS):
             # The audit could not combine lists with these.
             why = "a list, which can be judged only in a smaller table without a person column"
             guesses[one.name] = RoleGuess(one.profile, "none", why, f"{why}; unnest it to rows")
-    found = [g for g in guesses.values() if g.role == "sensitive"]
-    for one in found[MOST_SENSITIVE:]:
+    sensitive = [g for g in guesses.values() if g.role == "sensitive"]
+    for one in sensitive[MOST_SENSITIVE:]:
         why = f"{one.why}; {MOST_SENSITIVE} sensitive columns are enough to begin with"
         guesses[one.name] = RoleGuess(one.profile, "none", why, f"{one.why}: is it needed too?")
 

@@ -35,7 +35,7 @@ def read_pair(
     exact = replace(exact, weight=schema.weight, keep=schema.keep, identifiers=schema.identifiers)
     lists, exact, notes, stray = open_release(engine, listed, exact, group, count=schema.count)
     second = _part(schema, group, (group,), schema.sensitive)
-    buckets, told, _, more = open_release(
+    buckets, values_schema, _, more = open_release(
         engine,
         values,
         replace(second, identifiers=schema.identifiers),
@@ -49,8 +49,8 @@ def read_pair(
         )
     why = "reading a bucketized release"
     tuples = scan(engine, lists, _counted(exact, lists, schema.count)).in_memory(why)
-    told = as_published(engine, buckets, _counted(told, buckets, schema.count))
-    counts = scan(engine, buckets, told).in_memory(why)
+    values_schema = as_published(engine, buckets, _counted(values_schema, buckets, schema.count))
+    counts = scan(engine, buckets, values_schema).in_memory(why)
     members, group_of = _match(tuples, counts, lists, buckets)
     published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
     table = Table(published, counts, {}, buckets, engine)

@@ -39,11 +39,11 @@ def point_schema(schema: Schema) -> Schema:
     """The schema by which cells are read as points."""
 
     def stays(name: str) -> bool:
-        told = schema.domains[name]
+        declared = schema.domains[name]
         return (
             name not in schema.quasi
-            or isinstance(told, str)
-            or any(isinstance(value, str) for value in told)
+            or isinstance(declared, str)
+            or any(isinstance(value, str) for value in declared)
         )
 
     return replace(
@@ -51,7 +51,7 @@ def point_schema(schema: Schema) -> Schema:
         hierarchies={
             name: recipe for name, recipe in schema.hierarchies.items() if name not in schema.quasi
         },
-        domains={name: told for name, told in schema.domains.items() if stays(name)},
+        domains={name: declared for name, declared in schema.domains.items() if stays(name)},
     )
 
 
@@ -146,8 +146,8 @@ def read_cells(
         # Spaces, brackets or an empty cell beside (missing): all that tells two people apart.
         raise said_twice(name, again, "cells")
     parts = tuple(region for place in first if (region := regions[place]) is not None)
-    shown = tuple(text for text in texts if text in ambiguous)
-    return ReadColumn(parts, codes, tuple(text for text in shown if text is not None), twice)
+    several = tuple(text for text in texts if text in ambiguous)
+    return ReadColumn(parts, codes, tuple(text for text in several if text is not None), twice)
 
 
 def said_twice(name: str, many: int, what: str) -> InputError:
@@ -167,11 +167,11 @@ def check_values(domain: Domain) -> None:
     for value in domain.values:
         if value is not None and (not isinstance(value, str) or _WORD.fullmatch(value)):
             continue
-        shown = ValueSet(frozenset({value})).text
-        region = notation.read(None if value is None else shown)
+        text = ValueSet(frozenset({value})).text
+        region = notation.read(None if value is None else text)
         if region is not None:
-            before = seen.setdefault(meaning(region), shown)
-            again += before is not shown and not _same_number(region, [before, shown])
+            before = seen.setdefault(meaning(region), text)
+            again += before is not text and not _same_number(region, [before, text])
     if again:
         raise said_twice(domain.name, again, "values")
 
@@ -280,8 +280,8 @@ def _notation(
 
 def _told_apart(texts: Texts, separator: str | None) -> bool:
     """Whether different numbers among the texts, and in sets, stay different as quantities."""
-    shown = (text.strip() for text in texts if text is not None)
-    numbers = (exact(member) for text in shown for member, _ in members(text, separator))
+    plain = (text.strip() for text in texts if text is not None)
+    numbers = (exact(member) for text in plain for member, _ in members(text, separator))
     return told_apart(number for number in numbers if number is not None)
 
 
@@ -337,10 +337,10 @@ def _inferred(
     """What the texts agree on, in the way of a text file's columns (schema/domain.py)."""
     numeric = Notation("numeric", separator=separator, zeros=False)
     numbers = [numeric.read(text) for text in texts]
-    told = [region for region in numbers if region is not None and not says_nothing(region)]
-    masks = sum(isinstance(region, Mask) for region in told)
+    telling = [region for region in numbers if region is not None and not says_nothing(region)]
+    masks = sum(isinstance(region, Mask) for region in telling)
     words = [text for text, read in zip(texts, numbers, strict=True) if read is None and text]
-    if told and not words and not masks:
+    if telling and not words and not masks:
         if _told_apart(texts, separator):
             return numeric
         return Notation("categorical", separator=separator, exact_numbers=True)
@@ -348,9 +348,9 @@ def _inferred(
     date = Notation("date", separator=separator)
     if words and all(date.read(text) is not None for text in texts):
         return date
-    ranges = any(isinstance(region, Span) for region in told)
+    ranges = any(isinstance(region, Span) for region in telling)
     codes = any(_LEADING_ZERO.fullmatch(word) for word in words)
-    many = len(told) - masks >= max(3, len(texts) / 2)
+    many = len(telling) - masks >= max(3, len(texts) / 2)
     if words and many and not codes and (guess or ranges) and not ours:
         raise InputError(
             f"column {name!r} mixes numbers and text: {len(words)} of its {len(texts)} distinct "

@@ -74,11 +74,11 @@ def one_row_each(manifest: Manifest) -> bool:
 
 def check_columns(manifest: Manifest) -> None:
     """Refuse files whose columns are not those of the manifest: nobody would judge the others."""
-    told = [column.name for column in manifest.columns]
-    found = [_columns_of(manifest.path.parent / name) for name in manifest.files]
+    listed = [column.name for column in manifest.columns]
+    columns = [_columns_of(manifest.path.parent / name) for name in manifest.files]
     if manifest.scheme == "bucketized":
-        found = [[*found[0], *found[1]]]
-    if any(names != told for names in found):
+        columns = [[*columns[0], *columns[1]]]
+    if any(names != listed for names in columns):
         raise InputError(
             f"{manifest.path} does not list the columns that its files have; restore it, or read "
             "the file itself as a release of unknown origin"
@@ -122,8 +122,8 @@ def no_people(engine: Engine, file: object, count: str | None) -> bool:
         if count not in source.types:
             return False
         some = f" FILTER (WHERE TRY_CAST({source.column(count)} AS DOUBLE) IS DISTINCT FROM 0)"
-    told = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
-    return not told.column(0)[0].as_py()
+    cells = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
+    return not cells.column(0)[0].as_py()
 
 
 def with_manifest(release: Release, manifest: Manifest) -> Release:
@@ -143,11 +143,11 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             )
     by_attribute = dict(release.by_attribute)
     notes = list(release.notes)
-    told, reason, unchecked = _private_side(manifest, public.parent / "private")
+    private, reason, unchecked = _private_side(manifest, public.parent / "private")
     notes += unchecked
-    if told is not None:
+    if private is not None:
         by_attribute = {
-            name: _with_reference(groups, told.get(name), manifest.suppressed)
+            name: _with_reference(groups, private.get(name), manifest.suppressed)
             for name, groups in by_attribute.items()
         }
     elif manifest.guarantee is not None:

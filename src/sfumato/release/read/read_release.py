@@ -147,7 +147,7 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     group, facts, separator = reading.group, reading.facts, reading.separator
     wildcard = reading.matching == "wildcard"
     manifest = find_manifest(path, parts=reading.partitioned)
-    told = None if manifest is None else load_manifest(manifest)
+    manifest_read = None if manifest is None else load_manifest(manifest)
     door = open_engine(path, reading)
     _check_scheme(reading, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
@@ -155,8 +155,8 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
             "facts belongs to one file about people; a release folder and a bucketized pair hold "
             "their sensitive values themselves, leave it out"
         )
-    if told is not None:
-        return _folder(door, told, schema, wildcard=wildcard)
+    if manifest_read is not None:
+        return _folder(door, manifest_read, schema, wildcard=wildcard)
     refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
@@ -426,9 +426,9 @@ def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
     """A person's rows are gathered by text; two texts of one region would count her twice."""
     for name, cells in zip(schema.quasi, columns, strict=True):
         if cells.twice is not None:
-            one, other = cells.twice
+            first, other = cells.twice
             raise InputError(
-                f"column {name!r} writes one region as {one!r} and as {other!r}, which with a "
+                f"column {name!r} writes one region as {first!r} and as {other!r}, which with a "
                 "person column could count a person twice; write it one way"
             )
 

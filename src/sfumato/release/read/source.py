@@ -67,8 +67,8 @@ def open_release(
         if role in _LEFT_OUT:
             gone.append(f"{name} ({role})")
         elif role != "identifiers":
-            told = missing_column(registered, name, role)
-            raise InputError(f"{told}; {_WHY[role]}" if role in _WHY else str(told))
+            error = missing_column(registered, name, role)
+            raise InputError(f"{error}; {_WHY[role]}" if role in _WHY else str(error))
     if gone:
         notes.append(f"not in the file and left out of account: {', '.join(gone)}")
 
@@ -108,8 +108,8 @@ def as_published(engine: Engine, source: Source, schema: Schema) -> Schema:
     for name, level in schema.levels.items():
         if level == 0:
             continue
-        found = values_in(engine, source, schema, name)
-        texts = [None if value is None else text_of(value) for value in found.to_pylist()]
+        values = values_in(engine, source, schema, name)
+        texts = [None if value is None else text_of(value) for value in values.to_pylist()]
         order = published_order(name, texts, schema)
         if order is not None:
             domains[name] = order

@@ -40,9 +40,9 @@ def compatible(regions: Regions) -> tuple[Ints, Ints]:
     right: list[Ints] = []
     for one, mine in enumerate(groups):
         for other, theirs in enumerate(groups):
-            shown = np.flatnonzero(~sorts[:, one] & ~sorts[:, other])
-            codes = regions.codes[shown][:, np.concatenate([mine, theirs])]
-            key = _key(codes, [len(regions.parts[column]) for column in shown])
+            telling = np.flatnonzero(~sorts[:, one] & ~sorts[:, other])
+            codes = regions.codes[telling][:, np.concatenate([mine, theirs])]
+            key = _key(codes, [len(regions.parts[column]) for column in telling])
             here, there = _equal(key[: len(mine)], key[len(mine) :], sum(map(len, left)))
             left.append(mine[here])
             right.append(theirs[there])

@@ -37,12 +37,12 @@ def group_blocks(regions: Regions) -> Iterator[pa.Table]:
     place = described_order(regions)
     numbers = np.arange(len(regions), dtype=_smallest(len(regions)))
     for block in row_blocks(len(regions)):
-        shown = {
+        regions_shown = {
             f"c{column}": codes[block].astype(_smallest(len(parts)))
             for column, (parts, codes) in enumerate(zip(regions.parts, regions.codes, strict=True))
         }
         here = place[block].astype(numbers.dtype)
-        yield pa.table({"g": numbers[block], "place": here, **shown})
+        yield pa.table({"g": numbers[block], "place": here, **regions_shown})
 
 
 def _smallest(size: int) -> npt.DTypeLike:
@@ -64,10 +64,10 @@ def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
     # Tuples may differ in what people want protected, and be the same for us.
     groups = select([*keys, "g"], placed, group=[*keys, "g"])
     same = " AND ".join(f"originals.{key} = told.{key}" for key in keys)
-    shown = [f"originals.{key} AS {key}" for key in keys[len(schema.quasi) :]]
-    shown += [f"originals.k{place} AS k{place}" for place in range(len(schema.keep))]
+    columns = [f"originals.{key} AS {key}" for key in keys[len(schema.quasi) :]]
+    columns += [f"originals.k{place} AS k{place}" for place in range(len(schema.keep))]
     return (
-        f"(SELECT {', '.join(['told.g AS g', *shown])} FROM ({select(listed, joins)}) "
+        f"(SELECT {', '.join(['told.g AS g', *columns])} FROM ({select(listed, joins)}) "
         f"AS originals JOIN ({groups}) AS told ON {same}) AS people"
     )
 
@@ -200,8 +200,8 @@ def _kept_types(table: Table) -> list[pa.Field]:
         return []
     source, names = table.source, table.schema.keep
     listed = select([source.column(name) for name in names], source.name)
-    found = table.engine.fetch(f"{listed} LIMIT 0").schema
-    return [pa.field(name, kind) for name, kind in zip(names, found.types, strict=True)]
+    types = table.engine.fetch(f"{listed} LIMIT 0").schema
+    return [pa.field(name, kind) for name, kind in zip(names, types.types, strict=True)]
 
 
 def _select(
@@ -225,12 +225,12 @@ def _select(
         if pa.types.is_null(label.type):  # no engine writes a column without a type
             label = label.cast(pa.int32())
         numbers = pa.array(np.arange(len(label), dtype=np.int32))
-        shown = scratch.put("labels", pa.table({"code": numbers, "label": label}))
+        label_table = scratch.put("labels", pa.table({"code": numbers, "label": label}))
         # Sorting codes takes far less than sorting what they stand for.
-        later = engine.label_of(shown, f"x{place}")
+        later = engine.label_of(label_table, f"x{place}")
         if later is None:
-            joins += f" JOIN {shown} ON {code} = {shown}.code"
-        inside.append(code if later is not None else f"{shown}.label")
+            joins += f" JOIN {label_table} ON {code} = {label_table}.code"
+        inside.append(code if later is not None else f"{label_table}.label")
         outside.append(later or f"x{place}")
     outside += [f"x{place}" for place in range(len(inside), len(inside) + len(kept))]
     inside = [named(one, f"x{place}") for place, one in enumerate([*inside, *kept])]

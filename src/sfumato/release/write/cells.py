@@ -268,8 +268,8 @@ class OwnValues:
 
     def public(self) -> dict[str, int]:
         """As a manifest tells it."""
-        told = {"ends_of_one_person": self.total}
-        return {**told, "of_these_declared": self.declared} if self.declared else told
+        numbers = {"ends_of_one_person": self.total}
+        return {**numbers, "of_these_declared": self.declared} if self.declared else numbers
 
 
 def own_values(release: Release) -> dict[str, OwnValues]:
@@ -277,37 +277,38 @@ def own_values(release: Release) -> dict[str, OwnValues]:
     placement, regions = release.placement, release.regions.each_region
     if placement is None or regions is None:
         return {}
-    table, found = placement.table, {}
+    table, by_column = placement.table, {}
     for column, domain in enumerate(table.counts.quasi):
         if domain.kind not in ("numeric", "date"):
             continue
         people = table.counts.by_code(column)
-        told: set[Value] = set()
+        ends: set[Value] = set()
         parts = regions.parts[column]
         for place in occurring(regions.codes[column], len(parts)):
-            told |= _ends(parts[place])
-        codes = {code for end in told if (code := domain.code(end)) is not None}
+            ends |= _ends(parts[place])
+        codes = {code for end in ends if (code := domain.code(end)) is not None}
         own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
         levels = table.levels[domain.name].levels[1:]
         declared = {
             text_of(end) for level in levels for part in level.regions for end in _ends(part)
         }
         known = [code for code in own if domain.labels[code] in declared]
-        found[domain.name] = OwnValues(len(own), len(known))
-    return found
+        by_column[domain.name] = OwnValues(len(own), len(known))
+    return by_column
 
 
 def own_values_note(release: Release) -> tuple[str, ...]:
     """One line where some bound is one person's value; none where none is."""
-    told = []
+    notes = []
     for name, own in own_values(release).items():
         if own.total:
             known = f" ({own.declared} of them by its declared hierarchy)" if own.declared else ""
-            told.append(f"{name} {own.total:,}{known}")
-    if not told:
+            notes.append(f"{name} {own.total:,}{known}")
+    if not notes:
         return ()
     return (
-        f"published bounds and centres that are the value of exactly one person: {', '.join(told)}",
+        "published bounds and centres that are the value of exactly one person: "
+        f"{', '.join(notes)}",
     )
 
 

@@ -97,15 +97,15 @@ class _ByEngine:
 
     def _parts(self, folder: Path) -> list[Path]:
         """The files that hold rows, in their order."""
-        found = sorted(folder.rglob("*.parquet"))
-        sizes = [pq.read_metadata(part).num_rows for part in found]
-        if not found or sum(sizes) != self._rows.people:
+        parts = sorted(folder.rglob("*.parquet"))
+        sizes = [pq.read_metadata(part).num_rows for part in parts]
+        if not parts or sum(sizes) != self._rows.people:
             raise SfumatoError(
                 f"the engine wrote {sum(sizes):,} rows for {self._rows.people:,} people; nothing "
                 "was published"
             )
-        filled = [part for part, size in zip(found, sizes, strict=True) if size]
-        return filled or found[:1]
+        filled = [part for part, size in zip(parts, sizes, strict=True) if size]
+        return filled or parts[:1]
 
     def _publish(self, part: Path, target: Path) -> None:
         """A part as it is, or once more where the engine could not give columns their names."""

@@ -113,8 +113,8 @@ def write_folder(
 
 def _files(public: Path) -> dict[str, str]:
     """The data files, however deep, and how to check them."""
-    found = sorted(path for path in public.rglob("*") if path.is_file())
-    return {path.relative_to(public).as_posix(): digest(path) for path in found}
+    paths = sorted(path for path in public.rglob("*") if path.is_file())
+    return {path.relative_to(public).as_posix(): digest(path) for path in paths}
 
 
 def check_format(format: str) -> None:

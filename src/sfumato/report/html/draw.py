@@ -52,7 +52,7 @@ def place_labels(
     `spots` are pixels from the lower left of a map of `size`. Points that are `first` choose first,
     and no label stands on the staircase through them if it can be helped.
     """
-    found = [""] * len(texts)
+    places = [""] * len(texts)
     taken: list[Box] = []
     markers = [(x - _MARKER, y - _MARKER, x + _MARKER, y + _MARKER) for x, y in spots]
     stairs = _stairs([spot for spot, one in zip(spots, first, strict=True) if one])
@@ -68,9 +68,9 @@ def place_labels(
         ]
         if free:
             clear = [one for one in free if not any(_meet(boxes[one], step) for step in stairs)]
-            found[place] = (clear or free)[0]
-            taken.append(boxes[found[place]])
-    return found
+            places[place] = (clear or free)[0]
+            taken.append(boxes[places[place]])
+    return places
 
 
 def _at_one_place(one: Box, other: Box) -> bool:
@@ -152,11 +152,11 @@ def draw(chart: Chart, place: str) -> str:
 def _placed(spec: dict[str, Any], place: str) -> str:
     """The place of a chart, and its description for the page's script."""
     # Nothing in a description can end its element or begin another one.
-    told = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
+    figure = json.dumps(spec, allow_nan=False).replace("<", "\\u003c")
     return (
         f'<div class="chart" id="{place}" data-chart="{place}-data" '
         f'style="height: {spec["layout"]["height"]}px"></div>'
-        f'<script type="application/json" id="{place}-data">{told}</script>'
+        f'<script type="application/json" id="{place}-data">{figure}</script>'
     )
 
 
@@ -243,8 +243,8 @@ def _named(chart: Chart, axis: str) -> list[str]:
 
 def _along(chart: Chart, axis: str) -> list[Any]:
     """All that has a place along an axis."""
-    found = [value for one in chart.series for value in _places(getattr(one, axis))]
-    return [value for value in found if value is not None]
+    values = [value for one in chart.series for value in _places(getattr(one, axis))]
+    return [value for value in values if value is not None]
 
 
 def _steps(chart: Chart, axis: str) -> dict[str, Any]:
@@ -289,12 +289,12 @@ def _axis(chart: Chart, axis: str, named: list[str]) -> dict[str, Any]:
         look["tickformat"] = "~%"
         look["rangemode"] = "tozero"
     if log:
-        found = [value for value in _along(chart, axis) if value > 0]
-        ratio = max(found) / min(found) if found else 1.0
+        positive = [value for value in _along(chart, axis) if value > 0]
+        ratio = max(positive) / min(positive) if positive else 1.0
         # Powers of ten alone; on a shorter axis 2 and 5 between them, then every digit.
         dtick = 1 if ratio > 1000 else "D2" if ratio > 10 else "D1"
-        told = "~%" if axis in chart.percent else ",~r"
-        return look | {"type": "log", "dtick": dtick, "tickformat": told}
+        tick_format = "~%" if axis in chart.percent else ",~r"
+        return look | {"type": "log", "dtick": dtick, "tickformat": tick_format}
     look |= {"type": "linear", "separatethousands": True, "exponentformat": "none"}
     return look | _steps(chart, axis)
 
@@ -306,27 +306,27 @@ def short(text: str, most: int = _LONG) -> str:
 
 def _places(values: Iterable[Number] | None) -> list[Number]:
     """Coordinates as Plotly takes them: texts escaped, what has no place left out."""
-    found: list[Number] = []
+    places: list[Number] = []
     for value in values or ():
         item = plain(value)
         if isinstance(value, str):
             item = escape(value)
         elif isinstance(item, str):  # endless
             item = None
-        found.append(item)
-    return found
+        places.append(item)
+    return places
 
 
 def _shared(series: Series) -> dict[str, Any]:
     """What every trace has: its place, its name, and what it says when pointed at."""
-    found: dict[str, Any] = {
+    trace: dict[str, Any] = {
         "x": _places(series.x),
         "y": _places(series.y),
         "name": escape(short(series.name, 2 * _LONG)),
     }
     if series.text is not None:
-        found |= {"hovertext": [escape(text) for text in series.text], "hoverinfo": "text"}
-    return found
+        trace |= {"hovertext": [escape(text) for text in series.text], "hoverinfo": "text"}
+    return trace
 
 
 def _flat(kind: Kind, series: Series, at: int) -> dict[str, Any]:
@@ -427,8 +427,8 @@ def _map(chart: Chart) -> dict[str, Any]:
             traces += _marks(series, [points[place][1] for place in mine], labels, number)
     look = _layout(_MAP[1], showlegend=True) | {"margin": _MAP_MARGIN}
     for axis, log in logs.items():
-        told = _axis(chart, axis, []) | {"range": list(bounds[axis]), "automargin": False}
-        look[f"{axis}axis"] = told | ({"dtick": "D2"} if log else {})
+        layout = _axis(chart, axis, []) | {"range": list(bounds[axis]), "automargin": False}
+        look[f"{axis}axis"] = layout | ({"dtick": "D2"} if log else {})
     return {"data": traces, "layout": look, "config": _CONFIG}
 
 
@@ -465,7 +465,7 @@ def _marks(
     colour, shape = _LOOKS[number % len(_LOOKS)]
     x, y = _places(series.x), _places(series.y)
     strong = series.strong or [True] * len(series.x)
-    told = series.text or [""] * len(series.x)
+    texts = series.text or [""] * len(series.x)
     name = escape(short(series.name, 2 * _LONG))
     points = {
         "type": "scatter",
@@ -476,7 +476,7 @@ def _marks(
         "text": [escape(text) for text, _ in labels],
         "textposition": [where or "top right" for _, where in labels],
         "textfont": {"size": 12, "color": _INK},
-        "hovertext": [escape(told[at]).replace("\n", "<br>") for at in chosen],
+        "hovertext": [escape(texts[at]).replace("\n", "<br>") for at in chosen],
         "hoverinfo": "text",
         "marker": {
             "color": colour,

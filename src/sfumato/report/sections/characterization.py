@@ -70,15 +70,15 @@ def worst_class(finding: CombinationFinding) -> str:
 
 
 def _told(worst: WorstClass, target: str) -> list[str]:
-    told = [
+    gains = [
         f"{value} {_percent(now)} where {_percent(before)} was expected"
         for value, before, now in worst.gains
     ]
     if worst.ruled_out:
-        told.append(f"ruled out: {_some(worst.ruled_out)}")
+        gains.append(f"ruled out: {_some(worst.ruled_out)}")
     if worst.only_here:
-        told.append(f"whoever has this {target} is here: {_some(worst.only_here)}")
-    return told or ["what was expected"]
+        gains.append(f"whoever has this {target} is here: {_some(worst.only_here)}")
+    return gains or ["what was expected"]
 
 
 def _some(values: tuple[str, ...]) -> str:
@@ -156,24 +156,24 @@ def _fact(one: CombinationFinding) -> dict[str, Any]:
 
 def _target(found: Characterization, target: str) -> list[Section]:
     ranking = found.ranking(target)
-    shown = ranking[:_RANKED]
-    rest = f" The first {len(shown)} of {len(ranking)}." if len(shown) < len(ranking) else ""
+    ranked = ranking[:_RANKED]
+    rest = f" The first {len(ranked)} of {len(ranking)}." if len(ranked) < len(ranking) else ""
     public = Section(
         f"About {target}",
         found.advice(target) + rest,
         (
             Sheet(
-                _HOW_MUCH, tuple(_leaks(one) for one in shown), "Combinations, by what they leak"
+                _HOW_MUCH, tuple(_leaks(one) for one in ranked), "Combinations, by what they leak"
             ),
             Sheet(
-                _WHO, tuple(_counts(one) for one in shown), "The same: how many people share one"
+                _WHO, tuple(_counts(one) for one in ranked), "The same: how many people share one"
             ),
             _columns(found, target),
             *_steps(found, target),
         ),
-        (_against_sets(shown, target),),
+        (_against_sets(ranked, target),),
     )
-    worst = shown[0]
+    worst = ranked[0]
     private = Section(
         f"The worst class of {worst.label}, about {target}",
         worst_class(worst),

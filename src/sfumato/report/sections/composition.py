@@ -21,47 +21,51 @@ _BASIS = {
 
 def attack_document(attack: IntersectionAttack) -> Document:
     """What somebody learns who holds all these releases; no single person is shown."""
-    found = attack.summary
+    summary = attack.summary
     about = (
-        f"Somebody knows the quasi-identifiers of {found.people:,} people and that they are in "
+        f"Somebody knows the quasi-identifiers of {summary.people:,} people and that they are in "
         f"all of {', '.join(attack.releases)}. She finds each of them in every release and keeps "
         f"the values of {attack.attribute!r} that all of them show."
     )
     facts = {
         "attribute": attack.attribute,
         "releases": list(attack.releases),
-        **{name: value for name, value in found.__dict__.items() if name != "curve"},
-        "exposed": found.exposed,
-        "perfect_breach": found.perfect_breach,
-        "precision": found.precision,
-        "curve": [point.__dict__ for point in found.curve],
+        **{name: value for name, value in summary.__dict__.items() if name != "curve"},
+        "exposed": summary.exposed,
+        "perfect_breach": summary.perfect_breach,
+        "precision": summary.precision,
+        "curve": [point.__dict__ for point in summary.curve],
         "notes": list(attack.notes),
     }
     sections = [_people(attack), _by_release(attack)]
-    if found.located:
+    if summary.located:
         sections.insert(1, _curve(attack))
     title = "What these releases give away together"
     return Document("intersect", title, about, tuple(sections), facts, OF_TABLE)
 
 
 def _people(attack: IntersectionAttack) -> Section:
-    found = attack.summary
+    summary = attack.summary
 
     def row(what: str, people: int, of: int) -> tuple[object, ...]:
         return what, people, people / of if of else None
 
     rows = [
-        row("located in every release", found.located, found.people),
-        row("not locatable in some release (not safe)", found.not_locatable, found.people),
-        row("of these, one value left by the others", found.not_locatable_exposed, found.people),
-        row("no value left: not in all of them", found.inconsistent, found.people),
-        row("one value left (perfect breach)", found.exposed, found.located),
-        row("one value left by one release alone", found.exposed_by_one, found.located),
-        row("fewer values left than by any one release", found.vulnerable, found.located),
+        row("located in every release", summary.located, summary.people),
+        row("not locatable in some release (not safe)", summary.not_locatable, summary.people),
+        row(
+            "of these, one value left by the others", summary.not_locatable_exposed, summary.people
+        ),
+        row("no value left: not in all of them", summary.inconsistent, summary.people),
+        row("one value left (perfect breach)", summary.exposed, summary.located),
+        row("one value left by one release alone", summary.exposed_by_one, summary.located),
+        row("fewer values left than by any one release", summary.vulnerable, summary.located),
     ]
     words = ""
-    if found.precision is not None:
-        words = f"Guessing the likeliest value is right for {found.precision:.1%} of those located."
+    if summary.precision is not None:
+        words = (
+            f"Guessing the likeliest value is right for {summary.precision:.1%} of those located."
+        )
     notes = (*attack.notes, "shares of the last three are of people located")
     sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes)
     return Section("Who is found, and who is exposed", words, (sheet,))
@@ -92,16 +96,16 @@ def _curve(attack: IntersectionAttack) -> Section:
 
 
 def _by_release(attack: IntersectionAttack) -> Section:
-    found = attack.summary
-    figures = (attack.releases, found.before, found.group_size, found.correctly_located)
+    summary = attack.summary
+    figures = (attack.releases, summary.before, summary.group_size, summary.correctly_located)
     rows: list[tuple[object, ...]] = list(zip(*figures, strict=True))
-    rows.append(("all together", found.after, None, None))
+    rows.append(("all together", summary.after, None, None))
     columns = ("release", "values left (mean)", "people of the group (mean)", "correctly located")
     return Section(
         "Release by release",
-        f"The release that leaves fewest leaves {found.fewest_before:.3g} values on average, all "
-        f"together {found.after:.3g}."
-        if found.located
+        f"The release that leaves fewest leaves {summary.fewest_before:.3g} values on average, all "
+        f"together {summary.after:.3g}."
+        if summary.located
         else "",
         (Sheet(columns, tuple(rows)),),
     )

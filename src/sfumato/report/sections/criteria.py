@@ -147,22 +147,22 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
         for group in chosen
     }
     apart = np.max([np.abs(share - table) for share in shares.values()], axis=0)
-    shown = np.sort(np.argsort(-apart, kind="stable")[:_VALUES])
-    labels: list[Number] = [groups.values[code] for code in shown]
-    series = [Series("the whole table", table[shown].tolist(), labels, mark="line-ns-open")]
-    told = []
+    values = np.sort(np.argsort(-apart, kind="stable")[:_VALUES])
+    labels: list[Number] = [groups.values[code] for code in values]
+    series = [Series("the whole table", table[values].tolist(), labels, mark="line-ns-open")]
+    words = []
     for group, letter in chosen.items():
         people = int(groups.sizes[group])
         share = shares[group]
-        has = [float(one) if one else None for one in share[shown]]
+        has = [float(one) if one else None for one in share[values]]
         many = "1 person" if people == 1 else f"{people:,} people"
         series.append(Series(f"group {letter} ({many})", has, labels))
         most = int(np.argmax(share))
-        told.append(
+        words.append(
             f"group {letter}: {groups.values[most]!r} {number(round(float(share[most]), 3))} "
             f"against {number(round(float(table[most]), 3))} in the table"
         )
-    left = groups.width - len(shown)
+    left = groups.width - len(values)
     others = f" {left:,} further values, which differ less, are not drawn." if left else ""
     return Chart(
         f"{attribute or 'Sensitive values'}: the worst groups against the table",
@@ -172,5 +172,5 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
         tuple(series),
         percent="x",
         alt=f"No mark: nobody in the group has the value. Most frequent value of each: "
-        f"{'; '.join(told)}.{others}",
+        f"{'; '.join(words)}.{others}",
     )

@@ -68,8 +68,8 @@ def _risk(report: Report, linked: Linkage, risk: Risk | None) -> tuple[float | s
     if risk is None:
         return (None,) * (len(linked.thresholds) + 4)
     shares = (*risk.above, risk.at_highest, risk.unique)
-    told = [risk.mean, *(few_of(report, share, linked.people) for share in shares)]
-    return risk.highest, *(_bounded(one, at_most=risk.at_most) for one in told)
+    figures = [risk.mean, *(few_of(report, share, linked.people) for share in shares)]
+    return risk.highest, *(_bounded(one, at_most=risk.at_most) for one in figures)
 
 
 def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None:
@@ -109,8 +109,8 @@ def brief_linkage(report: Report) -> Section | None:
         ("marketer", "", _bounded(linked.marketer, at_most=at_most), *blank),
     ]
     if linked.journalist is not None:
-        found = _bounded(linked.marketer_in_population, at_most=linked.journalist.at_most)
-        rows.append((f"marketer{source}", "", found, *blank))
+        marketer = _bounded(linked.marketer_in_population, at_most=linked.journalist.at_most)
+        rows.append((f"marketer{source}", "", marketer, *blank))
     notes = [*linked.notes]
     if linked.reason:
         notes.append(f"linkage not measured: {linked.reason}")
@@ -135,8 +135,8 @@ def _figures(risk: Risk) -> tuple[float | str | None, ...]:
 
 
 def _estimate(estimate: Uniqueness) -> str:
-    told = "not converged" if estimate.share is None else f"{estimate.share:.6g}"
-    return f"{estimate.model} {told}"
+    share = "not converged" if estimate.share is None else f"{estimate.share:.6g}"
+    return f"{estimate.model} {share}"
 
 
 def brief_columns(report: Report) -> Section | None:
@@ -170,7 +170,7 @@ def group_sizes_section(report: Report) -> Section | None:
     own = indistinguishable.own_people * times
     people = sums_by(place, own, len(starts))
     everybody = int(people.sum())
-    told = [
+    rows = [
         (
             label,
             few(report, int(many)),
@@ -180,7 +180,7 @@ def group_sizes_section(report: Report) -> Section | None:
         for label, many, there in zip(labels, groups, people, strict=True)
         if many
     ]
-    sheet = Sheet(("people in the group", "groups", "people", "share of people"), tuple(told))
+    sheet = Sheet(("people in the group", "groups", "people", "share of people"), tuple(rows))
     words = "A person can be told apart from everybody but the people of the same group."
     if bucketized:
         words += " Here a group is the people with the same exact quasi-identifiers, not a bucket."

@@ -34,20 +34,20 @@ def next_steps_section(report: Report) -> Section | None:
 
 def suggestions(advice: Advice, report: Report) -> list[str]:
     """The advice in sentences, the most useful first."""
-    told = []
+    sentences = []
     if report.holds:
-        told.append("Nothing must be changed for the policy's sake.")
+        sentences.append("Nothing must be changed for the policy's sake.")
     elif advice.now.people:
-        told.append(
+        sentences.append(
             f"{_many(advice.now.groups, 'group')} with {_many(advice.now.people, 'person')} "
             f"violate {_listed(advice.now.failing)}."
         )
     if advice.coarsen:
-        told.append(_first(advice))
+        sentences.append(_first(advice))
     if len(advice.steps) > 1:
-        told.append(_way(advice.steps))
+        sentences.append(_way(advice.steps))
     if advice.suppress is not None:
-        told.append(_suppress(advice.suppress))
+        sentences.append(_suppress(advice.suppress))
     # k = 1 or l = 1 would be no promise at all.
     loose = [bound for bound in advice.bounds if not bound.holds_now and bound.tightest != 1]
     if loose:
@@ -56,13 +56,13 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
             f"{number(one.asked)})"
             for one in loose
         ]
-        told.append(f"Or promise less: {_listed(words)} would hold as it stands.")
+        sentences.append(f"Or promise less: {_listed(words)} would hold as it stands.")
     elif report.holds and not worth_of(report).little:
         room = [one for one in advice.bounds if one.tightest != one.asked]
         words = [f"{one.named} with {one.parameter} = {number(one.tightest)}" for one in room]
         if words:
-            told.append(f"More could be promised without any change: {_listed(words)}.")
-    return [*told, *(f"{why[:1].upper()}{why[1:]}." for why in advice.silent)]
+            sentences.append(f"More could be promised without any change: {_listed(words)}.")
+    return [*sentences, *(f"{why[:1].upper()}{why[1:]}." for why in advice.silent)]
 
 
 def _free(report: Report) -> list[str]:
@@ -99,10 +99,11 @@ def _way(steps: tuple[CoarserColumn, ...]) -> str:
     columns: dict[str, int] = {}
     for step in steps:
         columns[step.column] = columns.get(step.column, 0) + 1
-    told = _listed([f"{name} by {_many(count, 'step')}" for name, count in columns.items()])
+    listed = _listed([f"{name} by {_many(count, 'step')}" for name, count in columns.items()])
     end = "the policy holds" if last.left.holds else f"{last.left.people:,} people are left to mend"
     return (
-        f"Going on with the column that buys most, {told}, in {len(steps)} steps: then {end}, with "
+        f"Going on with the column that buys most, {listed}, in {len(steps)} steps: then {end}, "
+        "with "
         f"{last.groups:,} groups. An anonymizer will find a finer release."
     )
 
@@ -115,16 +116,18 @@ def _column(one: CoarserColumn) -> str:
 
 def _suppress(found: Suppressing) -> str:
     share = found.people / found.everybody if found.everybody else 0.0
-    told = (
+    sentence = (
         f"Or do not publish the {_many(found.groups, 'group')} that violate something: that costs "
         f"{_many(found.people, 'person')}, {share:.1%} of all"
     )
     if found.allowed is not None:
         within = found.people <= found.allowed
-        told += f" ({'within' if within else 'more than'} the {found.allowed:,} the policy allows)"
+        sentence += (
+            f" ({'within' if within else 'more than'} the {found.allowed:,} the policy allows)"
+        )
     if not found.left.holds:
-        return f"{told}; the rest would still violate {_listed(found.left.failing)}."
-    return f"{told}; the rest holds."
+        return f"{sentence}; the rest would still violate {_listed(found.left.failing)}."
+    return f"{sentence}; the rest holds."
 
 
 def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:

@@ -39,15 +39,15 @@ def observer_section(report: Report) -> Section | None:
         fine = len(groups) and groups.width and groups.single_valued
         if not fine or observer.inapplicable(groups):
             continue
-        found = leakage(groups, observer.expectation(groups))
-        worst = np.lexsort((-groups.sizes, -found.distribution))[:_SHOWN].tolist()
+        leaked = leakage(groups, observer.expectation(groups))
+        worst = np.lexsort((-groups.sizes, -leaked.distribution))[:_SHOWN].tolist()
         title = f"{groups.attribute or 'The sensitive value'}, for {observer.name}"
         rows = tuple(
             (
                 f"class {place}",
-                float(found.distribution[group]),
-                float(found.entropy[group]),
-                int(found.ruled_out[group]) if np.isfinite(found.ruled_out[group]) else None,
+                float(leaked.distribution[group]),
+                float(leaked.entropy[group]),
+                int(leaked.ruled_out[group]) if np.isfinite(leaked.ruled_out[group]) else None,
                 int(groups.sizes[group]),
                 _who(evidence, group),
             )
@@ -110,20 +110,20 @@ def epsilon_chart(
 ) -> Chart:
     """The smallest epsilon of the release against stubbornness, and the bound it is to keep."""
     sigma = _admissible(beliefs, stubbornness)
-    found = beliefs.curves(sigma).epsilon.tolist()
+    epsilons = beliefs.curves(sigma).epsilon.tolist()
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
         AXIS,
         "smallest epsilon",
         (
-            Series("smallest epsilon", sigma, found),
+            Series("smallest epsilon", sigma, epsilons),
             Series(f"required: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)),
         ),
         log_x=True,
         log_y=True,
-        alt=f"From {_number(found[0])} at a stubbornness of {_number(sigma[0])} to "
-        f"{_number(found[-1])} at {_number(sigma[-1])}; {private_words(beliefs, epsilon)}.",
+        alt=f"From {_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} to "
+        f"{_number(epsilons[-1])} at {_number(sigma[-1])}; {private_words(beliefs, epsilon)}.",
     )
 
 
@@ -144,19 +144,19 @@ def belief_chart(
         raised = curves.p_in / curves.p_out
         cleared = (1 - curves.p_out) / (1 - curves.p_in)
     moved = np.nan_to_num(np.maximum(raised, cleared), nan=1.0, posinf=inf).max(axis=0)
-    shown = np.lexsort((np.arange(len(moved)), -moved))[:_MOST].tolist()
-    series, told = [], []
-    for at in shown:
+    values = np.lexsort((np.arange(len(moved)), -moved))[:_MOST].tolist()
+    series, words = [], []
+    for at in values:
         value, with_row = curves.value[at], float(curves.p_in[at])
         without = curves.p_out[:, at].tolist()
         series.append(Series(f"{value}: with the row", sigma, [with_row] * len(sigma)))
         series.append(Series(f"{value}: without it", sigma, without))
-        told.append(
+        words.append(
             f"{value!r}: {with_row:.2g} with the row, without it {without[0]:.2g} at a "
             f"stubbornness of {_number(sigma[0])} and {without[-1]:.2g} at {_number(sigma[-1])}"
         )
     people = int(beliefs.groups.sizes[chosen])
-    left = len(moved) - len(shown)
+    left = len(moved) - len(values)
     others = f"; {left} further values are moved less" if left else ""
     return Chart(
         title or f"What she believes of a group of {people:,} people",
@@ -165,16 +165,16 @@ def belief_chart(
         "her belief",
         tuple(series),
         log_x=True,
-        alt=f"{'; '.join(told)}{others}.",
+        alt=f"{'; '.join(words)}{others}.",
     )
 
 
 def private_words(beliefs: Beliefs, epsilon: float) -> str:
     """For which stubbornness the release keeps a bound, in words."""
-    found = beliefs.private_range(epsilon)
-    if found is None:
+    private = beliefs.private_range(epsilon)
+    if private is None:
         return f"for no stubbornness is it within {shortest(epsilon)}"
-    low, high = found
+    low, high = private
     upper = "however stubborn she is" if high == inf else f"up to a stubbornness of {_number(high)}"
     lower = f"from {_number(low)} on, " if low > _least(beliefs) else ""
     return f"it is within {shortest(epsilon)} {lower}{upper}"
@@ -243,18 +243,18 @@ def _required(
 def _usual(name: str, groups: Groups) -> Iterator[Chart]:
     """Somebody who knows the table's distribution, and somebody with any opinion at all."""
     people = float(groups.reference.sum())
-    series, told = [], []
+    series, sentences = [], []
     for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0
         sigma = [one for one in SPAN if one >= least]
         her = RealisticAdversary(shape, max(people, least), at_most=False)
         if not sigma or her.inapplicable(groups):
             continue
-        found = Beliefs(her, groups).curves(sigma).epsilon.tolist()
-        series.append(Series(words, sigma, found))
-        told.append(
-            f"who {words}: {number(float(f'{found[0]:.3g}'))} at a stubbornness of "
-            f"{number(round(sigma[0]))}, {number(float(f'{found[-1]:.3g}'))} at "
+        epsilons = Beliefs(her, groups).curves(sigma).epsilon.tolist()
+        series.append(Series(words, sigma, epsilons))
+        sentences.append(
+            f"who {words}: {number(float(f'{epsilons[0]:.3g}'))} at a stubbornness of "
+            f"{number(round(sigma[0]))}, {number(float(f'{epsilons[-1]:.3g}'))} at "
             f"{number(round(sigma[-1]))}"
         )
     if series:
@@ -266,5 +266,6 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
             tuple(series),
             log_x=True,
             log_y=True,
-            alt=f"The policy asks for no epsilon. For somebody {'; for somebody '.join(told)}.",
+            alt="The policy asks for no epsilon. For somebody "
+            f"{'; for somebody '.join(sentences)}.",
         )

@@ -27,14 +27,14 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     """p_A against p_L of the true value, for people threatened under one of the two beliefs."""
     rows = threat.judged
     chosen = np.flatnonzero(_belief(threat, who).hit > 0)
-    shown = chosen
+    drawn = chosen
     if len(chosen) > MOST_POINTS:
-        shown = np.sort(np.random.default_rng(0).permutation(chosen)[:MOST_POINTS])
-    p_l, p_a = rows.learner.p[shown], rows.attacker.p[shown]
+        drawn = np.sort(np.random.default_rng(0).permutation(chosen)[:MOST_POINTS])
+    p_l, p_a = rows.learner.p[drawn], rows.attacker.p[drawn]
     above = float(rows.people.n[chosen][rows.ti[chosen] > 1].sum())
     people = float(rows.people.n[chosen].sum())
     share = f"{above / people:.0%}" if people else "none"
-    sample = f", {len(shown):,} of {len(chosen):,} cases drawn" if len(shown) < len(chosen) else ""
+    sample = f", {len(drawn):,} of {len(chosen):,} cases drawn" if len(drawn) < len(chosen) else ""
     return Chart(
         title or f"Learner against attacker, people threatened by the {who}",
         "points",
@@ -51,7 +51,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     rows, belief = threat.judged, _belief(threat, who)
     chosen = (belief.hit > 0) & (rows.ti > 0)
     logs, n = np.log2(rows.ti[chosen]), rows.people.n[chosen]
-    found = threatened(rows, who)
+    figures = threatened(rows, who)
     edges, counts = _bins(logs, n)
     return Chart(
         title or f"log2 Ti, people threatened by the {who}",
@@ -60,8 +60,9 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
         "people",
         (Series(f"threatened by the {who}", edges, counts),),
         alt=(
-            f"{found.any_mode:,} people; skewness {found.skewness:.2f}, {found.doubled:.1%} of "
-            f"them with log2 Ti of 1 or more, highest Ti {found.highest:.3g}."
+            f"{figures.any_mode:,} people; skewness {figures.skewness:.2f}, "
+            f"{figures.doubled:.1%} of "
+            f"them with log2 Ti of 1 or more, highest Ti {figures.highest:.3g}."
         ),
     )
 
@@ -171,12 +172,12 @@ def relative_document(
 
 def _status(threat: RelativeThreat) -> str:
     """Whether figures are exact; beliefs may be, and the RF over all combinations not."""
-    told = _STATUS[threat.status]
+    words = _STATUS[threat.status]
     if threat.status == "exact" and threat.people is not None and threat.measures.errors["rf"]:
         if "buckets" in threat.method:
             return "Exact, but for RF, which was averaged over people drawn at random."
         return "Exact, but for RF, in whose sum nearly equal terms were taken for one."
-    return told
+    return words
 
 
 def _judged(verdicts: Sequence[Verdict]) -> Section:
@@ -208,12 +209,12 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
 
 
 def _everybody(threat: RelativeThreat) -> Section:
-    found = threat.measures
+    measures = threat.measures
     return Section(
         "Everybody in the release",
-        f"{found.people:,} people. A person is threatened if the true value is a best guess; of "
+        f"{measures.people:,} people. A person is threatened if the true value is a best guess; of "
         "several best guesses each counts its share.",
-        tables=(measures_sheet([("this release", found)]),),
+        tables=(measures_sheet([("this release", measures)]),),
     )
 
 
@@ -269,13 +270,14 @@ def _how(threat: RelativeThreat) -> Section:
     sheets = [Sheet(("column", "learnt"), ways, notes=threat.notes)]
     words = ""
     if threat.diagnostics is not None:
-        found = threat.diagnostics
+        diagnostics = threat.diagnostics
         words = (
-            f"{found.chains} chains, {found.sweeps:,} sweeps each, {found.kept:,} draws kept; over "
-            f"{found.watched} people watched: R-hat at most {found.rhat:.4f}, effective draws at "
-            f"least {found.ess:,.0f}, Monte Carlo error at most {found.mcse:.2g}."
+            f"{diagnostics.chains} chains, {diagnostics.sweeps:,} sweeps each, "
+            f"{diagnostics.kept:,} draws kept; over {diagnostics.watched} people watched: R-hat at "
+            f"most {diagnostics.rhat:.4f}, effective draws at "
+            f"least {diagnostics.ess:,.0f}, Monte Carlo error at most {diagnostics.mcse:.2g}."
         )
-        for name, share in (("Geweke", found.geweke), ("Weiss", found.weiss)):
+        for name, share in (("Geweke", diagnostics.geweke), ("Weiss", diagnostics.weiss)):
             if share is not None:
                 words += f" {name}: {share:.1%} beyond the 5 % level."
     return Section("How it was found", words, tables=tuple(sheets))

@@ -104,13 +104,13 @@ def _attacks(report: Report) -> Iterator[Section]:
 
 def notes_section(report: Report) -> Section:
     """Notes of the release, and how statuses are to be read."""
-    told = [f"{note[:1].upper()}{note[1:]}." for note in report.notes]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in report.notes]
     if report.audience == "public":
-        told.append(
+        notes.append(
             f"Counts from 1 to {floor_of(report) - 1} are told as <{floor_of(report)}; figures "
             "are measured on what is published."
         )
-    return Section("Notes", "\n\n".join([*told, _READ]))
+    return Section("Notes", "\n\n".join([*notes, _READ]))
 
 
 SECTIONS: tuple[Maker, ...] = (
@@ -134,8 +134,8 @@ SECTIONS: tuple[Maker, ...] = (
 @phase("reporting")
 def sections_of(report: Report) -> tuple[Section, ...]:
     """What every part has to say about a report, in the order of the page."""
-    found = [*(make(report) for make in SECTIONS), *_attacks(report), notes_section(report)]
-    return tuple(section for section in found if section is not None)
+    made = [*(make(report) for make in SECTIONS), *_attacks(report), notes_section(report)]
+    return tuple(section for section in made if section is not None)
 
 
 # -- documents -------------------------------------------------------------------------------------
@@ -177,17 +177,17 @@ def _framed(
     closing: str = "",
 ) -> Document:
     """Sections with what every written report begins with."""
-    told = report.summary
-    by = f", made by {told.anonymizer}" if told.anonymizer else ""
-    lead = "A table as it stands." if told.raw else f"A {told.scheme} release{by}."
-    lead += f" Quasi-identifiers: {', '.join(told.quasi)}."
-    lead += f" Sensitive: {', '.join(told.sensitive) or 'none'}."
-    if told.keep:
-        lead += f" Published as they are: {', '.join(told.keep)}."
+    release = report.summary
+    by = f", made by {release.anonymizer}" if release.anonymizer else ""
+    lead = "A table as it stands." if release.raw else f"A {release.scheme} release{by}."
+    lead += f" Quasi-identifiers: {', '.join(release.quasi)}."
+    lead += f" Sensitive: {', '.join(release.sensitive) or 'none'}."
+    if release.keep:
+        lead += f" Published as they are: {', '.join(release.keep)}."
     private = report.audience == "private"
     return Document(
         "report",
-        f"Report on {told.label}",
+        f"Report on {release.label}",
         lead,
         sections,
         private="describes single groups of people" if private else "",
@@ -205,7 +205,7 @@ def _framed(
 
 def brief(report: Report, *, private: bool) -> Document:
     """What a terminal shows: the answer, criteria, worst groups, linkage, threats, notes."""
-    told = report.summary
+    release = report.summary
     contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
@@ -220,8 +220,8 @@ def brief(report: Report, *, private: bool) -> Document:
     return Document(
         "report",
         "",
-        f"{told.label}: {_size(report)}\nquasi-identifiers {', '.join(told.quasi)}; "
-        f"sensitive {', '.join(told.sensitive) or 'none'}",
+        f"{release.label}: {_size(report)}\nquasi-identifiers {', '.join(release.quasi)}; "
+        f"sensitive {', '.join(release.sensitive) or 'none'}",
         tuple(section for section in sections if section is not None),
         answer=Answer(report.status, _ANSWERS[report.status]),
     )
@@ -232,12 +232,13 @@ def _brief_use(report: Report) -> Section | None:
 
 
 def _size(report: Report) -> str:
-    told = report.summary
+    release = report.summary
     if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
-        return f"{told.people:,} people by noisy counts, {told.groups:,} cells published"
+        return f"{release.people:,} people by noisy counts, {release.groups:,} cells published"
     return (
-        f"{told.people:,} people in {told.groups:,} {report.group}{'s' * (told.groups != 1)} "
-        f"(smallest {told.smallest:,}), {told.suppressed:,} suppressed"
+        f"{release.people:,} people in {release.groups:,} "
+        f"{report.group}{'s' * (release.groups != 1)} "
+        f"(smallest {release.smallest:,}), {release.suppressed:,} suppressed"
     )
 
 
@@ -259,14 +260,14 @@ def headline(report: Report) -> str:
         return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
     if report.status == "violated":
         failing = [verdict for verdict in verdicts if verdict.status == "violated"]
-        told = "; ".join(_shortfall(verdict) for verdict in failing)
-        return f"The policy is violated: {told}."
+        reasons = "; ".join(_shortfall(verdict) for verdict in failing)
+        return f"The policy is violated: {reasons}."
     open_ = [verdict for verdict in verdicts if not verdict.holds]
-    told = "; ".join(
+    reasons = "; ".join(
         f"{verdict.criterion}{_about(verdict)} ({verdict.note or verdict.status.replace('_', ' ')})"
         for verdict in open_
     )
-    return f"The policy could not be judged in full, so it is not shown safe: {told}."
+    return f"The policy could not be judged in full, so it is not shown safe: {reasons}."
 
 
 def _shortfall(verdict: Verdict) -> str:
@@ -284,21 +285,21 @@ def glance(report: Report) -> dict[str, int | float | str]:
     """The release in a few numbers; usefulness as far as it was measured."""
     summary = report.summary
     everybody = summary.people + summary.suppressed
-    told: dict[str, int | float | str] = {
+    figures: dict[str, int | float | str] = {
         "people" if report.raw else "people published": few(report, summary.people),
         f"{report.group}s": few(report, summary.groups),
     }
     if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
-        told = {"people, by noisy counts": few(report, summary.people)}
-        return told | {"cells published": few(report, summary.groups)}
+        figures = {"people, by noisy counts": few(report, summary.people)}
+        return figures | {"cells published": few(report, summary.groups)}
     # Anybody sees it in the data, and the risks told beside it say it too.
-    told[f"smallest {report.group}"] = summary.smallest
+    figures[f"smallest {report.group}"] = summary.smallest
     if report.raw:
-        return told
-    told["people suppressed"] = few(report, summary.suppressed)
+        return figures
+    figures["people suppressed"] = few(report, summary.suppressed)
     if summary.suppressed == 0 or report.audience == "private":
-        told[KEPT] = summary.people / everybody if everybody else 0.0
-    return told | {name: cost for name, cost in report.costs.items() if cost == cost}
+        figures[KEPT] = summary.people / everybody if everybody else 0.0
+    return figures | {name: cost for name, cost in report.costs.items() if cost == cost}
 
 
 # -- facts: the keys of the schema -----------------------------------------------------------------

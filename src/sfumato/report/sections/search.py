@@ -110,25 +110,25 @@ def lattice_section(report: Report) -> Section | None:
     findings = LatticeFindings.of(evidence.release.made)
     if findings is None or findings.search is None:
         return None
-    found = findings.search
-    chosen = tuple(findings.levels[name] for name in found.columns)
-    size = prod(found.heights)
+    outcome = findings.search
+    chosen = tuple(findings.levels[name] for name in outcome.columns)
+    size = prod(outcome.heights)
     words = (
         f"Each node is one level of every column's hierarchy, 0 the value itself: "
-        f"{', '.join(found.columns)}. {found.seen}"
+        f"{', '.join(outcome.columns)}. {outcome.seen}"
     )
-    if found.exact:
+    if outcome.exact:
         words += "; the others follow from what is inherited, or cannot cost less"
-    if found.finished:
+    if outcome.finished:
         words += (
-            f"; of those that keep everything else, {found.finished:,} were made into releases, "
+            f"; of those that keep everything else, {outcome.finished:,} were made into releases, "
             "the cheapest first, until one held by all; costlier ones were not judged by all"
         )
-    figures = (_picture(found, chosen),) if size <= MOST_NODES else ()
+    figures = (_picture(outcome, chosen),) if size <= MOST_NODES else ()
     return Section(
         "How the release was chosen",
         f"{words}.",
-        (_minimal(found, chosen),),
+        (_minimal(outcome, chosen),),
         figures,
     )
 

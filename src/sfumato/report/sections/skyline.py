@@ -106,16 +106,18 @@ def skyline_document(
     confidence = skylines[0].confidence
     sections = []
     if len(skylines) > 1:
-        figures = (skyline_chart(skylines),) if any(one.points for one in skylines) else ()
+        figures = (
+            (skyline_chart(skylines),) if any(of_value.points for of_value in skylines) else ()
+        )
         sections.append(Section("Summary", tables=(summary_sheet(skylines),), charts=figures))
     else:
-        (one,) = skylines
-        figures = (skyline_chart(skylines),) if one.points else ()
-        sections.append(Section(f"Skyline of {one.value}", "", (skyline_sheet(one),), figures))
+        (only,) = skylines
+        figures = (skyline_chart(skylines),) if only.points else ()
+        sections.append(Section(f"Skyline of {only.value}", "", (skyline_sheet(only),), figures))
     sections += [_grounding(release, found) for found in groundings]
     several = any(skyline.case != "single" for skyline in skylines)
     about = _SEVERAL if several else _ABOUT
-    if any(one.at_most for one in skylines):
+    if any(of_value.at_most for of_value in skylines):
         about = about.replace(_EXACTLY, _BOUNDED)
     return Document(
         "skyline",
@@ -125,7 +127,7 @@ def skyline_document(
         facts={
             "release": release.label,
             "confidence": confidence,
-            "skylines": [one.to_dict() for one in skylines],
+            "skylines": [of_value.to_dict() for of_value in skylines],
             "groundings": [grounding.to_dict() for grounding in groundings],
         },
         private=OF_TABLE if shows_all(release) else "",
@@ -181,10 +183,10 @@ def skyline_section(report: Report) -> Section | None:
     if not small:
         words = f"Not measured: more than {_MOST_COUNTS:,} counts. {_MORE}"
         return Section(_TITLE, words) if judged else None
-    found, left = [], 0
+    skylines, left = [], 0
     for groups in small:
         followed = _followed(groups, confidence, _CHECKS // len(small))
-        found += followed
+        skylines += followed
         left += groups.width - len(followed)
     words = (
         f"How much may somebody know before she is {confidence:.4g} sure of a value? l: facts "
@@ -192,7 +194,7 @@ def skyline_section(report: Report) -> Section | None:
         "relatives who would share it. The table says how far each may go alone, a point of the "
         "chart how far they may go together."
     )
-    if any(one.cut for one in found):
+    if any(one.cut for one in skylines):
         words += f" Each was followed up to {_MOST} only."
     if left:
         words += f" {left:,} rarer values are not shown."
@@ -202,10 +204,10 @@ def skyline_section(report: Report) -> Section | None:
             f" {', '.join(map(str, fine))}: nearly a value each; judged in ranges ([schema.levels] "
             "of the policy) it would tell more."
         )
-    if left or len(small) < len(judged) or any(one.cut for one in found):
+    if left or len(small) < len(judged) or any(one.cut for one in skylines):
         words += f" {_MORE}"
-    pictured = (skyline_chart(found),) if any(one.points for one in found) else ()
-    return Section(_TITLE, words, (summary_sheet(found),), pictured)
+    pictured = (skyline_chart(skylines),) if any(one.points for one in skylines) else ()
+    return Section(_TITLE, words, (summary_sheet(skylines),), pictured)
 
 
 def _is_fine(groups: Groups) -> bool:
@@ -216,11 +218,11 @@ def _is_fine(groups: Groups) -> bool:
 
 def _followed(groups: Groups, confidence: float, checks: int) -> list[KnowledgeSkyline]:
     """The skylines of the most frequent values, as many as so many checks allow; one at least."""
-    found: list[KnowledgeSkyline] = []
+    skylines: list[KnowledgeSkyline] = []
     order = sorted(range(groups.width), key=lambda code: -groups.reference[code])
     for code in order[:_VALUES]:
-        found.append(knowledge_skyline(groups, groups.values[code], confidence, most=_MOST))
-        checks -= found[-1].checks
+        skylines.append(knowledge_skyline(groups, groups.values[code], confidence, most=_MOST))
+        checks -= skylines[-1].checks
         if checks <= 0:
             break
-    return found
+    return skylines

@@ -46,12 +46,12 @@ class ThreatRow:
         """The people as a reader is told of them."""
         if not self.people_at_most:
             return self.people
-        told = self.people if isinstance(self.people, str) else f"{self.people:,}"
-        return f"at most {told}"
+        people = self.people if isinstance(self.people, str) else f"{self.people:,}"
+        return f"at most {people}"
 
     def to_dict(self) -> dict[str, Any]:
         belief = self.belief
-        told = {
+        moved = {
             "value": None if belief is None else belief.value or None,
             "before": None if belief is None else belief.before,
             "after": None if belief is None else belief.after,
@@ -63,7 +63,7 @@ class ThreatRow:
             for field in fields(self)
             if field.name != "belief"
         }
-        return row | told
+        return row | moved
 
 
 def matrix(report: Report) -> list[ThreatRow]:
@@ -112,13 +112,13 @@ def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> T
         # The adversary's own words hold counts.
         learns = entry.learns if entry is not None else "told to the owner of the data only"
     people = threat.people
-    told: dict[str, Any] = {field.name: getattr(threat, field.name) for field in fields(threat)}
-    told |= {
+    cells: dict[str, Any] = {field.name: getattr(threat, field.name) for field in fields(threat)}
+    cells |= {
         "learns": learns,
         "people": None if people is None else few(report, people.number),
         "people_at_most": people is not None and people.at_most,
     }
-    return ThreatRow(**told)
+    return ThreatRow(**cells)
 
 
 def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:
@@ -159,7 +159,7 @@ def uncovered(report: Report) -> list[Unbounded]:
     Only criteria that can judge the column are named: not every one can where people have several
     values.
     """
-    found = []
+    unbounded = []
     for row in matrix(report):
         if row.status != "measured" or row.covered or not row.people:
             continue
@@ -167,8 +167,8 @@ def uncovered(report: Report) -> list[Unbounded]:
         fit = () if entry is None else entry.criteria
         fit = tuple(name for name in fit if _applies(name, row.about, report))
         if fit:
-            found.append(Unbounded(row.adversary, row.about, fit))
-    return list(dict.fromkeys(found))
+            unbounded.append(Unbounded(row.adversary, row.about, fit))
+    return list(dict.fromkeys(unbounded))
 
 
 def _applies(name: str, about: str | None, report: Report) -> bool:
@@ -229,9 +229,9 @@ def threats_section(report: Report) -> Section:
 
 def brief_threats(report: Report) -> Section:
     """Who was measured, in one line each; what was not, in one line for all."""
-    shown = [COLUMNS[column] for column in BRIEF_COLUMNS.values()]
+    columns = [COLUMNS[column] for column in BRIEF_COLUMNS.values()]
     rows = tuple(
-        tuple(tell(row) for tell in shown) for row in matrix(report) if row.status == "measured"
+        tuple(tell(row) for tell in columns) for row in matrix(report) if row.status == "measured"
     )
     others: dict[str, list[str]] = {}
     for threat in report.every_threat:
@@ -265,7 +265,7 @@ def _picture(rows: list[ThreatRow]) -> Chart:
             [(row, belief.after) for row, belief in moves if not row.covered],
         ),
     )
-    told = ", ".join(f"{row.adversary} {belief}" for row, belief in moves)
+    words = ", ".join(f"{row.adversary} {belief}" for row, belief in moves)
     return Chart(
         "Where each adversary's belief moves most",
         "points",
@@ -277,5 +277,5 @@ def _picture(rows: list[ThreatRow]) -> Chart:
             if some
         ),
         percent="x",
-        alt=f"Weak to strong: {told}. {len(bounded)} of {len(best)} are bounded by the policy.",
+        alt=f"Weak to strong: {words}. {len(bounded)} of {len(best)} are bounded by the policy.",
     )

@@ -44,17 +44,17 @@ class Worth:
         """What is left, in words; empty where there is nothing to warn of."""
         if not self.little:
             return ""
-        told = []
+        parts = []
         for names, what in ((self.hidden, "*"), (self.alike, "the same")):
             if names:
                 be = "is" if len(names) == 1 else "are"
-                told.append(
+                parts.append(
                     f"{len(names)} of {self.columns} columns {be} {what} for everybody "
                     f"({', '.join(names)})"
                 )
         if self.loss is not None:
-            told.append(f"{self.loss:.0%} of the detail is gone")
-        return "; ".join(told)
+            parts.append(f"{self.loss:.0%} of the detail is gone")
+        return "; ".join(parts)
 
 
 def worth_of(report: Report) -> Worth:
@@ -82,8 +82,8 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for column, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         if np.ptp(codes) or (several is not None and column not in several):
             continue
-        one = parts[int(codes[0])]
-        if isinstance(one, Anything):
+        only = parts[int(codes[0])]
+        if isinstance(only, Anything):
             hidden.append(column)
         elif several is not None:
             alike.append(column)
@@ -99,26 +99,28 @@ def cost_words(report: Report) -> str:
         "loss": "{:.0%} of the detail is gone (loss {:.3g})",
         "query-error": "counts asked of it are off by {:.0%} on average (query error {:.3g})",
     }
-    told = [
+    costs = [
         words[name].format(cost, cost) if name in words else f"{name} {cost:.6g}"
         for name, cost in report.costs.items()
         if cost == cost
     ]
-    if not told:
+    if not costs:
         return "Cost: no measure applies to this release."
-    return f"Cost: {'; '.join(told)}."
+    return f"Cost: {'; '.join(costs)}."
 
 
 def closing_words(report: Report) -> list[str]:
     """What a reader must know before handing it out: that little is left, what would help."""
     worth = worth_of(report)
-    told = []
+    sentences = []
     if worth.little:
         little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
-        told.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")
-        told += _missing_values(report, worth.hidden)
+        sentences.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")
+        sentences += _missing_values(report, worth.hidden)
     price = report.evidence.price if report.evidence is not None else None
-    return told if price is None or report.audience == "public" else [*told, price.words()]
+    return (
+        sentences if price is None or report.audience == "public" else [*sentences, price.words()]
+    )
 
 
 def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
@@ -136,17 +138,17 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
     if LatticeFindings.of(evidence.release.made) is None:
         return []
     k = max((criterion.fewest_people for criterion in evidence.criteria), default=1)
-    told = []
+    sentences = []
     for column, domain in enumerate(placement.table.counts.quasi):
         ordered = domain.kind in ("numeric", "date")
         if domain.name not in hidden or not ordered or not domain.has_null:
             continue
         if 0 < placement.table.counts.by_code(column)[-1] < k:
-            told.append(
+            sentences.append(
                 f"{domain.name} is missing for fewer people than a group needs, who would stand "
                 "out if it were told of the others: fill it in, or leave out those rows."
             )
-    return told
+    return sentences
 
 
 ALWAYS = ("loss", "query-error")

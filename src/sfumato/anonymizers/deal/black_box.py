@@ -89,8 +89,10 @@ class BlackBox:
 
 
 def counts_of(people: DealtPeople, group: Codes, total: int) -> tuple[Codes, Ints]:
-    """How often each value occurs in each of `total` groups, and their people."""
-    ends, places = taken_rows(people.starts, people.value)
+    """How often each value occurs in each of `total` groups, and their people; -1: in none."""
+    inside = group >= 0
+    group = group[inside]
+    ends, places = taken_rows(people.starts, people.value[inside])
     cells = np.repeat(group.astype(np.int64), np.diff(ends)) * people.width + people.adds[places]
     counts = np.bincount(cells, minlength=total * people.width).reshape(total, people.width)
     return counts.astype(np.int32), np.bincount(group, minlength=total).astype(np.int64)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numba as nb
 import numpy as np
@@ -36,6 +36,8 @@ STARTS: tuple[tuple[tuple[float, ...], int], ...] = (
     ((0.9, 1.0), 1),
 )
 ORDERS = 6
+_FEW, _VERY_FEW = 100, 20
+_LOTS, _DRAWN = 3, 300  # starts by lot, and partitions drawn for each
 _MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
 _PORTION = 2_000  # people whose pairs of groups are cut anew by one thread at a time
 
@@ -142,6 +144,11 @@ class SearchGround:
             places[line] = np.arange(total, dtype=np.int32)
         return cls(dealt, rules, rules(1.0), orders, positions, clock, pool, box, tuple(ladder))
 
+    @property
+    def few(self) -> bool:
+        """Whether people are so few that trying more costs next to nothing."""
+        return len(self.dealt) <= _FEW
+
     def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
         """The same people under other rules."""
         return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
@@ -155,8 +162,9 @@ class SearchGround:
         if self.box:
             # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
             # furthest depends on what the criteria are like.
-            step = max(len(schedule), 2 if order else 1)
-            for rules in self.ladder[::-step][::-1] if order < 2 else self.ladder[-2::-2][::-1]:
+            sort = order % 3
+            step = max(len(schedule), 2 if sort else 1)
+            for rules in self.ladder[::-step][::-1] if sort < 2 else self.ladder[-2::-2][::-1]:
                 begins = self._cut_where_it_holds(who, begins, rules)
             return numbered(who, begins, len(self.dealt))
         for share in schedule:
@@ -239,8 +247,38 @@ Start = Callable[[], Codes]
 
 
 def starts(ground: SearchGround) -> list[Start]:
-    """Cut trees of everybody."""
-    return [partial(ground.cut, *start) for start in STARTS]
+    """Cut trees of everybody. Of few people along every order, since there each counts; of very
+    few also partitions drawn by lot, which no cut of shares leads to."""
+    listed = list(STARTS)
+    if ground.few:
+        schedules = dict.fromkeys(schedule for schedule, _ in STARTS)
+        listed += [one for one in product(schedules, range(ORDERS)) if one not in STARTS]
+    made: list[Start] = [partial(ground.cut, *start) for start in listed]
+    if len(ground.dealt) <= _VERY_FEW:
+        made += [partial(_drawn, ground, number) for number in range(_LOTS)]
+    return made
+
+
+def _drawn(ground: SearchGround, number: int) -> Codes:
+    """The cheapest of many random partitions that hold; everybody together if none does."""
+    people, total = ground.dealt.people, len(ground.dealt)
+    chance = np.random.default_rng([total, number])
+    best, least = np.zeros(total, dtype=np.int32), np.inf
+    for _ in range(_DRAWN):
+        many = int(chance.integers(2, max(total // ground.bounds.least, 2) + 1))
+        drawn = np.unique(chance.integers(0, many, total), return_inverse=True)[1].reshape(-1)
+        who = np.argsort(drawn, kind="stable").astype(np.int32)
+        begins = np.searchsorted(drawn[who], np.arange(drawn.max() + 2))
+        cost = float(ground.costs(who, begins).sum())
+        counts, sizes = counts_of(people, drawn, len(begins) - 1)
+        if (
+            cost < least
+            and all(holds(counts, g, size, ground.bounds) for g, size in enumerate(sizes.tolist()))
+            and ground.box.holds(counts, sizes).all()
+            and ground.box.hold_together(counts, sizes)
+        ):
+            best, least = drawn.astype(np.int32), cost
+    return best
 
 
 def starts_without(ground: SearchGround, group: Codes) -> list[Start]:

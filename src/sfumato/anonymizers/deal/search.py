@@ -40,6 +40,7 @@ _COOLED = 0.85  # from this part of the sweeps on, widths are the true ones
 _GAIN = 1e-3  # the last sweeps end when one gains less than this share
 _NEAR = 4  # groups with people so near on an order may be cut anew together
 _CHAINS = 2
+_CHAINS_OF_FEW = 6
 _ROUND = 12  # a round takes as long as so many sweeps, about
 _STARTING = 0.4  # of the time may be spent on starts
 _STRETCH = 50_000  # people of a stretch, about
@@ -271,9 +272,8 @@ def search(
             numbers = range(1, len(started))
             _heard([pool.submit(start, number) for number in numbers], chains, clock, tell)
             chains.sort(key=lambda chain: chain.rank)
-            _heard(
-                [pool.submit(_improve, chain) for chain in chains[:_CHAINS]], chains, clock, tell
-            )
+            kept = chains[: _CHAINS_OF_FEW if ground.few else _CHAINS]
+            _heard([pool.submit(_improve, chain) for chain in kept], chains, clock, tell)
         except KeyboardInterrupt:
             clock.interrupted = True
             clock.stop[0] = True

@@ -1,7 +1,7 @@
 """What adversaries make of the dealt and of the Mondrian release of one policy, side by side; and
 what somebody learns of either who knows the algorithm and runs it again.
 
-    python benchmarks/dealt_adversaries.py [--data DIR] [--people 3000] [--sweeps 24] [--tables 6]
+    python benchmarks/dealt_adversaries.py [--data DIR] [--people 1500] [--sweeps 8] [--tables 3]
 
 Side by side: an excerpt of Adult, four quasi-identifiers, occupation sensitive, k = 5 and
 0.3-closeness. Learner and attacker (relative threat), who knows (l, k, m) (skyline), the observer
@@ -199,9 +199,9 @@ def _ways(values: Sequence[str], many: Sequence[int]) -> Iterator[tuple[str, ...
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=SHARED)
-    parser.add_argument("--people", type=int, default=3000)
-    parser.add_argument("--sweeps", type=int, default=24)
-    parser.add_argument("--tables", type=int, default=6)
+    parser.add_argument("--people", type=int, default=1500)
+    parser.add_argument("--sweeps", type=int, default=8)
+    parser.add_argument("--tables", type=int, default=3)
     asked = parser.parse_args()
     if asked.people:
         side_by_side(asked.data, asked.people, asked.sweeps)

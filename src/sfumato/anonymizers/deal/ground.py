@@ -266,7 +266,8 @@ def _drawn(ground: SearchGround, number: int) -> Codes:
     best, least = np.zeros(total, dtype=np.int32), np.inf
     for _ in range(_DRAWN):
         many = int(chance.integers(2, max(total // ground.bounds.least, 2) + 1))
-        drawn = np.unique(chance.integers(0, many, total), return_inverse=True)[1].reshape(-1)
+        lots = chance.integers(0, many, total)
+        drawn = np.unique(lots, return_inverse=True)[1].reshape(-1).astype(np.int32)
         who = np.argsort(drawn, kind="stable").astype(np.int32)
         begins = np.searchsorted(drawn[who], np.arange(drawn.max() + 2))
         cost = float(ground.costs(who, begins).sum())
@@ -277,7 +278,7 @@ def _drawn(ground: SearchGround, number: int) -> Codes:
             and ground.box.holds(counts, sizes).all()
             and ground.box.hold_together(counts, sizes)
         ):
-            best, least = drawn.astype(np.int32), cost
+            best, least = drawn, cost
     return best
 
 

@@ -180,6 +180,18 @@ def test_a_column_that_matters_comes_out_finer(anonymizer: Any) -> None:
     assert widths(sf.Use({"age": 30, "city": 0}))[0] <= widths(None)[0]
 
 
+@given(table=TABLES, weights=WEIGHTS)
+def test_mondrian_serves_a_use_no_worse_for_knowing_it(
+    table: sf.Table, weights: dict[str, float]
+) -> None:
+    require, fitted = (sf.KAnonymity(min(2, table.people)),), sf.Use(weights).measure(table.counts)
+    known, unknown = (
+        sf.Mondrian(regions="tight").run(task)
+        for task in (Task(table, require, fitted), Task(table, require))
+    )
+    assert fitted.cost(view_of(known)) <= fitted.cost(view_of(unknown)) + 1e-12
+
+
 @pytest.mark.parametrize("anonymizer", [sf.Lattice(), sf.Mondrian()], ids=repr)
 def test_equal_weights_change_nothing(anonymizer: Any) -> None:
     table = table_of(random_rows(80))
@@ -293,14 +305,14 @@ def test_a_report_tells_how_the_release_serves_its_use(tmp_path: Path) -> None:
 
 def test_a_comparison_measures_by_the_use() -> None:
     table = table_of(random_rows(60))
-    policy = sf.Policy([sf.KAnonymity(2)], use=sf.Use({"age": 3}))
+    policy = sf.Policy([sf.KAnonymity(2)], sf.Mondrian(), use=sf.Use({"age": 3}))
     found = sf.compare(table, policy, {"k": [2, 4]}, seed=1)
     assert found.cost == "use"
 
 
 def test_a_report_without_a_use_says_nothing_of_it() -> None:
     table = table_of(random_rows(40))
-    policy = sf.Policy([sf.KAnonymity(2)])
+    policy = sf.Policy([sf.KAnonymity(2)], sf.Mondrian())
     report = sf.audit(sf.anonymize(table, policy, seed=1), policy)
     assert TITLE not in report.to_json()
     assert "use" not in report.costs

@@ -32,7 +32,6 @@ RENDERERS = (
     "document.py",
     "text.py",
     "json.py",
-    "markdown.py",
     *("html/" + name for name in ("page.py", "draw.py")),
 )
 

@@ -6,7 +6,8 @@ hundred. The nearest point is taken, the next one where exactly one person has t
 where both are somebody's own is one of them told. Rounding keeps the order of what is rounded, so
 that of two groups with equal centroids the union has the same.
 
-Stands apart: rounding of centroids, beside the boundaries that range ends are rounded to.
+Stands apart: what a column may be published as is the schema's to say, not the anonymizer's; with
+`boundaries.py` it would be more than a file should hold.
 """
 
 from __future__ import annotations

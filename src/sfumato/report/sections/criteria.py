@@ -3,7 +3,8 @@
 Worst groups are private: who they are, and how their sensitive values differ from the table's.
 Where everything holds they are the groups that came nearest to a bound.
 
-Stands apart: one subject of a report.
+Stands apart: one table of verdicts told three ways (page, summary, terminal), and the private
+groups behind it; the page around it only says in what order.
 """
 
 from __future__ import annotations

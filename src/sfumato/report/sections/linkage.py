@@ -1,6 +1,7 @@
 """Linkage: who can link rows to names, which columns help most, how many hide among how many.
 
-Stands apart: one subject of a report.
+Stands apart: it alone knows the risks of linkage (`adversaries/linkage`), and tells them on the
+page and in the terminal.
 """
 
 from __future__ import annotations

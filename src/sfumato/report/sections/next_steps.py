@@ -1,6 +1,7 @@
 """What to do next: suggestions that were worked out on this release. Private.
 
-Stands apart: one subject of a report.
+Stands apart: the words of advice. What they say is found in `workflow/advise.py`, and they change
+with that, not with the page that they are a section of.
 """
 
 from __future__ import annotations

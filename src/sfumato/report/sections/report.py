@@ -5,7 +5,7 @@ report's `audience` where the public may not see what the owner sees, and knows 
 an adversary of a new paper is one more of them, registered here once. Attacks that are run beside
 an audit have sections of their own if `document_of_attack` knows their results.
 
-Stands apart: one subject of a report.
+Stands apart: reports are made, judged by and passed on without it; it loads when one is shown.
 """
 
 from __future__ import annotations

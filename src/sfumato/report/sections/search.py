@@ -1,8 +1,6 @@
 """How the release was chosen: what each anonymizer came to, and which nodes of the lattice hold.
 
 Private: it tells what other releases of the table would have shown.
-
-Stands apart: one subject of a report.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.compare import plan_sweep
+from tests.oracles.beyond import beyond
 
 GENERALIZED: dict[str, Anonymizer] = {
     "mondrian (tight)": sf.Mondrian(regions="tight"),
@@ -185,6 +186,15 @@ def test_a_release_that_the_utility_cannot_measure_comes_last() -> None:
     assert told["microaggregation"].outcome == "holds"
     assert str(told["microaggregation"].cost) == str(nan)
     assert release.scheme == "generalized"
+
+
+def test_on_a_table_larger_than_memory_it_tries_what_can_work_there() -> None:
+    require = (sf.KAnonymity(3), sf.DistinctDiversity(2))
+    release = Best().run(Task(beyond(read(9), 30), require, suppression=0.1))
+    told = {attempt.anonymizer: attempt.outcome for attempt in findings_of(release).attempts}
+    assert told["mondrian (relaxed)"] == told["mondrian (hierarchy)"] == "does not apply"
+    assert {"chosen", "holds"} >= {told["mondrian (tight)"], told["lattice"]}
+    assert sf.audit(release, require).holds
 
 
 def test_only_the_lattice_suppresses() -> None:

@@ -133,6 +133,7 @@ def test_everybody_lies_in_the_region_she_is_published_with() -> None:
         }
         assert group in containing(release.regions, person)
     assert not release.disjoint
+    assert not release.regions.disjoint()
 
 
 def test_it_deals_where_mondrian_must_stop() -> None:

@@ -238,7 +238,8 @@ class Deal(Anonymizer):
         if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
             began = time.monotonic()
             Finished(task).holds(published(_groups_of(cut, dealt), 0))
-            clock = clock.early(min(2 * (time.monotonic() - began), _ENDING * self.seconds))
+            spent = (3 if limit else 2) * (time.monotonic() - began)
+            clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
         started = starts(ground)
@@ -402,7 +403,12 @@ def _published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Relea
     pieces, n = np.unique(dealt.tuples * (total + 1) + numbered + 1, return_counts=True)
     tuples, groups = np.divmod(pieces, total + 1)
     placement = Placement(task.table, tuples, groups - 1, n)
-    return build_release(placement, regions, found, seed=task.seed)
+    # Whose quasi-identifiers are those of somebody in another group fits both: most often that
+    # tells that groups overlap, before regions are compared.
+    alike = dealt.counts.group_of[0][tuples[groups > 0]]
+    fits = np.unique(alike * total + groups[groups > 0] - 1)
+    apart = None if len(fits) == len(np.unique(alike)) else False
+    return build_release(placement, regions, found, seed=task.seed, disjoint=apart)
 
 
 def _mended(task: Task, ground: SearchGround, release: Release, *, together: bool) -> Release:

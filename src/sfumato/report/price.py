@@ -262,7 +262,7 @@ def price_words(price: Price) -> str:
         if not at and price.cost is not None:
             gone += f" instead of {_figure(price, price.cost)}"
         told.append(f"{one.change.sentence}, {gone}{_others(one)}")
-    left = f" ({price.not_begun} changes were not tried: the time was over)"
+    left = f" ({price.not_begun} changes were not tried in {price.seconds:g} seconds)"
     more = left if price.not_begun else ""
     if not told:
         tried = any(one.cost is not None for one in price.changes)

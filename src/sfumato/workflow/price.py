@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from time import monotonic
 
 import numpy as np
@@ -112,7 +113,7 @@ def price(
         tried: dict[Change, _Tried] = {}
         hidden: dict[Change, _Tried | None] = {}
         bench.spent = 0.0
-        for change in sorted(changes, key=_turn):
+        for change in _in_turn(changes):
             if isinstance(change, NoOtherBound):
                 tried[change] = _Tried("no_step", reason="it names no other bounds")
             elif bench.interrupted or bench.spent + bench.shortest > seconds:
@@ -136,7 +137,10 @@ def price(
         groups=best.groups,
         reason=best.reason,
         changes=in_order(
-            [_priced(change, tried, hidden.get(change), as_it_is, best) for change in changes]
+            [
+                _priced(change, columns, tried, hidden.get(change), as_it_is, best)
+                for change in changes
+            ]
         ),
         notes=tuple(_notes(table, sample)),
     )
@@ -183,15 +187,19 @@ def _way(change: Change) -> str:
     return change.step.way if isinstance(change, OtherBound) else ""
 
 
-def _turn(change: Change) -> int:
-    """What an owner asks first is searched first: what would help."""
-    if isinstance(change, OtherBound):
-        return 1 if change.step.way == "looser" else 3
-    return 0 if isinstance(change, WithoutCriterion) else 2
+def _in_turn(changes: Sequence[Change]) -> list[Change]:
+    """What may help is searched first, one of each kind after another; the time may not do."""
+    kinds: dict[str, list[Change]] = {}
+    for change in changes:
+        kinds.setdefault(change.kind, []).append(change)
+    tighter = [change for change in changes if _way(change) == "tighter"]
+    helping = [change for some in zip_longest(*kinds.values()) for change in some if change]
+    return [*(change for change in helping if change not in tighter), *tighter]
 
 
 def _priced(
     change: Change,
+    columns: Sequence[str],
     tried: dict[Change, _Tried],
     hidden: _Tried | None,
     as_it_is: _Tried,
@@ -211,7 +219,7 @@ def _priced(
     found = _cheapest([own, *stricter])
     others = None
     if isinstance(change, WithoutColumn) and found.by_column and len(as_it_is.by_column) > 1:
-        place = [one for one in tried if isinstance(one, WithoutColumn)].index(change)
+        place = columns.index(change.column)
         others = OtherColumns(_without(as_it_is.by_column, place), _without(found.by_column, place))
     gain = None if best.cost is None or found.cost is None else best.cost - found.cost
     return PricedChange(

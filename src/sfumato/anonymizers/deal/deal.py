@@ -87,7 +87,7 @@ GUARDS = (  # from loose to strict; by closeness and by likeness in turn
     Guard(1.0, 0.05, 1),
     Guard(0.0, inf, 1),
 )
-BRIEF = 4  # sweeps: not the best there is, but not far from it
+BRIEF = 2  # sweeps, and starts: not the best there is, but not far from it
 NO_BETTER = "dealing found nothing better than Mondrian's release, so that is what this is"
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 
@@ -116,7 +116,7 @@ class Deal(Anonymizer):
     improve by so many sweeps instead, whatever the clock says; the same seed then gives the same
     release everywhere. regions: what is published, "tight" or "hierarchy". scheme: "generalized",
     or "bucketized": quasi-identifiers as they are with the number of a bucket, and apart from
-    them each bucket's sensitive values.
+    them each bucket's sensitive values. starts: how many cut trees to begin with, of five there are.
     """
 
     name: ClassVar[str] = "deal"
@@ -126,9 +126,11 @@ class Deal(Anonymizer):
     sweeps: int | None = None
     regions: Literal["tight", "hierarchy"] = "tight"
     scheme: Literal["generalized", "bucketized"] = "generalized"
+    starts: int = 5
 
     def __post_init__(self) -> None:
         parameter(self.name, "seconds", self.seconds, above=0)
+        parameter(self.name, "starts", self.starts, whole=True, least=1)
         if self.sweeps is not None:
             parameter(self.name, "sweeps", self.sweeps, whole=True, least=0)
         if self.regions not in ("tight", "hierarchy"):
@@ -143,7 +145,8 @@ class Deal(Anonymizer):
             )
 
     def briefly(self) -> Deal:
-        return replace(self, sweeps=min(BRIEF if self.sweeps is None else self.sweeps, BRIEF))
+        sweeps = BRIEF if self.sweeps is None else min(self.sweeps, BRIEF)
+        return replace(self, sweeps=sweeps, starts=min(self.starts, BRIEF))
 
     def run(self, task: Task) -> Release:
         from numba.core.event import install_listener
@@ -242,7 +245,7 @@ class Deal(Anonymizer):
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
-        started = starts(ground)
+        started = starts(ground)[: self.starts]
         if cut is not None and not read.unsearched:
             started.append(partial(_groups_of, cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0

@@ -116,7 +116,7 @@ class Deal(Anonymizer):
     improve by so many sweeps instead, whatever the clock says; the same seed then gives the same
     release everywhere. regions: what is published, "tight" or "hierarchy". scheme: "generalized",
     or "bucketized": quasi-identifiers as they are with the number of a bucket, and apart from
-    them each bucket's sensitive values. starts: how many cut trees to begin with, of five there are.
+    them each bucket's sensitive values. starts: how many cut trees to begin with, of five.
     """
 
     name: ClassVar[str] = "deal"

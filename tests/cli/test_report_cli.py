@@ -10,7 +10,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from sfumato.datasets.census import census, census_policy
-from sfumato.report.json import SCHEMA
+from sfumato.report.document import SCHEMA
 from tests.program import sfumato
 
 

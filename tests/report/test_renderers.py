@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.report import document as document_module
-from sfumato.report.document import Answer, Document, Section, Sheet, plain, write_table
-from sfumato.report.json import cleaned
+from sfumato.report.document import Answer, Document, Section, Sheet, cleaned, plain, write_table
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.skyline import skyline_document
@@ -28,12 +27,7 @@ from tests.report.pages import Page
 from tests.report.zoo import people
 
 REPORT = Path(document_module.__file__).parent
-RENDERERS = (
-    "document.py",
-    "text.py",
-    "json.py",
-    *("html/" + name for name in ("page.py", "draw.py")),
-)
+RENDERERS = ("document.py", "text.py", "html/page.py", "html/draw.py")
 
 
 def comparison() -> Document:

@@ -10,10 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sfumato.report.document import Chart, Series, Sheet, cell_text
+from sfumato.report.document import SCHEMA, SCHEMA_VERSION, Chart, Series, Sheet, cell_text
 from sfumato.report.html.draw import _places
 from sfumato.report.html.page import numbers_of
-from sfumato.report.json import SCHEMA, SCHEMA_VERSION
 from sfumato.report.report import Report
 from tests.report.pages import Page
 

@@ -2,7 +2,7 @@
 
 A report, a comparison, a characterization, an attack's result and a paper's reproduction are
 documents. What a document holds is plain data; renderers turn it into text for a terminal and
-Markdown (`text.py`), JSON (`json.py`) and a page that opens offline (`html/`).
+Markdown (`text.py`) and a page that opens offline (`html/`); its JSON is below.
 Private sections, which may show single people, are written to `private/` only and never printed.
 """
 
@@ -276,9 +276,8 @@ class Document:
 
     def to_json(self, *, private: bool = False) -> str:
         """All of it for programs; without its private sections unless asked."""
-        from sfumato.report.json import to_json
-
-        return to_json(self if private else self.public())
+        content = to_dict(self if private else self.public())
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_markdown(self) -> str:
         from sfumato.report.text import to_markdown
@@ -332,8 +331,85 @@ def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
         elif target.suffix == ".csv":
             pa_csv.write_csv(table, partial)
         else:
-            from sfumato.report.json import cleaned
-
             rows = cleaned(table.to_pylist())
             text = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
             partial.write_text(text + "\n", encoding="utf-8")
+
+
+# -- as JSON: a document's facts and every section, all that is on its page and more ---------------
+#
+# Infinity is a value and written "inf", what does not apply is null: JSON has no number for
+# either. A report's keys are those of the schema in `schema/`; its public variant has no worst
+# groups and no small counts ("<10").
+
+SCHEMA_VERSION = 2  # of reports
+SCHEMA = Path(__file__).parent / "schema" / f"report-{SCHEMA_VERSION}.json"
+
+
+def to_dict(document: Document) -> dict[str, Any]:
+    """Every section that is given, private ones too: callers choose what they pass."""
+    head: Mapping[str, object] = document.facts
+    if not document.on_top:
+        head = {
+            "exhibit": document.name,
+            "title": document.title,
+            "about": document.about,
+            "facts": document.facts,
+        }
+    sections = [section_dict(section) for section in document.sections]
+    content: dict[str, Any] = cleaned({**head, "sections": sections})
+    return content
+
+
+def section_dict(section: Section) -> dict[str, object]:
+    return {
+        "title": section.title,
+        "words": section.words,
+        "tables": [_table(sheet) for sheet in section.tables],
+        "charts": [_chart(chart) for chart in section.charts],
+    }
+
+
+def _table(sheet: Sheet) -> dict[str, object]:
+    starred = {"starred": sheet.starred, "star": sheet.star} if sheet.starred else {}
+    return {
+        "title": sheet.title,
+        "columns": sheet.columns,
+        "rows": sheet.rows,
+        "notes": sheet.notes,
+        **starred,
+    }
+
+
+def _chart(chart: Chart) -> dict[str, object]:
+    axes = (("x", chart.x), ("y", chart.y), ("z", chart.z))
+    return {
+        "title": chart.title,
+        "kind": chart.kind,
+        "axes": {name: text for name, text in axes if text},
+        "logarithmic": [name for name, on in (("x", chart.log_x), ("y", chart.log_y)) if on],
+        "about": chart.alt,
+        "series": [_series(one) for one in chart.series],
+        **({"behind": [_series(one) for one in chart.behind]} if chart.behind else {}),
+    }
+
+
+def _series(series: Series) -> dict[str, object]:
+    names = ("x", "y", "z", "text", "labels", "strong")
+    given = {name: getattr(series, name) for name in names}
+    return {
+        "name": series.name,
+        **{name: list(values) for name, values in given.items() if values is not None},
+    }
+
+
+def cleaned(value: object) -> Any:
+    """Whatever is told, as JSON can hold it; whole numbers without a fraction."""
+    if isinstance(value, Mapping):
+        return {str(key): cleaned(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(entry) for entry in value]
+    value_ = plain(value)
+    if isinstance(value_, float) and value_.is_integer() and abs(value_) < 2**53:
+        return int(value_)
+    return value_

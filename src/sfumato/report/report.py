@@ -259,7 +259,7 @@ class Report:
         Figures are those that anybody can measure on the published data; whether the criterion
         holds was decided against the whole table. No groups, no counts of people.
         """
-        from sfumato.report.json import cleaned
+        from sfumato.report.document import cleaned
 
         public: list[dict[str, object]] = cleaned(
             [

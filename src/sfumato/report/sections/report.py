@@ -21,8 +21,7 @@ from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
-from sfumato.report.document import Answer, Document, Section, cell_text, number
-from sfumato.report.json import SCHEMA_VERSION
+from sfumato.report.document import SCHEMA_VERSION, Answer, Document, Section, cell_text, number
 from sfumato.report.price import price_section
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
 from sfumato.report.sections.composition import attack_document

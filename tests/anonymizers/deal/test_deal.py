@@ -343,6 +343,32 @@ def test_a_criterion_of_whole_releases_is_carried_in_every_change() -> None:
     assert unsearched(release) == ()
 
 
+def never_worse(task: Task) -> Release:
+    release = sf.Deal(sweeps=2).run(task)
+    assert sf.audit(release, task.require).holds
+    assert loss_of(release) <= loss_of(sf.Mondrian(regions="tight").run(task)) + 1e-12
+    return release
+
+
+def test_lists_of_values_are_kept_under_k_and_skyline() -> None:
+    rows = people(6, 60)
+    columns = {
+        "age": [row[0] for row in rows],
+        "town": [row[1] for row in rows],
+        "ill": [[row[3], ILLS[n % 4]] for n, row in enumerate(rows)],
+    }
+    table = sf.read(pa.table(columns), sf.Schema(quasi=["age", "town"], sensitive="ill"))
+    never_worse(Task(table, (sf.KAnonymity(3), sf.SkylinePrivacy([(1, 0, 0, 0.95)]))))
+
+
+def test_what_earlier_releases_tell_is_bounded_too() -> None:
+    table = table_of(people(4, 60))
+    earlier = sf.Mondrian(regions="tight").run(Task(table, (sf.KAnonymity(4),)))
+    release = never_worse(Task(table, (sf.KAnonymity(3), sf.CompositionBound(0.1, 1, [earlier]))))
+    assert len(release.groups) > 5
+    assert unsearched(release) == ("composition",)
+
+
 # -- near the best there is -----------------------------------------------------------------------
 
 

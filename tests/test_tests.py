@@ -27,3 +27,14 @@ def test_no_test_module_imports_another() -> None:
     assert len(modules) > 100
     for path in TESTS.rglob("*.py"):
         assert not imported(path) & modules, path.relative_to(TESTS)
+
+
+# Folders of tests that are about no single room: what is attacked, a browser, contracts of families,
+# definitions by brute force, theorems of the papers.
+ACROSS = {"attack", "browser", "contracts", "oracles", "theorems"}
+
+
+def test_tests_stand_in_the_folder_of_the_room_that_they_test() -> None:
+    rooms = TESTS.parent / "src" / "sfumato"
+    for folder in {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}:
+        assert str(folder) in ACROSS or (rooms / folder / "__init__.py").exists(), folder

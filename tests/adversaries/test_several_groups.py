@@ -22,7 +22,7 @@ from sfumato.release.release import as_it_stands
 from sfumato.report.sections.threats import matrix
 from sfumato.report.text import to_text
 from tests.examples import few
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 SCHEMA = sf.Schema(["x", "y"], "s", person="id")
 

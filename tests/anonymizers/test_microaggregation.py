@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,17 +18,11 @@ from sfumato.anonymizers.kernel import mdav, nearest_others
 from sfumato.anonymizers.microaggregation import Microaggregation
 from sfumato.criteria.base import (
     Criterion,
-    GroupCriterion,
-    Measure,
-    ReleaseCriterion,
-    Verdict,
-    summarize,
 )
 from sfumato.datasets.census import census, census_schema
-from sfumato.numbers import Bools
-from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.write.cells import own_values
+from tests.criteria.toy_criteria import CertainSizes, ManyGroups
 from tests.examples import few
 from tests.oracles.mdav_oracle import mdav_oracle
 
@@ -331,69 +324,19 @@ def test_impossible_demands_are_told_at_once() -> None:
         aggregate(table, 5, sf.TCloseness(0.5, distance="ordered"))
 
 
-@dataclass(frozen=True)
-class AtMost(GroupCriterion):
-    """A made-up criterion that merging can break: a group has at most so many people, or all."""
-
-    name: ClassVar[str] = "at-most"
-    adversary: ClassVar[str] = "nobody"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    allowed: tuple[int, ...]
-
-    @property
-    def required(self) -> str:
-        return f"size in {self.allowed}"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.sizes, "at_most"), np.isin(groups.sizes, self.allowed)
-
-
 def test_a_criterion_that_merging_breaks_is_kept_or_refused() -> None:
     table = sf.read(pa.table({"x": [1, 2, 3, 10, 11, 12, 30, 31, 32]}), sf.Schema(quasi=["x"]))
-    assert aggregate(table, 3, AtMost((3,))).groups.sizes.tolist() == [3, 3, 3]
-    assert sorted(aggregate(table, 3, AtMost((6, 9))).groups.sizes.tolist()) in ([9], [3, 6])
-    with pytest.raises(sf.NoSafeRelease, match="at-most"):
-        aggregate(table, 3, AtMost((4,)))
-
-
-@dataclass(frozen=True)
-class AtLeastGroups(ReleaseCriterion):
-    """A made-up criterion on the whole release."""
-
-    name: ClassVar[str] = "at-least-groups"
-    adversary: ClassVar[str] = "nobody"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    least: int
-
-    @property
-    def required(self) -> str:
-        return f"groups ≥ {self.least}"
-
-    def measure(self, groups: Groups) -> Measure:
-        return summarize(groups, np.full(len(groups), len(groups)), "at_least")
-
-    def verdict(self, groups: Groups) -> Verdict:
-        status = "holds" if len(groups) >= self.least else "violated"
-        return Verdict(self.name, status, len(groups), self.required)
-
-    def start(self, groups: Groups) -> None:
-        return None
-
-    def split(self, state: Any, parent: Groups, children: Groups) -> None:
-        return None
+    assert aggregate(table, 3, CertainSizes((3,))).groups.sizes.tolist() == [3, 3, 3]
+    assert sorted(aggregate(table, 3, CertainSizes((6, 9))).groups.sizes.tolist()) in ([9], [3, 6])
+    with pytest.raises(sf.NoSafeRelease, match="certain-sizes"):
+        aggregate(table, 3, CertainSizes((4,)))
 
 
 def test_a_criterion_on_the_whole_release_has_the_last_word() -> None:
     table = sf.read(pa.table({"x": [1, 2, 8, 9]}), sf.Schema(quasi=["x"]))
-    assert len(aggregate(table, 2, AtLeastGroups(2)).groups) == 2
+    assert len(aggregate(table, 2, ManyGroups(2)).groups) == 2
     with pytest.raises(sf.NoSafeRelease, match=r"groups ≥ 3.*came is 2"):
-        aggregate(table, 2, AtLeastGroups(3))
+        aggregate(table, 2, ManyGroups(3))
 
 
 def test_too_many_people_are_refused_in_one_line() -> None:

@@ -19,7 +19,7 @@ from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 from sfumato.workflow.trial import Trial, try_draft
 from tests.cli.small_audit import DATA
-from tests.policy.drafted_tables import german, lists_and_dates, two_hundred
+from tests.policy.draft.drafted_tables import german, lists_and_dates, two_hundred
 from tests.program import sfumato
 
 

@@ -20,8 +20,8 @@ from sfumato.criteria.base import Measure
 from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
+from tests.adversaries.skyline.tiny_releases import CASES, golden, golden_groups, groups_of, tinies
 from tests.examples import few
-from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 
 VALUES = ["HIV", "Flu", "Cold"]
 GROUPS = sf.Groups([[1, 2, 1], [2, 2, 4]], VALUES)

@@ -21,7 +21,7 @@ from sfumato.release.release import Release, as_it_stands
 from sfumato.workflow.advise import coarsened, next_step
 from sfumato.workflow.audit import as_read
 from tests.examples import few
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 People = list[list[list[str]]]  # groups of people's lists
 

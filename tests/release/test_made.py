@@ -22,7 +22,7 @@ from sfumato.release.made import (
 )
 from sfumato.release.release import Release, as_it_stands
 from sfumato.workflow.advise import coarsened, next_step
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 SCHEMA = sf.Schema(["age"], "ill", hierarchies={"age": sf.intervals([10, 20])})
 ROWS = pa.table({"age": [21, 22, 23, 34, 35, 36, 47, 48], "ill": list("abcabcab")})

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from tests.oracles.relative_releases import everyone, generalized, victim
+from tests.adversaries.relative_threat.tiny_releases import everyone, generalized, victim
 
 
 @st.composite

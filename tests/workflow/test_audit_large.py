@@ -22,7 +22,7 @@ from sfumato.errors import ResourceError
 from sfumato.release.release import as_it_stands
 from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table
 from tests.examples import few
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 MORE = [
     [sf.EpsilonPrivacy(2, sf.RealisticAdversary(stubbornness=20))],

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +13,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import sfumato as sf
-from sfumato.criteria.base import GroupCriterion, Measure, summarize
 from sfumato.datasets.census import census, census_policy
-from sfumato.numbers import Bools
-from sfumato.release.groups import Groups
 from sfumato.report.price import (
     NoOtherBound,
     OtherBound,
@@ -28,9 +24,10 @@ from sfumato.report.price import (
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.price import sample_of
-from tests.oracles.beyond import beyond
+from tests.criteria.toy_criteria import EvenSizes
 from tests.program import sfumato
 from tests.report.zoo import SMALL, people
+from tests.table.beyond_memory import beyond
 
 TWO = sf.Policy([sf.KAnonymity(3), sf.TCloseness(0.3)], anonymizer=sf.Mondrian(regions="tight"))
 
@@ -168,25 +165,6 @@ def test_without_any_release_it_tells_what_would_make_one() -> None:
     assert rescue.gain is None
     assert {one.status for one in others} == {"no_safe_release"}
     assert "no safe release" in price.to_html()
-
-
-@dataclass(frozen=True)
-class EvenSizes(GroupCriterion):
-    """A criterion of somebody's own, which names no ladder."""
-
-    name: ClassVar[str] = "even-sizes"
-    adversary: ClassVar[str] = "prosecutor"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    @property
-    def required(self) -> str:
-        return "even"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        odd = groups.sizes % 2
-        return summarize(groups, odd, "at_most"), odd == 0
 
 
 def test_a_criterion_without_steps_is_priced_as_a_whole() -> None:

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from tests.oracles.relative_oracle import Urns, bucket_worlds, enumerate_beliefs, region_worlds
-from tests.oracles.relative_releases import (
+from tests.adversaries.relative_threat.tiny_releases import (
     bucketized,
     everyone,
     generalized,
@@ -23,6 +22,7 @@ from tests.oracles.relative_releases import (
     values,
     victim,
 )
+from tests.oracles.relative_oracle import Urns, bucket_worlds, enumerate_beliefs, region_worlds
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden"
 TABLE_1B = [

@@ -10,6 +10,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat.chains import geweke, judge_traces, weiss
+from tests.adversaries.relative_threat.tiny_releases import (
+    bucketized,
+    everyone,
+    generalized,
+    rows_of,
+    victim,
+)
 from tests.examples import few
 from tests.oracles.relative_oracle import (
     Beliefs,
@@ -18,7 +25,6 @@ from tests.oracles.relative_oracle import (
     enumerate_beliefs,
     region_worlds,
 )
-from tests.oracles.relative_releases import bucketized, everyone, generalized, rows_of, victim
 
 SIZES, WIDTH = [4, 2], 2
 PRECISE = {"ess": 12_000, "sweeps": 130_000}

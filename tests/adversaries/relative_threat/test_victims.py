@@ -11,8 +11,14 @@ import pytest
 import sfumato as sf
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.schema.region import Span
+from tests.adversaries.relative_threat.tiny_releases import (
+    bucketized,
+    everyone,
+    generalized,
+    rows_of,
+    victim,
+)
 from tests.oracles.relative_oracle import Urns, bucket_worlds, enumerate_beliefs, region_worlds
-from tests.oracles.relative_releases import bucketized, everyone, generalized, rows_of, victim
 
 SIZES, WIDTH = [3, 2], 2
 NESTED = [(((0, 1), (0, 1)), [2, 1]), (((0,), (1,)), [0, 1]), (((0, 1, 2), (0,)), [1, 1])]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.errors import InputError
+from tests.adversaries.skyline.tiny_releases import CASES, groups_of, tinies
 from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
-from tests.oracles.skylines import CASES, groups_of, tinies
 
 each_case = pytest.mark.parametrize("case", CASES)
 

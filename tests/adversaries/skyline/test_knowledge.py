@@ -16,8 +16,8 @@ from sfumato.adversaries.skyline import knowledge
 from sfumato.adversaries.skyline.breach import minima, odds, safe
 from sfumato.adversaries.skyline.knowledge import deciding
 from sfumato.errors import InputError
+from tests.adversaries.skyline.tiny_releases import CASES, golden, golden_groups, groups_of, tinies
 from tests.examples import few
-from tests.oracles.skylines import CASES, golden, golden_groups, groups_of, tinies
 
 each_case = pytest.mark.parametrize("case", CASES)
 

@@ -21,9 +21,16 @@ from sfumato.adversaries.skyline.breach import (
 )
 from sfumato.errors import InputError
 from sfumato.papers.skyline import breach_by_programming
+from tests.adversaries.skyline.tiny_releases import (
+    CASES,
+    GOLDEN,
+    golden,
+    golden_groups,
+    groups_of,
+    tinies,
+)
 from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
-from tests.oracles.skylines import CASES, GOLDEN, golden, golden_groups, groups_of, tinies
 
 POINTS = [(l, k, m) for l in range(3) for k in range(3) for m in range(3)]  # noqa: E741
 each_case = pytest.mark.parametrize("case", CASES)

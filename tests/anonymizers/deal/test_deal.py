@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +30,6 @@ from sfumato.counts import stored
 from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
-    Measure,
-    ReleaseCriterion,
-    Status,
-    Verdict,
-    summarize,
 )
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
@@ -42,6 +37,7 @@ from sfumato.release.release import Release
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 from tests.conftest import EXAMPLES
+from tests.criteria.toy_criteria import FewGroupsAtTheEnd, NoMajority
 from tests.oracles.containing import containing
 
 TOWNS, JOBS, ILLS = ["ulm", "bonn", "kiel"], ["baker", "smith"], ["flu", "gout", "cold", "hiv"]
@@ -207,24 +203,6 @@ def test_people_with_several_values_each() -> None:
 
 
 @dataclass(frozen=True)
-class NoMajority(GroupCriterion):
-    """One that somebody wrote: nothing is known of it but whether it holds."""
-
-    name: ClassVar[str] = "no-majority"
-    adversary: ClassVar[str] = "anybody"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-
-    @property
-    def required(self) -> str:
-        return "no value of more than half"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Any]:
-        share = groups.largest / groups.sizes
-        return summarize(groups, share, "at_most"), 2 * groups.largest <= groups.sizes
-
-
-@dataclass(frozen=True)
 class Unruly(sf.TCloseness):
     """Closeness that does not tell its rules."""
 
@@ -290,43 +268,9 @@ def test_every_change_that_is_asked_about_keeps_every_criterion(seed: int) -> No
         group = state.group
 
 
-@dataclass(frozen=True)
-class FewGroups(ReleaseCriterion):
-    """At most so many groups: no count of any group tells."""
-
-    name: ClassVar[str] = "few-groups"
-    adversary: ClassVar[str] = "anybody"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-    at_end: ClassVar[bool] = True
-
-    most: int = 6
-
-    @property
-    def required(self) -> str:
-        return f"at most {self.most} groups"
-
-    def measure(self, groups: Groups) -> Measure:
-        return summarize(groups, np.full(len(groups), float(len(groups))), "at_most")
-
-    def verdict(self, groups: Groups) -> Verdict:
-        measure = self.measure(groups)
-        status: Status = "holds" if len(groups) <= self.most else "violated"
-        return Verdict(
-            self.name, status, measure.value, self.required, (), measure.per_group, "at_most"
-        )
-
-    def start(self, groups: Groups) -> object:
-        return ()
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object:
-        return state
-
-
 def test_what_only_the_whole_release_shows_is_mended_by_merging() -> None:
     table = table_of(people(2, 80))
-    task = Task(table, (sf.KAnonymity(2), FewGroups(9)))
+    task = Task(table, (sf.KAnonymity(2), FewGroupsAtTheEnd(9)))
     release = sf.Deal(sweeps=2).run(task)
     assert 1 < len(release.groups) <= 9
     assert loss_of(release) <= loss_of(sf.Mondrian(regions="tight").run(task)) + 1e-12

@@ -23,29 +23,18 @@ from sfumato.anonymizers.lattice.lattice import (
 )
 from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.anonymizers.lattice.search import BothEnds
-from sfumato.criteria.base import (
-    Criterion,
-)
+from sfumato.criteria.base import Criterion
 from sfumato.datasets.public_files import adult
 from sfumato.release.release import Release
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.base import Utility
 from sfumato.workflow.anonymize import anonymize, generalize
-from tests.anonymizers.lattice_tables import (
-    BUDGET,
-    KINDS,
-    TABLES,
-    FewGroups,
-    SmallGroups,
-    small_data,
-)
+from tests.anonymizers.small_lattices import BUDGET, KINDS, TABLES, small_data
+from tests.criteria.toy_criteria import FewGroups, SmallGroups
 from tests.examples import few
 from tests.oracles.lattice_oracle import LatticeOracle
 
 CHEAP = [name for name in UTILITIES if name != "classification"]  # that one trains a tree a node
-
-
-# -- criteria of the other closure kinds ----------------------------------------------------------
 
 
 # -- small tables ---------------------------------------------------------------------------------

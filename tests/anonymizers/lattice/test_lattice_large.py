@@ -36,10 +36,10 @@ from sfumato.table import Table
 from sfumato.utility import UTILITIES, utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize, generalize
-from tests.anonymizers.lattice_tables import BUDGET, KINDS, TABLES, small_data
+from tests.anonymizers.small_lattices import BUDGET, KINDS, TABLES, small_data
 from tests.examples import few
-from tests.oracles.beyond import beyond
 from tests.oracles.containing import containing
+from tests.table.beyond_memory import beyond
 
 BY_GROUP = [name for name, one in UTILITIES.items() if not one.reads_tuples]
 seeds = st.integers(0, TABLES - 1)

@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 from random import Random
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +23,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.criteria.base import Criterion, Measure, ReleaseCriterion, Verdict, summarize
-from sfumato.release.groups import Groups
+from sfumato.criteria.base import Criterion
 from sfumato.release.release import Release
 from sfumato.schema.region import Span, ValueSet
 from sfumato.utility.loss import Loss
@@ -39,6 +37,7 @@ from tests.anonymizers.mondrian_tables import (
     small_table,
     some_search,
 )
+from tests.criteria.toy_criteria import Budget
 from tests.examples import few
 from tests.oracles.mondrian_oracle import (
     Group,
@@ -576,46 +575,6 @@ def test_the_order_of_rows_changes_nothing(search: Any, regions: Any) -> None:
 
 
 # -- criteria that judge the release as a whole ---------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Budget(ReleaseCriterion):
-    """Summed over groups, the share of the most frequent value is at most `most`.
-
-    Each split spends some of it: two splits may each be within the budget and jointly not.
-    """
-
-    name: ClassVar[str] = "budget"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-
-    most: float
-
-    @property
-    def required(self) -> str:
-        return f"sum ≤ {self.most:g}"
-
-    def spent(self, groups: Groups) -> Fraction:
-        shares = zip(groups.largest.tolist(), groups.sizes.tolist(), strict=True)
-        return sum((Fraction(*share) for share in shares), Fraction(0))
-
-    def measure(self, groups: Groups) -> Measure:
-        return summarize(groups, groups.largest / groups.sizes, "at_most")
-
-    def verdict(self, groups: Groups) -> Verdict:
-        spent = self.spent(groups)
-        status = "holds" if spent <= self.most else "violated"
-        return Verdict(self.name, status, float(spent), self.required)
-
-    def start(self, groups: Groups) -> Fraction:
-        return self.spent(groups)
-
-    def split(self, state: Fraction, parent: Groups, children: Groups) -> Fraction | None:
-        assert len(parent) == 1
-        assert parent.sizes.sum() == children.sizes.sum()
-        spent = state - self.spent(parent) + self.spent(children)
-        return spent if spent <= self.most else None
 
 
 def spent_by(groups: Sequence[Group]) -> Fraction:

@@ -24,8 +24,8 @@ from sfumato.release.release import Release
 from tests.anonymizers import skyline_tables as skyline
 from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table, some_search
 from tests.examples import few
-from tests.oracles.beyond import beyond, placed, told
 from tests.oracles.mondrian_oracle import all_splits, everybody
+from tests.table.beyond_memory import beyond, placed, told
 
 
 def both(

@@ -23,7 +23,7 @@ import pytest
 
 import sfumato as sf
 from tests.conftest import QUICK_JAVA, ROOT
-from tests.engines.cluster_driver import POLICY, SCHEMA, children, digest
+from tests.engines.spark.cluster_driver import POLICY, SCHEMA, children, digest
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="processes are found in /proc"

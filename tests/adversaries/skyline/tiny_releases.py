@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.release.groups import Groups
 from tests.oracles.skyline_oracle import Case, Tiny
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 FILES: dict[Case, str] = {
     "single": "skyline_svpi",
     "set": "skyline_mvpi_set",

@@ -19,7 +19,7 @@ from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, ResourceError
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.datasets.census import census
 from sfumato.policy.draft.guess import decimal_comma, is_code, luhn, pattern_of
 from sfumato.policy.draft.words import topic_of
-from tests.policy.drafted_tables import german, lists_and_dates, two_hundred
+from tests.policy.draft.drafted_tables import german, lists_and_dates, two_hundred
 
 
 def run(source: object, draft: sf.Draft) -> sf.Report:

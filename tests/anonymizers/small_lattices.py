@@ -1,99 +1,21 @@
-"""Small random tables with small lattices, and criteria of every closure kind to search them by."""
+"""Small random tables with small lattices, and all sorts of criteria to search them by."""
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.criteria.base import (
     Criterion,
-    GroupCriterion,
-    Measure,
-    ReleaseCriterion,
-    Verdict,
-    summarize,
 )
-from sfumato.numbers import Bools
-from sfumato.release.groups import Groups
+from tests.criteria.toy_criteria import FewGroups, FewValues, SmallGroups
 
 BUDGET = 1_000_000
-
-
-@dataclass(frozen=True)
-class FewValues(GroupCriterion):
-    """At most m distinct values: merging two groups that hold may break it."""
-
-    name: ClassVar[str] = "few-values"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"m ≤ {self.m}"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.distinct, "at_most"), groups.distinct <= self.m
-
-
-@dataclass(frozen=True)
-class SmallGroups(GroupCriterion):
-    """At most m people a group, whatever they have."""
-
-    name: ClassVar[str] = "small-groups"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = False
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"m ≤ {self.m}"
-
-    def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.sizes, "at_most"), groups.sizes <= self.m
-
-
-@dataclass(frozen=True)
-class FewGroups(ReleaseCriterion):
-    """At most m groups in all. Coarser nodes have fewer, unless fewer people are suppressed."""
-
-    name: ClassVar[str] = "few-groups"
-    adversary: ClassVar[str] = "none"
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = False
-    reads_values: ClassVar[bool] = False
-
-    m: int
-
-    @property
-    def required(self) -> str:
-        return f"groups ≤ {self.m}"
-
-    def measure(self, groups: Groups) -> Measure:
-        return summarize(groups, np.full(len(groups), groups.number()), "at_most")
-
-    def verdict(self, groups: Groups) -> Verdict:
-        status = "holds" if 0 < groups.number() <= self.m else "violated"
-        return Verdict(self.name, status, groups.number(), self.required)
-
-    def start(self, groups: Groups) -> int:
-        return len(groups)
-
-    def split(self, state: int, parent: Groups, children: Groups) -> int | None:
-        total = state - len(parent) + len(children)
-        return total if total <= self.m else None
 
 
 COLUMNS: dict[str, tuple[list[Any], pa.DataType]] = {

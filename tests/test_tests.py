@@ -29,7 +29,7 @@ def test_no_test_module_imports_another() -> None:
         assert not imported(path) & modules, path.relative_to(TESTS)
 
 
-# Folders of tests that are about no single room: what is attacked, a browser, contracts of families,
+# Folders that are about no single room: attacks, a browser, contracts of families,
 # definitions by brute force, theorems of the papers.
 ACROSS = {"attack", "browser", "contracts", "oracles", "theorems"}
 

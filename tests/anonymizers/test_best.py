@@ -25,7 +25,7 @@ from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.compare import plan_sweep
-from tests.oracles.beyond import beyond
+from tests.table.beyond_memory import beyond
 
 GENERALIZED: dict[str, Anonymizer] = {
     "mondrian (tight)": sf.Mondrian(regions="tight"),

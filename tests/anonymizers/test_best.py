@@ -197,7 +197,7 @@ def test_on_a_table_larger_than_memory_it_tries_what_can_work_there() -> None:
     assert sf.audit(release, require).holds
 
 
-def test_only_the_lattice_suppresses() -> None:
+def test_whom_no_group_can_hold_is_suppressed() -> None:
     """Two people whom no group can hold: who may be left out, is."""
     ages = [*([20] * 30), *([40] * 30)]
     ills = [*(["flu", "cold"] * 15), *(["flu"] * 30)]

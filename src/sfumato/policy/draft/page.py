@@ -252,8 +252,8 @@ def _file(name: str) -> str:
 def _anonymizer() -> list[str]:
     why = (
         "How `sfumato anonymize` makes a release: best tries what applies within so many seconds "
-        "and keeps the most useful release on which every bound below holds. People may be "
-        "suppressed (suppression = 0.02 at the top of this file) by the lattice it tries."
+        "and keeps the most useful release on which every bound below holds. Where a few people "
+        "may be suppressed it does better: suppression = 0.02 at the top of this file."
     )
     return [*_note(why), "[anonymizer]", f"kind = {toml_value(Best.name)}", "seconds = 30"]
 

@@ -179,6 +179,15 @@ def test_other_schemes_are_tried_only_where_the_owner_allows_them() -> None:
     assert only.made.findings.distances is not None  # type: ignore[union-attr]
 
 
+def test_buckets_are_dealt_where_anatomy_cannot_keep_a_bound() -> None:
+    task = Task(read(4, 120), (sf.TCloseness(0.3),))
+    release = Best(seconds=10, schemes=["generalized", "bucketized"]).run(task)
+    told = {attempt.anonymizer: attempt.outcome for attempt in findings_of(release).attempts}
+    assert (told["anatomy"], told["deal (buckets)"]) == ("refused", "chosen")
+    assert release.scheme == "bucketized"
+    assert sf.audit(release, task.require).holds
+
+
 def test_a_release_that_the_utility_cannot_measure_comes_last() -> None:
     task = Task(read(4), (sf.KAnonymity(3),))
     release = Best(schemes=["generalized", "microaggregated"]).run(task)

@@ -186,6 +186,8 @@ class Best(Anonymizer):
         if "microaggregated" in self.schemes:
             least = max(criterion.fewest_people for criterion in task.require)
             yield _Way("microaggregation", Microaggregation(max(2, least)))
+        if "bucketized" in self.schemes:  # widens nothing, so it ends soon where it can be done
+            yield _Way("deal (buckets)", Deal(self.seconds / 2, scheme="bucketized"))
         if "generalized" in self.schemes:
             yield _Way("lattice", Lattice())
             yield _Way("deal", Deal(self.seconds))

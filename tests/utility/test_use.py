@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -25,6 +25,7 @@ from sfumato.schema.region import Value
 from sfumato.utility import utility_named
 from sfumato.utility.use import FitForQueries, informations
 from sfumato.utility.view import view_of
+from tests.examples import few
 from tests.oracles.lattice_oracle import LatticeOracle
 from tests.utility import releases
 from tests.utility.oracle import Oracle, Person
@@ -180,6 +181,7 @@ def test_a_column_that_matters_comes_out_finer(anonymizer: Any) -> None:
     assert widths(sf.Use({"age": 30, "city": 0}))[0] <= widths(None)[0]
 
 
+@settings(max_examples=few(4))
 @given(table=TABLES, weights=WEIGHTS)
 def test_mondrian_serves_a_use_no_worse_for_knowing_it(
     table: sf.Table, weights: dict[str, float]

@@ -357,6 +357,19 @@ def members(body: str, separator: str | None = None) -> list[tuple[str, bool]]:
     return listed
 
 
+def has_word_like_range(text: str | None) -> bool:
+    """Whether a cell we wrote shows words that look like ranges: `06-07502`, `{<18, 65+}`.
+
+    Ranges of numbers are written in brackets or by their one bound, and never in a set.
+    """
+    body = (text or "").strip()
+    pieces = [piece for piece, _ in members(body)]
+    if any(_RANGE.fullmatch(piece) for piece in pieces):
+        return True
+    notation = Notation()
+    return body.startswith("{") and any(isinstance(notation.read(piece), Span) for piece in pieces)
+
+
 def _as_published(region: Region, text: str) -> Region:
     """Keep the text of the file where it is not how we would write the region."""
     if isinstance(region, Span | ValueSet) and region.text != text:

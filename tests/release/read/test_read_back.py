@@ -186,3 +186,23 @@ def test_sets_of_numbers_that_differ_in_their_last_digits() -> None:
         sf.read_release(split, sf.Schema(quasi=["q"], sensitive="s"), separator="~")
     with pytest.raises(sf.InputError, match="more digits than can be told apart"):
         sf.read_release(shown, sf.Schema(["q"], "s", domains={"q": "numeric"}))
+
+
+@pytest.mark.parametrize(
+    "bands", [["06-07502", "06-08507", "06-01234"], ["18-64", "65+", "<18"], ["65+", "<18", "x"]]
+)
+def test_sets_of_words_that_look_like_ranges_are_published_and_read_again(
+    tmp_path: Path, bands: list[str]
+) -> None:
+    frame = pd.DataFrame({"q": bands[:2] * 2 + bands[2:] * 4, "s": ["a", "b", "b", "a"] * 2})
+    table = sf.read(frame, sf.Schema(quasi=["q"], sensitive="s"))
+    tight = sf.Mondrian(regions="tight")
+    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(4)], anonymizer=tight))
+    assert len(release.groups) == 2
+    release.save(tmp_path / "out")
+    again = sf.read_release(tmp_path / "out")
+    assert sorted(part.text for part in again.regions.parts[0]) == sorted(
+        part.text for part in release.regions.parts[0]
+    )
+    assert content(again) == content(release)
+    assert again.disjoint

@@ -24,7 +24,7 @@ from sfumato.numbers import Codes, exact, told_apart
 from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.notation import KNOWN, Axis, Notation, members
+from sfumato.schema.notation import KNOWN, Axis, Notation, has_word_like_range, members
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of
 from sfumato.schema.roles import Schema
 
@@ -115,7 +115,8 @@ def read_cells(
 ) -> ReadColumn:
     """Read a column's distinct texts; `untyped`: they come from a text file.
 
-    `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen.
+    `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen, and
+    `06-07502` a code.
     """
     notation, ambiguous = _notation(name, texts, schema, separator, untyped, ours=ours)
     regions = [notation.read(text) for text in texts]
@@ -335,6 +336,8 @@ def _inferred(
     name: str, texts: Texts, separator: str | None, *, guess: bool, ours: bool
 ) -> Notation:
     """What the texts agree on, in the way of a text file's columns (schema/domain.py)."""
+    if ours and any(map(has_word_like_range, texts)):
+        return Notation("categorical", separator=separator)
     numeric = Notation("numeric", separator=separator, zeros=False)
     numbers = [numeric.read(text) for text in texts]
     telling = [region for region in numbers if region is not None and not says_nothing(region)]

@@ -37,4 +37,5 @@ ACROSS = {"attack", "browser", "contracts", "oracles", "theorems"}
 def test_tests_stand_in_the_folder_of_the_room_that_they_test() -> None:
     rooms = TESTS.parent / "src" / "sfumato"
     for folder in {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}:
-        assert str(folder) in ACROSS or (rooms / folder / "__init__.py").exists(), folder
+        room, module = rooms / folder / "__init__.py", rooms / f"{folder}.py"
+        assert str(folder) in ACROSS or room.exists() or module.exists(), folder

@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import Criterion
 from sfumato.release.description import Buckets
-from tests.anonymizers.deal.test_deal import ILLS, people, table_of
+from tests.anonymizers.deal.few_people import ILLS, people, table_of
 
 REQUIRED: list[tuple[Criterion, ...]] = [
     (sf.TCloseness(0.35),),

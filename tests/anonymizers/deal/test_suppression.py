@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import Criterion, GroupCriterion
-from tests.anonymizers.deal.test_deal import (
+from tests.anonymizers.deal.few_people import (
     CRITERIA,
     ILLS,
     TOWNS,

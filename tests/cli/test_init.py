@@ -166,7 +166,9 @@ def test_it_says_what_would_be_left_and_what_that_is_the_price_of(tmp_path: Path
     assert losses
     assert losses == sorted(losses)
     assert losses[-1] < trial["short_search"]
-    assert told["questions"][0].startswith("What can you do without? By short searches, instead of")
+    assert told["questions"][0].startswith(
+        "What can you do without? By short searches of 90 people, loss instead of"
+    )
     first = trial["without"][0]
     assert f": {first['change']} {first['loss']:.2f}" in told["questions"][0]
     # What is told of a change is what a search without it finds.
@@ -193,7 +195,8 @@ def test_a_question_about_a_column_has_its_price() -> None:
     asked = replace(draft, questions=('"age", "sex": is it known?', '"ill": is it secret?'))
     trial = Trial(asked, 40, 0.75, 3, replace(found, cost=0.75, changes=(change,)))
     assert trial.questions == [
-        "What can you do without? By short searches, instead of 0.75: without the column age 0.25",
+        "What can you do without? By short searches of 40 people, loss instead of 0.75: "
+        "without the column age 0.25",
         '"age", "sex": is it known? (without the column age 0.25 instead of 0.75)',
         '"ill": is it secret?',
     ]

@@ -22,7 +22,7 @@ def init(
     seconds: Annotated[
         float,
         typer.Option(help="For trying the draft: what would be left, and at which price; 0: not."),
-    ] = 8.0,
+    ] = 15.0,
     force: Force = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")

@@ -58,6 +58,8 @@ SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
 PEOPLE = 30_000  # more are priced by a sample
 DEALT = 2_000  # where a search is long: deal takes a second or two for so many
+_AT_EASE = 16  # changes that half a minute is enough for; where there are more, people are fewer
+_FEWEST = 500
 _LATE = "the time was over"
 
 
@@ -84,8 +86,8 @@ def price(
     """What the best release would cost without each promise and column, or one step from a bound.
 
     `seconds` are for all searches together but the first, that of the policy as it is. A table of
-    more than so many `people` (30,000, or 2,000 where they are dealt) is priced by a sample.
-    `bounds`: other bounds are priced too.
+    more than so many `people` is priced by a sample (30,000; where dealt 2,000, of a policy
+    with many promises and columns down to 500). `bounds`: other bounds are priced too.
     """
     expect("table", table, Table, "a Table, as sf.read makes one")
     expect("policy", policy, Policy, "a Policy")
@@ -98,14 +100,18 @@ def price(
             raise InputError(
                 f"price: what noise costs, as {criterion.name} asks for it, is not measured"
             )
-    sample = sample_of(table, people or (PEOPLE if anonymizer == own else DEALT), seed)
-    columns = [domain.name for domain in sample.counts.quasi]
+    columns = [domain.name for domain in table.counts.quasi]
     changes = [
         change
         for change in changes_of(policy, columns)
         if bounds or isinstance(change, WithoutCriterion | WithoutColumn)
     ]
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
+    if people is None and anonymizer == own:
+        people = PEOPLE
+    elif people is None:
+        people = min(DEALT, max(DEALT * _AT_EASE // searches, _FEWEST))
+    sample = sample_of(table, people, seed)
     bench = _Bench(sample, replace(policy, anonymizer=anonymizer), seed)
     with Ticker("pricing", searches) as ticker:
         as_it_is = bench.search(None)

@@ -18,7 +18,8 @@ from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
 from sfumato.workflow.price import price, sample_of
 
-PEOPLE = 1_000  # of whom a release is made and, where much is lost, one without each promise
+PEOPLE = 1_000  # of whom a release is made
+PRICED = 400  # of whom, where much is lost, one is made without each promise and column
 MUCH = 0.25  # of the detail gone: where it is more, the way out is priced
 _FIRST = 0.4  # of the time is for the release by the draft as it is
 _TOLD = 5  # of the changes that help
@@ -64,7 +65,13 @@ class Trial:
         asked = "What can you do without?"
         if self.helpful and self.price.cost is not None:
             ways = "; ".join(_words(change) for change in self.helpful[:_TOLD])
-            told.insert(0, f"{asked} By short searches, instead of {self.price.cost:.2f}: {ways}")
+            late = self.price.not_begun
+            more = f" ({late} more were not priced: give more --seconds)" if late else ""
+            told.insert(
+                0,
+                f"{asked} By short searches of {self.price.people:,} people, loss instead of "
+                f"{self.price.cost:.2f}: {ways}{more}",
+            )
         elif self.price.not_begun:
             told.insert(0, f"{asked} There was no time to price it: give more --seconds")
         return told
@@ -114,6 +121,8 @@ def try_draft(draft: Draft, seconds: float) -> Trial:
         if loss <= MUCH:
             return trial
         left = (1 - _FIRST) * seconds
-        return replace(trial, price=price(sample, policy, seconds=left, bounds=False))
+        return replace(
+            trial, price=price(sample, policy, seconds=left, people=PRICED, bounds=False)
+        )
     except SfumatoError as error:
         return Trial(draft, sample.people, reason=str(error).rstrip("."))

@@ -28,6 +28,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,11 @@ def lattice(folder: Path) -> Work:
 
     policy = sf.Policy([sf.KAnonymity(5)], sf.Lattice(), "loss", 0.02)
     if os.environ.get("SFUMATO_DATA"):
-        from sfumato.datasets.public_files import adult
-
-        table = sf.read(*adult())
+        try:
+            loaders = import_module("sfumato.datasets.public_files")
+        except ModuleNotFoundError:  # where it stood earlier
+            loaders = import_module("sfumato.datasets.adult")
+        table = sf.read(*loaders.adult())
     else:
         from sfumato.datasets.census import census_schema
 
@@ -153,8 +156,8 @@ class End:
         answer = self._process.stdout.readline()
         if not answer:
             raise SystemExit(f"{name} failed at one end; its message is above")
-        found: list[float] = json.loads(answer)
-        return found
+        seconds: list[float] = json.loads(answer)
+        return seconds
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -164,13 +167,14 @@ class End:
 
 def source_of(revision: str) -> Path:
     """The source of a revision, where it is found again: compiled code is kept by its path."""
-    told = ["git", "-C", ROOT, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
-    found = subprocess.run(told, capture_output=True, text=True, check=False)
-    if found.returncode:
+    asked = ["git", "-C", ROOT, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+    answer = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if answer.returncode:
         raise SystemExit(f"{revision} is not in this repository's history; name another revision")
-    folder = ROOT / ".numba_cache" / "ends" / found.stdout.strip()
+    commit = answer.stdout.strip()
+    folder = ROOT / ".numba_cache" / "ends" / commit
     if not folder.exists():
-        packed = ["git", "-C", ROOT, "archive", found.stdout.strip(), "src"]
+        packed = ["git", "-C", ROOT, "archive", commit, "src"]
         kept = subprocess.run(packed, capture_output=True, check=True).stdout
         with tarfile.open(fileobj=BytesIO(kept)) as archive:
             archive.extractall(folder, filter="data")

@@ -25,3 +25,8 @@ def test_every_public_name_is_there() -> None:
     assert set(sf.__all__) <= set(dir(sf))
     for name in sf.__all__:
         assert getattr(sf, name).__name__ == name
+
+
+def test_type_checkers_read_the_types() -> None:
+    """Of an installed package only where it says that it has them."""
+    assert Path(sf.__file__).with_name("py.typed").exists()

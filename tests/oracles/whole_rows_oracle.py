@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
+from math import prod
 
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.release.groups import Groups
@@ -35,6 +36,10 @@ class WholeRows(Tiny):
             [tuple(frozenset(row) for row in order) for order in sorted(set(permutations(group)))]
             for group in self.rows
         ]
+
+    @cached_property
+    def worlds(self) -> int:
+        return prod(len(orders) for orders in self._local)
 
     @property
     def published(self) -> Groups:

@@ -11,6 +11,7 @@ its owner's to know; how it reads, as a document with its picture, is the second
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -262,8 +263,10 @@ def price_words(price: Price) -> str:
         if not at and price.cost is not None:
             gone += f" instead of {_figure(price, price.cost)}"
         told.append(f"{one.change.sentence}, {gone}{_others(one)}")
-    left = f" ({price.not_begun} changes were not tried in {price.seconds:g} seconds)"
-    more = left if price.not_begun else ""
+    many, more = price.not_begun, ""
+    if many:
+        changes = "1 change was" if many == 1 else f"{many} changes were"
+        more = f" ({changes} not tried in {price.seconds:g} seconds: give more, or fewer people)"
     if not told:
         tried = any(one.cost is not None for one in price.changes)
         none = "No single change helps" if tried else "Which change would help was not found out"
@@ -367,7 +370,20 @@ def _sheet(price: Price) -> Sheet:
     rows = tuple(
         (one.change.subject, one.change.words, *_rounded(price, one), _remark(one))
         for one in price.changes
+        if one.status != "not_begun"
     )
+    for remark, many in Counter(
+        _remark(one) for one in price.changes if one.status == "not_begun"
+    ).items():
+        rows += (
+            (
+                "all others" if rows else "all",
+                f"{many:,} change{'s' * (many != 1)}",
+                None,
+                None,
+                remark,
+            ),
+        )
     helpful = len(price.helpful) if price.cost is not None else 0
     return Sheet(
         ("promise or column", "change", price.utility, "gain", "remark"),

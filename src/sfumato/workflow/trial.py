@@ -48,7 +48,8 @@ class Trial:
         of_all = f" of {self.draft.rows:,} rows; all of them usually lose less" if part else ""
         return (
             f"At most {self.loss:.0%} of the detail would be gone (loss {self.loss:.2f}, "
-            f"{self.groups:,} groups; tried briefly on {self.people:,} people{of_all})."
+            f"{self.groups:,} group{'s' * (self.groups != 1)}; tried briefly on {self.people:,} "
+            f"people{of_all})."
         )
 
     @property
@@ -73,7 +74,9 @@ class Trial:
                 f"{self.price.cost:.2f}: {ways}{more}",
             )
         elif self.price.not_begun:
-            told.insert(0, f"{asked} There was no time to price it: give more --seconds")
+            priced = any(change.cost is not None for change in self.price.changes)
+            what = "all of it" if priced else "it"
+            told.insert(0, f"{asked} There was no time to price {what}: give more --seconds")
         return told
 
     def _priced(self, question: str) -> str:

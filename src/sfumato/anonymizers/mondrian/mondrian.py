@@ -85,13 +85,9 @@ class Mondrian(Anonymizer):
         )
 
     def _run_in_memory(self, task: Task) -> Release:
-        if task.at_end:
-            return self._coarse_enough(task)
-        return check_release(self._search(task), task)
-
-    def _coarse_enough(self, task: Task) -> Release:
         """The finest release that also holds by what only finished releases can be judged by.
 
+        Some criteria are, and k-map where what is published overlaps.
         Groups of twice, four times, ... as many people as the smallest has are tried, by bisection:
         coarser ones usually tell less of their people, though that is no law. Whatever is returned
         was judged itself.

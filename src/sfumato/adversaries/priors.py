@@ -442,7 +442,7 @@ def groups_about(outside: Release, attribute: str | None, use: PriorUse) -> Grou
 
 def attribute_place(outside: Table, attribute: str | None, use: PriorUse) -> int:
     """Which of an outside table's sensitive columns is the attribute."""
-    names = [one.name for one in outside.counts.sensitive]
+    names = [column.name for column in outside.counts.sensitive]
     name = names[0] if attribute is None and len(names) == 1 else attribute
     if name not in names:
         raise use.error(

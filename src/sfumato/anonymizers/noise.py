@@ -105,7 +105,7 @@ class Drawing:
     ) -> Guarantee:
         """The promise by the relation asked for, and by the other one where there is one."""
         own = self.loss(relation, delta)
-        (other,) = (one for one in RELATIONS if one != relation)
+        (other,) = (neighbours for neighbours in RELATIONS if neighbours != relation)
         return Guarantee(
             own.epsilon,
             own.delta,

@@ -55,7 +55,7 @@ def ending_of(command: Callable[[], Any]) -> int:
             # An engine answers an interrupt by an error of its own.
             code = Exit.INTERRUPTED if signals else _internal(error)
         if code == Exit.INTERRUPTED:
-            left = "; ".join(f"{one.what} stands at {one.path}" for one in standing(begun))
+            left = "; ".join(f"{folder.what} stands at {folder.path}" for folder in standing(begun))
             say(f"interrupted; {left or 'nothing was written'}")
         with contextlib.suppress(ValueError):
             sys.stdout.flush()
@@ -110,7 +110,7 @@ def _interruptible() -> Iterator[list[int]]:
         came.append(number)
         raise KeyboardInterrupt
 
-    before = {one: signal.signal(one, leave) for one in heeded()}
+    before = {number: signal.signal(number, leave) for number in heeded()}
     try:
         yield came
     finally:

@@ -132,17 +132,19 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
             for parameter in inspect.signature(command, eval_str=True).parameters.values()
             if parameter.name != "reading"
         ]
-        shared = [_parameter(one) for one in options_about(*subjects) if one.name != but]
+        shared = [_parameter(option) for option in options_about(*subjects) if option.name != but]
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            options = {one.name: given.pop(one.name) for one in shared}
+            options = {parameter.name: given.pop(parameter.name) for parameter in shared}
             command(**given, reading=Reading(**options))
 
         # What a command takes is read off its signature.
-        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *shared)]
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)
+        ]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return with_options

@@ -175,9 +175,9 @@ def undominated(
     kept: list[KnowledgePoint] = []
     for point in points:
         if not any(one.dominates(point) for one in kept):
-            kept = [one for one in kept if not point.dominates(one)] + [point]
+            kept = [other for other in kept if not point.dominates(other)] + [point]
     dropped = [
-        (point, next(one for one in kept if one.dominates(point)))
+        (point, next(other for other in kept if other.dominates(point)))
         for point in dict.fromkeys(points)
         if point not in kept
     ]
@@ -289,7 +289,7 @@ class SkylinePrivacy(ReleaseCriterion):
                 label: tuple(change(point, way) for point in points)
                 for label, points in value.items()
             }
-        return replace(self, points=tuple(change(one, way) for one in self.points), value=value)
+        return replace(self, points=tuple(change(point, way) for point in self.points), value=value)
 
     # -- what a search may rely on ----------------------------------------------------------------
 

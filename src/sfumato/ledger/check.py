@@ -230,7 +230,7 @@ class Check:
                 for finding in self.findings
             ],
             "notes": list(self.notes),
-            "spent": [one.to_dict() for one in self.spent],
+            "spent": [spending.to_dict() for spending in self.spent],
         }
 
 
@@ -277,10 +277,10 @@ def check_release(
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
     if not earlier:
         notes.append("nothing was released before, so the new release is judged by itself")
-    noisy = [one.label for one in earlier if one.regions.noisy]
+    noisy = [before.label for before in earlier if before.regions.noisy]
     if noisy:
         notes.append(f"randomised, bounded by their promise: {', '.join(noisy)}")
-    exact = [one for one in earlier if not one.regions.noisy]
+    exact = [before for before in earlier if not before.regions.noisy]
     chosen = [] if new.regions.noisy else _attributes(new, sensitive)
     given = targets if targets is not None else population
     basis: Basis = "combinations"
@@ -290,14 +290,14 @@ def check_release(
         basis = "people"
     findings = []
     for name in chosen:
-        related = [one for one in exact if name in one.by_attribute]
-        unrelated = [one.label for one in exact if name not in one.by_attribute]
+        related = [before for before in exact if name in before.by_attribute]
+        unrelated = [before.label for before in exact if name not in before.by_attribute]
         if unrelated:
             notes.append(f"tell nothing about {name!r}: {', '.join(unrelated)}")
         findings.append(_finding(new, related, name, given, most, counting))
     return Check(
         new.label,
-        tuple(one.label for one in earlier),
+        tuple(before.label for before in earlier),
         basis,
         share,
         confidence,
@@ -370,7 +370,7 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
         Headcount(int(groups.sizes[groups.distinct <= most].sum())),
         watched.exposed_before(groups, most),
         (together, together),
-        tuple((one.label, exposed(one)) for one in earlier),
+        tuple((before.label, exposed(before)) for before in earlier),
         added=(added, added),
     )
 
@@ -407,7 +407,9 @@ def _of_targets(
         Headcount(int(per_case[here[np.diff(indptr) <= most]].sum())),
         int(per_case[here[known[here]]].sum()),
         (together, together),
-        tuple((one.label, counted(exposed(expose(groups, [one], people)))) for one in earlier),
+        tuple(
+            (before.label, counted(exposed(expose(groups, [before], people)))) for before in earlier
+        ),
         int(per_case.sum() - per_case[here].sum()),
         added=(added, added),
     )
@@ -438,6 +440,6 @@ def _of_regions(
         groups.headcount(groups.distinct <= most),
         None,
         exposed(earlier),
-        tuple((one.label, exposed([one])[1]) for one in earlier),
+        tuple((before.label, exposed([before])[1]) for before in earlier),
         added=None if counting == "all" else exposed(earlier, "added"),
     )

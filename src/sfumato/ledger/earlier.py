@@ -47,7 +47,9 @@ class SomeOfLedger:
 
     def releases(self) -> tuple[Release, ...]:
         self.check()
-        return tuple(one for one in Ledger(self.path).releases() if one.label in self.names)
+        return tuple(
+            release for release in Ledger(self.path).releases() if release.label in self.names
+        )
 
 
 Source = Ledger | Release | SomeOfLedger | str | Path
@@ -127,7 +129,7 @@ class Earlier:
 
     def __repr__(self) -> str:
         at_hand = [f"{source.label!r}" for source in self.sources if isinstance(source, Release)]
-        places = [str(_place(one)) for one in self.sources if not isinstance(one, Release)]
+        places = [str(_place(source)) for source in self.sources if not isinstance(source, Release)]
         return f"Earlier({', '.join([*places, *at_hand])})"
 
 

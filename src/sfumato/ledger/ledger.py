@@ -328,9 +328,9 @@ class Ledger:
     def list(self, about: str | None = None) -> tuple[LedgerEntry, ...]:
         """The releases in the order they were added; of one population, if it is named."""
         entries = tuple(entry for entry, _ in self._rows())
-        chosen = tuple(one for one in entries if about in (None, one.about))
+        chosen = tuple(entry for entry in entries if about in (None, entry.about))
         if about is not None and not chosen:
-            names = ", ".join(sorted({repr(one.about) for one in entries})) or "none"
+            names = ", ".join(sorted({repr(entry.about) for entry in entries})) or "none"
             raise InputError(f"{self.path} has no release about {about!r}; populations: {names}")
         return chosen
 

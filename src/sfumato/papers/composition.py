@@ -106,7 +106,7 @@ def against_k(
         for label, trials in series
     )
     lines = tuple(
-        Series(label, [one.k for one in trials], [share(one) for one in trials])
+        Series(label, [trial.k for trial in trials], [share(trial) for trial in trials])
         for label, trials in series
     )
     ticks = tuple(sorted({trial.k for _, trials in series for trial in trials}))
@@ -132,15 +132,15 @@ def _curves(name: str, found: TrialSurvey) -> Section:
 
     figures = []
     for pair in PAIRS:
-        drawn = [one for one in found.of(pair) if one.k in _CURVE_SIZES]
-        sure = ", ".join(f"{one.breach:.1%} at k = {one.k}" for one in drawn)
+        drawn = [trial for trial in found.of(pair) if trial.k in _CURVE_SIZES]
+        sure = ", ".join(f"{trial.breach:.1%} at k = {trial.k}" for trial in drawn)
         figures.append(
             Chart(
                 f"{name}, {pair}: people by how surely their value is known",
                 "steps",
                 "confidence of at least",
                 "share of people in both",
-                tuple(Series(f"k = {one.k}", confidence, shares(one)) for one in drawn),
+                tuple(Series(f"k = {trial.k}", confidence, shares(trial)) for trial in drawn),
                 alt=f"Known for sure: {sure}.",
                 percent="y",
             )
@@ -176,8 +176,8 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
         trials = found.of(pair)
         at = [trial.k for trial in trials]
         lines += [
-            Series(f"{pair}, one release", at, [one.oracle.fewest_before for one in trials]),
-            Series(f"{pair}, both together", at, [one.oracle.after for one in trials]),
+            Series(f"{pair}, one release", at, [trial.oracle.fewest_before for trial in trials]),
+            Series(f"{pair}, both together", at, [trial.oracle.after for trial in trials]),
         ]
     first = found.of(BOTH_MONDRIAN)[0].oracle
     figure = Chart(
@@ -189,7 +189,7 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
         log_x=True,
         alt=f"With the smallest k, Mondrian leaves {first.fewest_before:.2f} values in the release "
         f"that leaves fewer, {first.after:.2f} in both together.",
-        ticks=tuple(one.k for one in found.of(BOTH_MONDRIAN)),
+        ticks=tuple(trial.k for trial in found.of(BOTH_MONDRIAN)),
     )
     words = (
         "Means: people a group over groups; people of her group and values left (effective "
@@ -207,7 +207,7 @@ def bounds_section(name: str, found: TrialSurvey) -> Section:
     """Breach with a further bound on both releases, beside k alone."""
     asked = {trial.k for trial in found.trials if trial.bound != ALONE}
     tried = {
-        (pair, bound): [one for one in found.of(pair, bound) if one.k in asked]
+        (pair, bound): [trial for trial in found.of(pair, bound) if trial.k in asked]
         for pair in PAIRS
         for bound in found.bounds
     }
@@ -223,7 +223,7 @@ def bounds_section(name: str, found: TrialSurvey) -> Section:
         Sheet(
             ("figure", "k", *found.bounds),
             tuple(
-                (what, together[0].k, *(figure(one) for one in together))
+                (what, together[0].k, *(figure(trial) for trial in together))
                 for what, figure in _FIGURES.items()
                 for together in zip(*(tried[pair, bound] for bound in found.bounds), strict=True)
             ),
@@ -278,11 +278,11 @@ def location_section(name: str, found: TrialSurvey) -> Section:
         "lines",
         "k",
         "share of people in both",
-        (Series("first release", [one.k for one in trials], shares),),
+        (Series("first release", [trial.k for trial in trials], shares),),
         log_x=True,
         alt=f"{shares[0]:.1%} at k = {trials[0].k}, {shares[-1]:.1%} at k = {trials[-1].k}.",
         percent="y",
-        ticks=tuple(one.k for one in trials),
+        ticks=tuple(trial.k for trial in trials),
     )
     words = (
         "The paper assumes that she finds the right group (oracle); in a microaggregated release "
@@ -357,14 +357,14 @@ def claims(found: TrialSurvey) -> list[Claim]:
 
 
 def _falls(found: TrialSurvey) -> Claim:
-    shares = {pair: [one.breach for one in found.of(pair)] for pair in PAIRS}
+    shares = {pair: [trial.breach for trial in found.of(pair)] for pair in PAIRS}
     holds = all(
         later <= earlier for mine in shares.values() for earlier, later in pairwise(mine)
     ) and all(mine[0] > mine[-1] for mine in shares.values())
     by_pair_text = "; ".join(
         f"{pair} {', '.join(f'{share:.1%}' for share in mine)}" for pair, mine in shares.items()
     )
-    at = ", ".join(str(one.k) for one in found.of(BOTH_MONDRIAN))
+    at = ", ".join(str(trial.k) for trial in found.of(BOTH_MONDRIAN))
     return "perfect breach falls with k", holds, f"k = {at}: {by_pair_text}"
 
 
@@ -401,7 +401,7 @@ def _helps(found: TrialSurvey, bounds: tuple[str, ...], name: str) -> list[Claim
 
 
 def _above(found: TrialSurvey, pair: str) -> Claim:
-    times = {one.k: min(one.sizes) / one.k for one in found.of(pair)}
+    times = {trial.k: min(trial.sizes) / trial.k for trial in found.of(pair)}
     well = [str(k) for k, ratio in times.items() if ratio >= WELL_ABOVE]
     return (
         f"groups are well above k ({pair})",

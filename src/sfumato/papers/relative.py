@@ -60,13 +60,13 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
     table = _people(data, FEW if quick else ROWS, seed)
     sweeps = FEW_SWEEPS if quick else SWEEPS
     studied = list(_studied(table, seed, SIZES[:1] if quick else SIZES, sweeps))
-    generalized = [one for one in studied if not one.exact]
-    bucketized = [one for one in studied if one.exact]
+    generalized = [study for study in studied if not study.exact]
+    bucketized = [study for study in studied if study.exact]
     sections = [
         _table("Table IV: generalized releases", generalized),
         _table("Table V: Anatomy", bucketized),
         _how(studied),
-        *(_pictures(one) for one in studied),
+        *(_pictures(study) for study in studied),
     ]
     return Document("relative", TITLE, _about(table, data, seed), tuple(sections), _facts(studied))
 
@@ -127,7 +127,7 @@ def _about(table: Table, data: Path | None, seed: int) -> str:
 def _table(title: str, studied: list[Studied]) -> Section:
     if not studied:
         return Section(title, "No such release exists: a value is too frequent.")
-    listed = [(one.name, one.threat.measures) for one in studied]
+    listed = [(study.name, study.threat.measures) for study in studied]
     return Section(
         title,
         tables=(

@@ -275,7 +275,7 @@ def _case_study(data: Path | None, seed: int) -> tuple[list[Section], dict[str, 
         "people": table.people,
         "groups": len(sizes),
         "skyline": skyline.to_dict(),
-        "groundings": [one.to_dict() for one in groundings],
+        "groundings": [grounding.to_dict() for grounding in groundings],
     }
     return sections, facts
 
@@ -295,7 +295,9 @@ def _groundings(release: Release, found: KnowledgeSkyline) -> list[Grounding]:
     for l, k, m in found.points:  # noqa: E741  # the paper's names
         beyond |= {(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)}
     groundings = [worst_grounding(release, found.value, *point) for point in sorted(beyond)]
-    return [one for one in groundings if one.confidence >= CONFIDENCE * (1 - 1e-9)]
+    return [
+        grounding for grounding in groundings if grounding.confidence >= CONFIDENCE * (1 - 1e-9)
+    ]
 
 
 def _named(release: Release, groundings: Sequence[Grounding]) -> Section:

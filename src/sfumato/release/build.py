@@ -55,14 +55,14 @@ def joint_groups(release: Release, names: Sequence[str]) -> Groups:
 def joint_attribute(counts: Counts, places: Sequence[int]) -> tuple[Attribute, Codes]:
     """Several sensitive attributes as one, and the code of each tuple; a set is one value."""
     several = [counts.sensitive[place] for place in places]
-    sizes = [len(one.domain) if one.sets is None else len(one.sets) for one in several]
+    sizes = [len(column.domain) if column.sets is None else len(column.sets) for column in several]
     number, first = rank_rows(counts.values[list(places)], sizes)
     columns = [
         [label_of(one, int(code)) for code in counts.values[place][first]]
         for one, place in zip(several, places, strict=True)
     ]
     labels = tuple(BETWEEN.join(texts) for texts in zip(*columns, strict=True))
-    name = BETWEEN.join(one.name for one in several)
+    name = BETWEEN.join(column.name for column in several)
     return Attribute(Domain(name, "categorical", labels)), number.astype(np.int32)
 
 

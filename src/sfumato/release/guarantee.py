@@ -99,7 +99,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         own = PrivacyLoss(self.epsilon, self.delta)
-        (relation,) = (one for one in RELATIONS if one != self.neighbours)
+        (relation,) = (name for name in RELATIONS if name != self.neighbours)
         other = "nothing" if self.under(relation) is None else str(self.under(relation))
         scale = "" if self.scale is None else f" of scale {self.scale:.4g}"
         return (

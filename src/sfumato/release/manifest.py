@@ -283,7 +283,7 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
             extra and column.name in counted
         ):
             _broken(path, f"column {column.name!r} cannot be {column.role!r} in a {scheme} release")
-    names = [one.name for one in columns if one.role != "group"]
+    names = [column.name for column in columns if column.role != "group"]
     if len(set(names)) < len(names):
         _broken(path, "a column is listed twice")
     if not any(one.role in ("quasi", "sensitive") for one in columns):
@@ -335,13 +335,15 @@ def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
             )
     if len(names) > 1 and scheme != "bucketized":
         folder = path.parent / PARTS
-        more = sorted({one.name for one in folder.iterdir()} - {Path(name).name for name in names})
+        more = sorted(
+            {file.name for file in folder.iterdir()} - {Path(name).name for name in names}
+        )
         if more:
             raise InputError(
                 f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it "
                 "away"
             )
-    beside = {one.name for one in path.parent.iterdir() if is_data(one.name)}
+    beside = {file.name for file in path.parent.iterdir() if is_data(file.name)}
     if unlisted := sorted(beside - {PurePosixPath(name).parts[0] for name in names}):
         raise InputError(
             f"{path.parent} holds {name_some(unlisted)} besides the data its manifest lists, which "
@@ -352,7 +354,7 @@ def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
 
 def _belong_together(names: Sequence[str], scheme: str) -> bool:
     if scheme == "bucketized":
-        return any(list(names) == [f"{one}.{form}" for one in _PAIR] for form in _FORMS)
+        return any(list(names) == [f"{part}.{form}" for part in _PAIR] for form in _FORMS)
     if len(names) == 1 and names[0] in [f"data.{form}" for form in _FORMS]:
         return True
     return all(re.fullmatch(rf"{PARTS}/part-[0-9]{{5,}}\.parquet", name) for name in names)
@@ -383,13 +385,13 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
         known = Schema(quasi, sensitive, keep=keep)
     else:
         known = schema.part(quasi, sensitive, keep)
-    several = [one.several for one in manifest.columns if one.several is not None]
+    several = [column.several for column in manifest.columns if column.several is not None]
     counts = manifest.of_role(COUNT)
-    named = {one.name for one in manifest.columns}
+    named = {column.name for column in manifest.columns}
     return replace(
         known,
         identifiers=[] if schema is None else [n for n in schema.identifiers if n not in named],
-        lists={one.name: one.list for one in manifest.columns if one.list is not None},
+        lists={column.name: column.list for column in manifest.columns if column.list is not None},
         several=several[0] if several else known.several,
         count=counts[0] if counts else None,
     )

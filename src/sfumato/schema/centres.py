@@ -91,9 +91,9 @@ def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | Non
 def _calendar(unit: Unit | None, days: float, finest: Calendar) -> Calendar:
     """The unit, or the longest of which the extent has enough, but none finer than the data's."""
     if unit is not None:
-        return next(one for one in CALENDAR if one == unit)
+        return next(named for named in CALENDAR if named == unit)
     listed = CALENDAR[CALENDAR.index(finest) :]
-    wanted = [one for one in listed if calendar_longest(one) / 86_400e6 * _STEPS <= days]
+    wanted = [unit for unit in listed if calendar_longest(unit) / 86_400e6 * _STEPS <= days]
     return wanted[-1] if wanted else finest
 
 

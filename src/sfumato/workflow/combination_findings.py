@@ -330,9 +330,9 @@ class LargestLeakage:
         self._combinations = sorted(asked, key=lambda columns: (len(columns), columns))
         self._place = {columns: place for place, columns in enumerate(self._combinations)}
         columns = [target.column for target in plan.targets]
-        self._most: dict[int, Floats] = {one: np.full(len(base), -1.0) for one in columns}
+        self._most: dict[int, Floats] = {column: np.full(len(base), -1.0) for column in columns}
         self._by: dict[int, Ints] = {
-            one: np.full(len(base), len(asked), dtype=np.int64) for one in columns
+            column: np.full(len(base), len(asked), dtype=np.int64) for column in columns
         }
         self._lock = Lock()
 
@@ -374,11 +374,11 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
 
     The column that adds most to the leakage people meet comes first.
     """
-    by_set = {(one.target, frozenset(one.columns)): one for one in findings}
+    by_set = {(finding.target, frozenset(finding.columns)): finding for finding in findings}
     contributed = []
-    for target in dict.fromkeys(one.target for one in findings):
-        mine = [one for one in findings if one.target == target]
-        columns = dict.fromkeys(column for one in mine for column in one.columns)
+    for target in dict.fromkeys(finding.target for finding in findings):
+        mine = [finding for finding in findings if finding.target == target]
+        columns = dict.fromkeys(column for finding in mine for column in finding.columns)
         by_column = []
         for column in columns:
             pairs = [
@@ -421,17 +421,17 @@ def coarsenings(
     """
     steps = []
     for target in targets:
-        mine = [one for one in findings if one.target == target.name]
+        mine = [finding for finding in findings if finding.target == target.name]
         if not mine:
             continue
         worst = max(mine, key=lambda one: (one.distribution.weighted, one.distribution.largest))
-        by_set = {frozenset(one.columns): one for one in mine}
+        by_set = {frozenset(finding.columns): finding for finding in mine}
         tried = [
             _step(worst, column, base, levels.get(column), target, priors, naming)
             or _dropped(worst, column, by_set)
             for column in worst.columns
         ]
-        kept = [one for one in tried if one is not None]
+        kept = [finding for finding in tried if finding is not None]
         kept.sort(
             key=lambda one: (
                 one.dropped,

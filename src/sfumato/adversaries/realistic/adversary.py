@@ -133,7 +133,7 @@ class RealisticAdversary:
     @classmethod
     def from_settings(cls, settings: Mapping[str, object]) -> Self:
         """From the inline table of a policy file."""
-        allowed = [one.name for one in fields(cls)]
+        allowed = [setting.name for setting in fields(cls)]
         for key in settings:
             if key not in allowed:
                 raise PolicyError(f"{NAME}: unknown key {key!r}; {did_you_mean(key, allowed)}")

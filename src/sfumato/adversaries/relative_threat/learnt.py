@@ -440,11 +440,11 @@ def _joined(blocks: list[Belief]) -> Belief:
         return Belief(none, none, none, none, np.zeros(1), np.zeros(1))
     return Belief(
         np.concatenate([block.p for block in blocks]),
-        np.concatenate([one.hit for one in blocks]),
-        np.concatenate([one.error for one in blocks]),
-        np.concatenate([one.short for one in blocks]),
-        np.sum([one.hits for one in blocks], axis=0),
-        np.sum([one.missed for one in blocks], axis=0),
+        np.concatenate([block.hit for block in blocks]),
+        np.concatenate([block.error for block in blocks]),
+        np.concatenate([block.short for block in blocks]),
+        np.sum([block.hits for block in blocks], axis=0),
+        np.sum([block.missed for block in blocks], axis=0),
     )
 
 

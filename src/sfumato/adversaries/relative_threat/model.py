@@ -271,7 +271,7 @@ def _sums(counts: TableCounts, domain: Domain) -> Floats:
 
 
 def _seen(counts: TableCounts, domain: Domain) -> Floats:
-    place = [one.name for one in counts.quasi].index(domain.name)
+    place = [column.name for column in counts.quasi].index(domain.name)
     codes = _codes(counts.quasi[place], domain)
     people = np.bincount(codes, weights=counts.by_code(place), minlength=len(domain) + 1)
     return people[:-1].astype(np.float64)

@@ -108,11 +108,11 @@ class BucketChains:
     def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
         slots = self._slots[watched]
         ran = side_by_side(lambda chain: self._run(chain, sweeps, thin, slots), self.chains)
-        chances = np.concatenate([one.sums for one in ran]) / (sweeps // self._batches)
-        kept = np.concatenate([one.kept for one in ran])
+        chances = np.concatenate([chain.sums for chain in ran]) / (sweeps // self._batches)
+        kept = np.concatenate([chain.kept for chain in ran])
         self.learnt = Bucketized(self.buckets, chances, kept, len(chances))
-        self._categories = np.array([one.categories for one in ran])
-        return [np.array([one.traces for one in ran]) / self._many(slots), self._learner(slots)]
+        self._categories = np.array([chain.categories for chain in ran])
+        return [np.array([chain.traces for chain in ran]) / self._many(slots), self._learner(slots)]
 
     def _learner(self, slots: Ints) -> Floats:
         """p_L of each slot's value for its tuple, in every kept draw: chains by draws by slots."""

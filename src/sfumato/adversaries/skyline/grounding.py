@@ -335,7 +335,7 @@ class _Cast:
     def _values(self, number: int) -> tuple[str, ...]:
         code, sets = int(self._codes[number]), self._described.sets
         held = [code] if sets is None else sets.members[sets.offsets[code] : sets.offsets[code + 1]]
-        return tuple(self._described.domain.labels[one] for one in held)
+        return tuple(self._described.domain.labels[code] for code in held)
 
     def _quasi(self, number: int) -> dict[str, str]:
         counts = self._placement.counts

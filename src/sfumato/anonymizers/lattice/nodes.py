@@ -93,7 +93,7 @@ def node_regions(node: Rolled, kept: Bools) -> Regions:
     """What the kept groups publish."""
     levels = node.steps.levels
     return Regions(
-        columns=tuple(one.domain.name for one in levels),
+        columns=tuple(column.domain.name for column in levels),
         parts=tuple(one[level].regions for one, level in zip(levels, node.levels, strict=True)),
         codes=node.codes()[:, kept],
     )

@@ -188,7 +188,7 @@ class Partition:
                     done, more = future.result()
                     self._done += done
                     waiting += more[::-1]
-                    ticker.add(sum(len(one.rows) for one in done))
+                    ticker.add(sum(len(leaf.rows) for leaf in done))
 
     def _finish(self, batch: Nodes) -> tuple[list[Done], list[Nodes]]:
         """Split a batch to its end, or until it is better cut into smaller ones."""
@@ -231,10 +231,10 @@ class Partition:
 
         Groups are numbered by their first row, whoever was done first.
         """
-        rows = np.concatenate([one.rows for one in self._done])
-        lengths = np.concatenate([one.lengths for one in self._done])
-        low = np.concatenate([one.low for one in self._done])
-        high = np.concatenate([one.high for one in self._done])
+        rows = np.concatenate([leaf.rows for leaf in self._done])
+        lengths = np.concatenate([leaf.lengths for leaf in self._done])
+        low = np.concatenate([leaf.low for leaf in self._done])
+        high = np.concatenate([leaf.high for leaf in self._done])
         begins = offsets_of(lengths)
         # Batches end in any order, and within a group rows are in the order of its last split: the
         # least row is what a group has whoever finished it.

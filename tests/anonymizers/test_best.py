@@ -15,11 +15,11 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Anonymizer, Task
-from sfumato.anonymizers.best import Best, BestFindings
+from sfumato.anonymizers.best import Attempt, Best, BestFindings
 from sfumato.anonymizers.lattice.lattice import LatticeFindings
 from sfumato.criteria.base import Criterion
 from sfumato.release.release import Release
-from sfumato.report.sections.search import choice_words
+from sfumato.report.sections.search import choice_words, contest_section
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.loss import Loss
@@ -307,3 +307,24 @@ def test_the_closing_lines_say_which_way_won_and_by_how_much() -> None:
     assert only == "Made by anatomy, the one way that led to a release."
     first = words(sf.Policy([sf.KAnonymity(3)], Best(seconds=1e-9)))
     assert first == ("Made by mondrian (tight). The time was over before every way was tried.")
+
+
+def test_the_table_of_attempts_says_what_was_not_tried_and_where_dealing_found_nothing() -> None:
+    table = sf.read(
+        pa.table({"n": list(range(100)), "s": ["a", "b"] * 50}),
+        sf.Schema(quasi=["n"], sensitive="s"),
+    )
+
+    def told(seconds: float) -> tuple[str, Attempt]:
+        policy = sf.Policy([sf.KAnonymity(50)], Best(seconds=seconds))
+        release = sf.anonymize(table, policy, seed=0)
+        section = contest_section(sf.audit(release, policy))
+        assert section is not None
+        return section.words, findings_of(release).attempts[-1]
+
+    words, dealt = told(6)
+    assert words.startswith("Every way that applies was tried within the time allowed;")
+    assert dealt.why == "nothing better than Mondrian's release was found"
+    words, dealt = told(1e-9)
+    assert words.startswith("Not every way that applies was tried to its end;")
+    assert dealt.outcome == "not begun"

@@ -352,4 +352,8 @@ def _caveat(release: Release) -> str:
     if lattice is not None and lattice.search is not None and not lattice.search.exact:
         return lattice.search.seen
     dealt = DealFindings.of(release.made)
-    return _INTERRUPTED if dealt is not None and dealt.interrupted else ""
+    if dealt is None:
+        return ""
+    if dealt.interrupted:
+        return _INTERRUPTED
+    return "nothing better than Mondrian's release was found" if dealt.mondrian else ""

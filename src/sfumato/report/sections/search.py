@@ -55,10 +55,12 @@ def contest_section(report: Report) -> Section | None:
         return attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
 
     costs = (contest.utility, "loss") if other else ("loss",)
+    tried = "Every way that applies was tried within the time allowed"
+    if contest.interrupted or contest.cut_short:
+        tried = "Not every way that applies was tried to its end"
     return Section(
         "What each anonymizer would have cost",
-        "Every way that applies was tried within the time allowed; the release that costs least by "
-        f"{contest.utility} was kept.",
+        f"{tried}; the release that costs least by {contest.utility} was kept.",
         (
             Sheet(
                 ("anonymizer", *costs, "groups", "suppressed", "seconds", "outcome", "why"),

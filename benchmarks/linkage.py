@@ -45,7 +45,7 @@ def main() -> None:
         known = audit(sampling_fraction=0.1).linkage
 
         def without() -> sf.Report:
-            with patch("sfumato.workflow.audit.linkage", return_value=known):
+            with patch("sfumato.workflow.audit.Linker.attack", return_value=known):
                 return audit()
 
         runs: dict[str, Callable[[], object]] = {

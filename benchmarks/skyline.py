@@ -22,7 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.adversaries.skyline.breach import CASES, breach, minima
-from sfumato.papers.skyline import breach_probability as by_programming
+from sfumato.papers.skyline import breach_by_programming
 
 SIZE, VALUES = 100, 20
 POINTS = [(10, 0, 10), (10, 10, 10), (0, 10, 10), (10, 10, 0), (10, 32, 10)]
@@ -47,11 +47,11 @@ def counts(groups: int, seed: int = 3) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def against_the_baseline(dense: np.ndarray[Any, np.dtype[np.int64]]) -> None:
     groups = sf.Groups(dense)
-    by_programming(dense[:5], 0, 1, 1, 1)
+    breach_by_programming(dense[:5], 0, 1, 1, 1)
     print(f"{'point':>14} {'check':>10} {'baseline':>10} {'ratio':>8}   certainty of both")
     for point in POINTS:
         ours, found = best(lambda p=point: sf.breach_probability(groups, "0", *p), 15)
-        theirs, same = best(lambda p=point: by_programming(dense, 0, *p), 3)
+        theirs, same = best(lambda p=point: breach_by_programming(dense, 0, *p), 3)
         assert abs(found - same) < 1e-9, (point, found, same)
         times = f"{1e3 * ours:>7.2f} ms {theirs:>8.2f} s {theirs / ours:>7,.0f}x"
         print(f"{point!s:>14} {times}   {found:.4f}")

@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 from collections import Counter
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -63,6 +65,17 @@ def test_files_that_texts_name_are_there() -> None:
         if name not in invented and not any(file.endswith(f"/{name}") for file in files)
     ]
     assert gone == []
+
+
+def test_what_benchmarks_and_scripts_import_of_the_house_is_there() -> None:
+    """Nothing else runs them, and most import only where they need it."""
+    for path in (*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "scripts").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sfumato"):
+                module = import_module(node.module or "")
+                for alias in node.names:
+                    home = f"{node.module}.{alias.name}"
+                    assert hasattr(module, alias.name) or find_spec(home), (path.name, home)
 
 
 @pytest.mark.parametrize(("module", "name"), STEPS)

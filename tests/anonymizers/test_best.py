@@ -328,3 +328,16 @@ def test_the_table_of_attempts_says_what_was_not_tried_and_where_dealing_found_n
     words, dealt = told(1e-9)
     assert words.startswith("Not every way that applies was tried to its end;")
     assert dealt.outcome == "not begun"
+
+
+def test_buckets_that_widen_nothing_are_not_yet_the_best_for_queries() -> None:
+    """Regions of people who are alike tell who has what; a bucket of unlike ones does not."""
+    rows = pa.table(
+        {"sex": [*"FFFMMM"] * 2, "ill": ["flu", "cold", "cold", "gout", "hiv", "hiv"] * 2}
+    )
+    table = sf.read(rows, sf.Schema(quasi=["sex"], sensitive="ill"))
+    use = sf.Use(queries=[["sex", "ill"]])
+    best = sf.Best(seconds=5, schemes=("bucketized", "generalized"))
+    release = sf.anonymize(table, sf.Policy([sf.DistinctDiversity(2)], best, use=use), seed=1)
+    assert findings_of(release).winner.cost == 0
+    assert release.scheme == "generalized"

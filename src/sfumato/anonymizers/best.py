@@ -275,7 +275,8 @@ class _Contest:
         if self.best is None:
             return self._hopeless()
         winner = self.attempts[self.leader]
-        if winner.loss == 0:
+        # Buckets widen nothing, and yet not all that a policy's utility measures is told by them.
+        if winner.loss == 0 and (winner.cost == 0 or not self.best.regions.exact):
             return "nothing is lost, so nothing can be gained"
         return _TIME_OVER if self.left <= (0 if deals else self.spared) else ""
 

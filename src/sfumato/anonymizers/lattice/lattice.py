@@ -110,9 +110,9 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     try:
         if searched or size > budget:
             ends.run()
-            exact = ends.proved
-        # Criteria that judge finished releases choose among all that is safe, not the best alone.
-        if size <= budget and (not exact or judge.task.at_end):
+            # Criteria that judge finished releases choose among all that is safe, not the best.
+            exact = ends.proved and not judge.task.at_end
+        if size <= budget and not exact:
             walk = Walk(judge)
             for node in ends.nodes:
                 walk.record(node)
@@ -189,14 +189,16 @@ def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Rele
             raise finished.refusal()
     chosen = replace(node, safe_above=False)
     known = [node for node in found.nodes if not node.satisfied]
+    exact = found.exact or chosen.cost <= found.bound
     outcome = replace(
         found,
+        exact=exact,
         nodes=(*known, *failed, chosen),
         best=chosen,
         minimal=(),
         inherited=(),
         finished=finished.judged,
-        bound=chosen.cost if found.exact else found.bound,
+        bound=chosen.cost if exact else found.bound,
     )
     return _made(judge, chosen.levels, outcome)
 

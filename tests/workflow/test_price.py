@@ -155,6 +155,14 @@ def test_what_the_time_is_not_enough_for_is_told() -> None:
     assert " ".join(row.split()) == "all 9 changes n/a n/a not begun: the time was over"
 
 
+def test_where_two_promises_are_to_blame_no_single_change_helps() -> None:
+    twice = sf.Policy([sf.TCloseness(0.001), sf.TCloseness(0.001)], sf.Mondrian())
+    price = sf.price(people(60), twice, seconds=60)
+    assert price.cost == 1
+    assert not price.helpful
+    assert price.words() == "No single change helps."
+
+
 def test_without_any_release_it_tells_what_would_make_one() -> None:
     policy = sf.Policy([sf.KAnonymity(5), sf.TCloseness(0.9), sf.KAnonymity(1000)], sf.Mondrian())
     price = sf.price(people(60), policy, seconds=60)

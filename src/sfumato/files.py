@@ -351,10 +351,10 @@ def _clear(room: Path, target: Path, what: str) -> bool:
         if (room / _PLACING).exists():
             if (room / _OLD).exists() and _stat(target) is None:
                 _move_to_free_place(room / _OLD, target)
-            held = [one for one in (room / _NEW, room / _OLD) if one.is_dir()]
-            if any(_not_ours(one, what) is not None for one in held):
+            held = [folder for folder in (room / _NEW, room / _OLD) if folder.is_dir()]
+            if any(_not_ours(folder, what) is not None for folder in held):
                 return False
-        for path in sorted(room.iterdir(), key=lambda one: one.name == _ROOM):  # the mark last
+        for path in sorted(room.iterdir(), key=lambda path: path.name == _ROOM):  # the mark last
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:

@@ -174,7 +174,7 @@ def undominated(
     """The points that count, and those dropped, each with one that implies it."""
     kept: list[KnowledgePoint] = []
     for point in points:
-        if not any(one.dominates(point) for one in kept):
+        if not any(other.dominates(point) for other in kept):
             kept = [other for other in kept if not point.dominates(other)] + [point]
     dropped = [
         (point, next(other for other in kept if other.dominates(point)))

@@ -323,8 +323,8 @@ def _finding(
     counting: Counting,
 ) -> Finding:
     """The people exposed by a new release and earlier ones: of at most `most` values left."""
-    for one in earlier:
-        share_values([new, one], name)  # refuses what cannot be compared at all
+    for before in earlier:
+        share_values([new, before], name)  # refuses what cannot be compared at all
     if given is not None:
         return _of_targets(new, earlier, name, given, most)
     groups = with_inside(new, new.groups_for(name))

@@ -371,15 +371,15 @@ def _falls(found: TrialSurvey) -> Claim:
 def _helps(found: TrialSurvey, bounds: tuple[str, ...], name: str) -> list[Claim]:
     """Fewer people are known with a bound on top than without, but some are."""
     compared: list[tuple[IntersectionTrial, IntersectionTrial]] = [
-        (one, plain)
+        (bounded, plain)
         for bound in bounds
         for pair in PAIRS
-        for one in found.of(pair, bound)
+        for bounded in found.of(pair, bound)
         for plain in found.of(pair)
-        if plain.k == one.k
+        if plain.k == bounded.k
     ]
-    fewer = sum(one.breach < plain.breach for one, plain in compared)
-    more = sum(one.breach > plain.breach for one, plain in compared)
+    fewer = sum(bounded.breach < plain.breach for bounded, plain in compared)
+    more = sum(bounded.breach > plain.breach for bounded, plain in compared)
     some = [one for one, _ in compared if one.breach]
     worst = max((one for one, _ in compared), key=lambda one: one.breach)
     narrowed = sum(one.oracle.vulnerable > 0 for one, _ in compared)

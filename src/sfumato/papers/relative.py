@@ -139,16 +139,18 @@ def _table(title: str, studied: list[Studied]) -> Section:
 
 def _how(studied: list[Studied]) -> Section:
     rows = []
-    for one in studied:
-        diagnostics = one.threat.diagnostics
-        ways = sorted(set(one.threat.method.values()))
+    for study in studied:
+        diagnostics = study.threat.diagnostics
+        ways = sorted(set(study.threat.method.values()))
         figures = (
             (None,) * 3
             if diagnostics is None
             else (diagnostics.rhat, diagnostics.ess, diagnostics.sweeps)
         )
-        size = one.people / one.groups
-        rows.append((one.name, one.groups, size, ", ".join(ways), one.threat.status, *figures))
+        size = study.people / study.groups
+        rows.append(
+            (study.name, study.groups, size, ", ".join(ways), study.threat.status, *figures)
+        )
     columns = ("release", "groups", "mean size", "learnt", "status", "R-hat", "ESS", "sweeps")
     return Section("Releases, and how they were learnt from", tables=(Sheet(columns, tuple(rows)),))
 
@@ -163,15 +165,15 @@ def _pictures(one: Studied) -> Section:
 
 def _facts(studied: list[Studied]) -> dict[str, Any]:
     return {
-        one.name: {
-            "scheme": one.scheme,
-            "groups": one.groups,
-            "people": one.people,
-            "status": one.threat.status,
-            "measures": asdict(one.threat.measures),
+        study.name: {
+            "scheme": study.scheme,
+            "groups": study.groups,
+            "people": study.people,
+            "status": study.threat.status,
+            "measures": asdict(study.threat.measures),
             "diagnostics": None
-            if one.threat.diagnostics is None
-            else asdict(one.threat.diagnostics),
+            if study.threat.diagnostics is None
+            else asdict(study.threat.diagnostics),
         }
-        for one in studied
+        for study in studied
     }

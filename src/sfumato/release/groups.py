@@ -143,17 +143,21 @@ class Groups(SparseCounts):
         >>> Groups.of_lists([[["HIV", "TB"], ["flu"], []]]).counts_of(0)
         {'HIV': 1, 'TB': 1, 'flu': 1}
         """
-        people = [[str(one) for one in listed] for group in groups for listed in group]
-        labels = list(values) if values is not None else sorted({v for one in people for v in one})
+        people = [[str(value) for value in listed] for group in groups for listed in group]
+        labels = (
+            list(values)
+            if values is not None
+            else sorted({value for person in people for value in person})
+        )
         code = {label: place for place, label in enumerate(labels)}
-        unknown = next((one for listed in people for one in listed if one not in code), None)
+        unknown = next((value for person in people for value in person if value not in code), None)
         if unknown is not None:
             raise InputError(f"{unknown!r} is in a list, but is not one of the values")
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         if not len(sizes) or sizes.min() == 0:
             raise InputError("a group must have at least one individual")
         ends = offsets_of([len(person) for person in people])
-        members = np.array([code[one] for listed in people for one in listed], dtype=np.int32)
+        members = np.array([code[value] for person in people for value in person], dtype=np.int32)
         number, sets = code_sets(ends, members, repeated=repeated)
         group = np.repeat(np.arange(len(sizes)), sizes)
         lists = Lists.of_people(group, len(sizes), number, np.ones_like(group), sets)

@@ -286,7 +286,7 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
     names = [column.name for column in columns if column.role != "group"]
     if len(set(names)) < len(names):
         _broken(path, "a column is listed twice")
-    if not any(one.role in ("quasi", "sensitive") for one in columns):
+    if not any(column.role in ("quasi", "sensitive") for column in columns):
         _broken(path, "it has no column to judge")
     return tuple(columns)
 

@@ -326,11 +326,11 @@ def _tried(release: Release, criteria: Sequence[Criterion]) -> list[Tried]:
     """Each column one step coarser, the one that leaves least trouble first."""
     tried = []
     for column in release.regions.columns:
-        one = _one_step(release, column, criteria)
-        if one is not None:
-            tried.append(one)
+        coarser = _one_step(release, column, criteria)
+        if coarser is not None:
+            tried.append(coarser)
     now, _ = trouble(release, criteria)
-    return sorted(tried, key=lambda one: (not _buys(one[0], now), *_remaining(one[0])))
+    return sorted(tried, key=lambda coarser: (not _buys(coarser[0], now), *_remaining(coarser[0])))
 
 
 def _one_step(release: Release, column: str, criteria: Sequence[Criterion]) -> Tried | None:

@@ -382,9 +382,10 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
         by_column = []
         for column in columns:
             pairs = [
-                (one, by_set[target, frozenset(one.columns) - {column}])
-                for one in mine
-                if column in one.columns and (target, frozenset(one.columns) - {column}) in by_set
+                (finding, by_set[target, frozenset(finding.columns) - {column}])
+                for finding in mine
+                if column in finding.columns
+                and (target, frozenset(finding.columns) - {column}) in by_set
             ]
             alone = by_set.get((target, frozenset({column})))
             by_column.append(

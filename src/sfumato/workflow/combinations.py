@@ -352,8 +352,8 @@ def named_targets(targets: Targets) -> list[tuple[str, ...]] | None:
     if not listed:
         raise InputError("targets is empty: name the columns to be protected, or '*' for all")
     asked = []
-    for one in listed:
-        members = (one,) if isinstance(one, str) else tuple(one)
+    for target in listed:
+        members = (target,) if isinstance(target, str) else tuple(target)
         if not members or len(set(members)) < len(members):
             raise InputError(f"target {list(members)!r} is not allowed; name columns, each once")
         asked.append(members)
@@ -426,14 +426,19 @@ def plan(
         )
     below: dict[Set, list[Set]] = defaultdict(list)
     roots = []
-    adding = sorted({column for one in asked for column in one}, key=lambda column: sizes[column])
-    for one in asked:
-        wider = (tuple(sorted((*one, column))) for column in adding if column not in one)
+    adding = sorted(
+        {column for combination in asked for column in combination},
+        key=lambda column: sizes[column],
+    )
+    for combination in asked:
+        wider = (
+            tuple(sorted((*combination, column))) for column in adding if column not in combination
+        )
         above = next((candidate for candidate in wider if candidate in asked), None)
         if above is None:
-            roots.append(one)
+            roots.append(combination)
         else:
-            below[above].append(one)
+            below[above].append(combination)
     return CombinationPlan(columns, tuple(targets), dict(asked), dict(below), tuple(roots))
 
 

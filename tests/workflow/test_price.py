@@ -23,7 +23,7 @@ from sfumato.report.price import (
 )
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
-from sfumato.workflow.price import sample_of
+from sfumato.workflow.price import add_price, sample_of
 from tests.criteria.toy_criteria import EvenSizes
 from tests.program import sfumato
 from tests.report.zoo import SMALL, people
@@ -370,3 +370,15 @@ def test_noise_has_no_price() -> None:
     policy = sf.Policy([sf.DifferentialPrivacy(1)], anonymizer=sf.Best())
     with pytest.raises(sf.InputError, match="what noise costs, as differential-privacy asks for"):
         sf.price(people(60), policy)
+
+
+def test_a_release_that_had_no_time_is_told_beside_its_price() -> None:
+    table = people(120)
+    hurried = replace(TWO, anonymizer=sf.Best(seconds=1e-9))
+    release = sf.anonymize(table, hurried, seed=0)
+    report = add_price(sf.audit(release, hurried), table, hurried, asked=True)
+    price = report.evidence.price
+    assert price.cost < cost(release, "loss")
+    assert f"found one of {price.cost:.3g} by the same policy: give" in report.notes[-1]
+    cut = add_price(sf.audit(release, hurried), table, TWO, asked=True)
+    assert not any("give the anonymizer more" in note for note in cut.notes)

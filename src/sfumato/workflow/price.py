@@ -61,6 +61,7 @@ DEALT = 2_000  # where a search is long: deal takes a second or two for so many
 _AT_EASE = 16  # changes that half a minute is enough for; where there are more, people are fewer
 _FEWEST = 500
 _LATE = "the time was over"
+_FARTHER = 0.97  # of a release's cost: a search that came lower had more time
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,17 @@ def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | Non
     except SfumatoError as error:
         why = f"what each promise costs was not worked out: {error}"
         return replace(report, notes=(*report.notes, why))
-    return replace(report, evidence=replace(report.evidence, price=told))
+    evidence = replace(report.evidence, price=told)
+    hurried: tuple[str, ...] = ()
+    all_dealt = told.people == told.everybody and policy.maker.briefly() != policy.maker
+    if all_dealt and told.cost is not None:
+        cost = policy.measure(table).cost(view_of(evidence.release))
+        if told.cost < _FARTHER * cost:
+            hurried = (
+                f"this release has {told.utility} {cost:.3g}, but the search for its price found "
+                f"one of {told.cost:.3g} by the same policy: give the anonymizer more seconds",
+            )
+    return replace(report, evidence=evidence, notes=(*report.notes, *hurried))
 
 
 # -- changes ---------------------------------------------------------------------------------------

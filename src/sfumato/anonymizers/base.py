@@ -286,8 +286,11 @@ class Harvest:
         cells |= {f"s{place}": pa.array(row[first]) for place, row in enumerate(counts.values)}
         self._stored.engine.append(self._cells, pa.table({**cells, "n": pa.array(people)}))
 
-    def release(self, findings: Findings, suppressed: int = 0) -> Release:
-        """The release of all groups; their regions must be known to be disjoint."""
+    def release(
+        self, findings: Findings, suppressed: int = 0, *, disjoint: bool | None = True
+    ) -> Release:
+        """The release of all groups, of which no two publish the same; `disjoint`: what is known
+        of their regions, None where that is to be found out."""
         table, stored = self._task.table, self._stored
         codes = np.empty((len(self._codes), self._total), dtype=np.int32)
         for column, listed in enumerate(self._codes):
@@ -304,7 +307,7 @@ class Harvest:
             counted_groups=made,
             regions=regions,
             suppressed=suppressed,
-            disjoint=True,
+            disjoint=regions.disjoint() if disjoint is None else disjoint,
             population=np.concatenate(self._population) if self._population else None,
             label=f"release of {table.source.label}",
             notes=standing_notes(table),

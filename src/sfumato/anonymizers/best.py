@@ -221,8 +221,7 @@ class _Contest:
     @property
     def spared(self) -> float:
         """Seconds that are kept for dealing."""
-        deals = not self._few and self.task.table.counts.fits_memory
-        return _SPARED * self.seconds if deals else 0.0
+        return 0.0 if self._few else _SPARED * self.seconds
 
     def enter(self, way: _Way) -> None:
         """Try one way, if there is reason and time to."""

@@ -244,8 +244,9 @@ def _tuples_as_they_stand(table: Table, counts: Counts) -> Release:
     group, first = counts.group_of
     names: list[str | None] = [attribute.name for attribute in counts.sensitive]
     positions: list[int | None] = list(range(len(names)))
+    known = references(counts)
     by_attribute = {
-        name or "": group_counts(counts, group, len(first), position)
+        name or "": group_counts(counts, group, len(first), position, known.get(name or ""))
         for name, position in zip(names or [None], positions or [None], strict=True)
     }
     regions = Regions(

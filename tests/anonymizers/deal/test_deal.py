@@ -25,7 +25,6 @@ from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.search import Chain, search
 from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
-from sfumato.counts import stored
 from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
@@ -485,16 +484,6 @@ def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPa
         assert (best[0] == best[one]).all()
         assert (best[1] == best[one + 1]).all()
     assert 0 < (best[1] < 0).sum() <= 9
-
-
-def test_a_table_larger_than_memory_is_refused_with_what_to_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stored, "COPIES", 10**9)
-    table = table_of(people(1, 40))
-    assert not table.counts.fits_memory
-    with pytest.raises(sf.ResourceError, match=r"deal.*40 people.*use mondrian"):
-        sf.Deal(sweeps=1).run(Task(table, (sf.KAnonymity(2),)))
 
 
 def test_a_policy_may_name_it(tmp_path: Any) -> None:

@@ -31,6 +31,7 @@ import numpy as np
 from sfumato.anonymizers.anatomy import one_attribute, refuse_k
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.counts.counts import Counts
 from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, judge, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
@@ -97,6 +98,7 @@ class DealFindings(Findings):
     """How long it was dealt, and which criteria could not guide it: they judged at the end.
 
     `mondrian`: what was dealt is no better than Mondrian's release, and that one was returned.
+    `cells`: those a table larger than memory was dealt in; `undealt` people are in none of them.
     """
 
     anonymizer: ClassVar[str] = "deal"
@@ -105,6 +107,8 @@ class DealFindings(Findings):
     interrupted: bool
     unsearched: tuple[str, ...]
     mondrian: bool = False
+    cells: int = 1
+    undealt: int = 0
 
 
 @dataclass(frozen=True)
@@ -152,21 +156,19 @@ class Deal(Anonymizer):
         from numba.core.event import install_listener
 
         from sfumato.anonymizers.deal.ground import Clock
+        from sfumato.anonymizers.deal.large import deal_by_cells
 
-        clock = Clock(self.seconds, self.sweeps)
-        with install_listener("numba:compile", clock.compiling):
-            return self._run(task, clock)
+        def run(counts: Counts) -> Release:
+            clock = Clock(self.seconds, self.sweeps)
+            with install_listener("numba:compile", clock.compiling):
+                return self._run(task, counts, clock)
 
-    def _run(self, task: Task, clock: Clock) -> Release:
-        counts = task.table.counts
-        if not counts.fits_memory:
-            raise ResourceError(
-                f"{self.name} moves one person at a time, so all {counts.memberships:,} people "
-                "must fit in memory; raise the memory limit, use a part of the rows, or use "
-                "mondrian, which cuts tables larger than memory"
-            )
+        stored = partial(deal_by_cells, self, task)
+        return task.table.counts.either(in_memory=run, stored=stored)
+
+    def _run(self, task: Task, counts: Counts, clock: Clock) -> Release:
         if self.scheme == "bucketized":
-            one_attribute(self.name, counts.in_memory(self.name))
+            one_attribute(self.name, counts)
             return Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
@@ -178,12 +180,12 @@ class Deal(Anonymizer):
             refusal = error
         dealt = [*self._deal(task, clock, cut)]
         made = [*dealt, *([cut] if cut is not None else [])]
-        made.sort(key=lambda release: _cost(task, release))
+        made.sort(key=lambda release: cost_of(task, release))
         try:
             chosen = Finished(task).first_safe(made)
         except NoSafeRelease:
             raise refusal or NoSafeRelease("no release") from None
-        return chosen if chosen is not cut else _no_worse(cut, dealt)
+        return chosen if chosen is not cut else no_worse(cut, dealt)
 
     def _deal(self, task: Task, clock: Clock, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
@@ -273,7 +275,7 @@ class Deal(Anonymizer):
                 yield searched(ground, 2)[1]
 
 
-def _no_worse(cut: Release, dealt: Sequence[Release]) -> Release:
+def no_worse(cut: Release, dealt: Sequence[Release]) -> Release:
     """Mondrian's release, and what was tried besides."""
     tried = DealFindings.of(dealt[-1].made) if dealt else None
     assert isinstance(cut.made, MadeHere)
@@ -283,7 +285,7 @@ def _no_worse(cut: Release, dealt: Sequence[Release]) -> Release:
     return replace(cut, made=replace(cut.made, findings=found), notes=tuple(kept))
 
 
-def _cost(task: Task, release: Release) -> float:
+def cost_of(task: Task, release: Release) -> float:
     """By the policy's utility, or by the loss where that has no number."""
     view = view_of(release)
     cost = task.utility.cost(view)

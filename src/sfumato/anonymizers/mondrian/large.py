@@ -43,11 +43,14 @@ from sfumato.release.description import Regions
 DescribeGroups = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]
 
 _SORTED = 32  # batches from which on it pays to sort the tuples rather than to look for each
-_SHARE = 0.5  # of our memory, for one batch; the rest is for the groups that are finished
+SHARE = 0.5  # of our memory, for one batch; the rest is for the groups that are finished
 
 
 class LargeSearch:
-    """A search on a stored table; `describe` tells what candidate parts would publish."""
+    """A search on a stored table; `describe` tells what candidate parts would publish.
+
+    `most`: tuples of a batch, by default as many as fit in memory.
+    """
 
     def __init__(
         self,
@@ -57,12 +60,14 @@ class LargeSearch:
         describe: Describe,
         order: str | Priority,
         target: str | None,
+        most: int | None = None,
     ) -> None:
         self._stored, self._columns = stored, columns
         self._order, self._target = order, target
         low, high = outermost(columns)
         self.root = TreeNode(low[0], high[0], len(stored))
-        self._most = max(1, int(stored.engine.memory * _SHARE) // bytes_for(1, len(stored.columns)))
+        room = int(stored.engine.memory * SHARE) // bytes_for(1, len(stored.columns))
+        self._most = max(1, room if most is None else most)
         # Everybody, as any one column shows them.
         counts, batch, _ = self._histograms([self.root])
         rows = batch.rows.take(np.arange(batch.stops[0]))
@@ -126,7 +131,7 @@ class LargeSearch:
         with Ticker("splitting groups", len(self._stored)) as ticker, engine.yield_memory():
             for at, nodes in enumerate(batches):
                 if nodes[0].done:
-                    self._take_whole(nodes[0], harvest, describe)
+                    self.take_whole(nodes[0], harvest, describe)
                 else:
                     number = self.root.expression(_numbers(nodes))
                     if ordered is None:
@@ -134,7 +139,7 @@ class LargeSearch:
                         fetched = self._stored.numbered(number, where)
                     else:
                         fetched = ordered.numbered(number, f"b = {at}")
-                    self._split(nodes, fetched, harvest, describe)
+                    self.finish_batch(nodes, fetched, harvest, describe)
                 ticker.add(sum(node.tuples for node in nodes))
         if ordered is not None:
             engine.drop(ordered.name)
@@ -153,7 +158,7 @@ class LargeSearch:
         if waiting:
             yield waiting
 
-    def _split(
+    def finish_batch(
         self,
         nodes: list[TreeNode],
         fetched: tuple[Counts, Ints],
@@ -175,7 +180,7 @@ class LargeSearch:
         harvest.add(counts, group, describe(rows.codes, order, begins, low, high))
         harvest.place(counts, group)
 
-    def _take_whole(self, node: TreeNode, harvest: Harvest, describe: DescribeGroups) -> None:
+    def take_whole(self, node: TreeNode, harvest: Harvest, describe: DescribeGroups) -> None:
         """A node that does not fit in memory and may not be split is a group."""
         counts = self._stored.totals(node.where)
         # Which values there are of each column is all that descriptions ask for.

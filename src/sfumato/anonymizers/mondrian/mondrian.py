@@ -134,7 +134,7 @@ class Mondrian(Anonymizer):
         columns = Columns.of(table.schema, levels, counts, self.regions)
         rows = TupleRows.of(counts, columns, self.target, whole=self.strict)
 
-        safety = Safety(task, counts, rows, self._published(columns))
+        safety = Safety(task, counts, rows, self.published(columns))
         root = everybody(columns, rows)
         check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
@@ -150,7 +150,7 @@ class Mondrian(Anonymizer):
             placement, described, MondrianFindings(), seed=task.seed, disjoint=disjoint
         )
 
-    def _published(self, columns: Columns) -> Describe:
+    def published(self, columns: Columns) -> Describe:
         """What the parts of candidate splits would publish."""
         from sfumato.anonymizers.mondrian.cells import describe, narrowed
 
@@ -181,7 +181,7 @@ class Mondrian(Anonymizer):
         levels = tuple(task.table.levels[domain.name] for domain in stored.quasi)
         columns = Columns.of(task.table.schema, levels, stored, self.regions)
         search = LargeSearch(
-            task, stored, columns, self._published(columns), self.order, self.target
+            task, stored, columns, self.published(columns), self.order, self.target
         )
         check_root(search.safety, search.everybody)
         search.split_large()

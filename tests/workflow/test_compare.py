@@ -278,7 +278,9 @@ def test_all_combinations_in_the_order_given() -> None:
     assert [p.policy.suppression for p in points] == [0, 0.02, 0, 0.02]
 
 
-@pytest.mark.parametrize(("name", "swept"), [("lattice", True), ("best", True), ("deal", False)])
+@pytest.mark.parametrize(
+    ("name", "swept"), [("lattice", True), ("best", True), ("deal", True), ("mondrian", False)]
+)
 def test_suppression_is_swept_for_whoever_may_suppress(name: str, swept: bool) -> None:
     points = plan_sweep(K5, {"anonymizer": [name], "suppression": [0, 0.1]}).points
     assert [point.policy.suppression for point in points] == ([0, 0.1] if swept else [0])

@@ -31,7 +31,7 @@ import pyarrow.csv as pc
 import sfumato as sf
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.adversaries.locating.locate import locate
-from sfumato.adversaries.locating.people import targets_of
+from sfumato.adversaries.locating.targets import targets_of
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.criteria.base import Criterion
 from sfumato.datasets.public_files import adult

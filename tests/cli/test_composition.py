@@ -160,17 +160,6 @@ def test_mistakes(folder: Path, releases: list[str], more: list[str], text: str)
     assert len(run.stderr.strip().splitlines()) == 1
 
 
-def test_targets_without_quasi_identifiers(folder: Path) -> None:
-    (folder / "people.csv").write_text("age\n28\n")
-    run = sfumato(
-        "attack", "intersect", folder / "first.csv", folder / "second.csv",
-        "--targets", folder / "people.csv", "--policy", folder / "policy.toml",
-    )  # fmt: skip
-    assert run.returncode == 2
-    assert "column 'zip' (quasi) is not in people.csv" in run.stderr
-    assert len(run.stderr.strip().splitlines()) == 1
-
-
 # -- the ledger ----------------------------------------------------------------------------------
 
 

@@ -23,8 +23,20 @@ class Learnt:
     posterior: dict[str, Fraction]
 
 
+WHATEVER = tuple(half / 2 for half in range(-2, 30))  # what an unknown number may be, in tests
+
+
 def groups_of(release: Release, person: Person, scale: Mapping[str, float]) -> list[int]:
-    """The groups she may be in, each looked at."""
+    """The groups she may be in, each looked at; whatever the columns are that she lacks."""
+    lacking = [name for name in release.regions.columns if name not in person]
+    if lacking:
+        return sorted(
+            {
+                g
+                for values in completions(release, lacking)
+                for g in groups_of(release, {**person, **dict(zip(lacking, values))}, scale)  # noqa: B905
+            }
+        )
     regions = release.regions
     if release.scheme == "microaggregated":
         assert not isinstance(regions, Buckets)
@@ -60,6 +72,22 @@ def groups_of(release: Release, person: Person, scale: Mapping[str, float]) -> l
             )
         )
     ]
+
+
+def completions(release: Release, lacking: Sequence[str]) -> list[tuple[Value, ...]]:
+    """Everything that somebody may have in the columns that are not known of her."""
+    regions = release.regions
+    places = [regions.columns.index(name) for name in lacking]
+    if release.scheme == "microaggregated":
+        assert not isinstance(regions, Buckets)
+        shown = []
+        for g in range(len(regions)):
+            points = [regions.parts[c][regions.codes[c][g]].values for c in places]  # type: ignore[union-attr]
+            shown.append(tuple(value for (value,) in points))
+        return shown
+    if isinstance(regions, Buckets):
+        return list(product(*(regions.domains[place].values for place in places)))
+    return list(product(WHATEVER, repeat=len(lacking)))
 
 
 def learn(

@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import Exit
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import (
+    UNKNOWN,
+    AsJson,
+    Force,
+    PageFile,
+    PolicyFile,
+    ReleaseFiles,
+    UnknownCell,
+    reads,
+)
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -162,7 +171,10 @@ def intersect(
         ),
     ],
     targets: Annotated[
-        Path, typer.Option(help="A table of people who are in all of them, with their QIs.")
+        Path,
+        typer.Option(
+            help="A table of people who are in all of them, with as many of their QIs as are known."
+        ),
     ],
     policy: PolicyFile,
     truth: Annotated[
@@ -196,6 +208,7 @@ def intersect(
             "centroids). Once for all files, or once for each release, in their order."
         ),
     ] = None,
+    unknown: UnknownCell = UNKNOWN,
     *,
     reading: Reading,
 ) -> None:
@@ -204,7 +217,7 @@ def intersect(
     Example: sfumato attack intersect 2023 2024 --targets both.csv --policy policy.toml
     """
     from sfumato.adversaries.composition.attack import intersection_attack
-    from sfumato.cli.options import load_rules, read_one, read_people, schemes_of
+    from sfumato.cli.options import load_rules, read_one, read_targets, schemes_of
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
@@ -224,7 +237,7 @@ def intersect(
         for path, how in zip(releases, schemes_of(releases, scheme or ()), strict=True)
     ]
     population = linked_prior("--prior", prior, Path(), schema)
-    people = read_people(targets, rules, schema, read, reading, truth)
+    people = read_targets(targets, rules, schema, read, reading, truth, unknown)
     attack = intersection_attack(
         read,
         people,
@@ -232,6 +245,7 @@ def intersect(
         population,
         overlap,  # type: ignore[arg-type]  # checked by the attack
         sensitive=sensitive,
+        unknown=unknown,
     )
     document = attack_document(attack)
     if html is not None:

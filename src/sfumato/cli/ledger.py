@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import AsJson, PolicyFile, reads
+from sfumato.cli.options import UNKNOWN, AsJson, PolicyFile, UnknownCell, reads
 from sfumato.cli.show import say, show_document
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -134,6 +134,7 @@ def check(
     sensitive: Annotated[
         str | None, typer.Option(help="Only this attribute; default: every one.")
     ] = None,
+    unknown: UnknownCell = UNKNOWN,
     json: AsJson = False,
     *,
     reading: Reading,
@@ -145,7 +146,7 @@ def check(
     Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
     """
     from sfumato.adversaries.base import KnownTogether
-    from sfumato.cli.options import load_rules, read_one, read_people
+    from sfumato.cli.options import load_rules, read_one, read_targets
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger
     from sfumato.report.sections.composition import check_document
@@ -161,7 +162,7 @@ def check(
     people = targets or population
     asked = None
     if people is not None:
-        asked = read_people(people, rules, schema, [new, *earlier], reading)
+        asked = read_targets(people, rules, schema, [new, *earlier], reading, unknown=unknown)
     checked = kept.check(
         new,
         asked if targets is not None else None,
@@ -171,6 +172,7 @@ def check(
         confidence=bound.confidence if confidence is None else confidence,
         sensitive=sensitive,
         counting=bound.counting if counting is None else counting,
+        unknown=unknown,
     )
     show_document(check_document(checked), json=json)
     raise typer.Exit(EXIT_OF[checked.status])

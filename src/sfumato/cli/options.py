@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.table import Table
 
 PAIR = "+"  # between the two files of a bucketized release
+UNKNOWN = "unknown"  # what a cell says of which nothing is known
 
 
 def load_rules(path: Path) -> tuple[Policy, Schema]:
@@ -86,22 +87,31 @@ def schemes_of(releases: Sequence[str], given: Sequence[str]) -> list[str]:
     return [given[0] if given and file else "generalized" for file in single]
 
 
-def read_people(
+def read_targets(
     path: Path,
     rules: Policy,
     schema: Schema,
     releases: Sequence[Release],
     reading: Reading,
     truth: str | None = None,
-) -> Table:
+    unknown: str = UNKNOWN,
+) -> object:
     """People by the quasi-identifiers of all releases; with their true values if it is asked."""
-    from sfumato.table import load_table
+    from sfumato.adversaries.locating.targets import targets_in_file
 
     columns = list(dict.fromkeys(name for release in releases for name in release.regions.columns))
     settings = rules.reading_of([path], reading.about("file", "engine"))
-    return load_table(path, schema.part(columns, () if truth is None else (truth,)), settings)
+    return targets_in_file(path, columns, schema, settings, truth, unknown)
 
 
+UnknownCell = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT",
+        help="What a cell of the targets says of which nothing is known; columns left out are not "
+        "known either.",
+    ),
+]
 PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy, a TOML file with a [schema].")
 ]

@@ -32,13 +32,14 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Counting, KnownTogether, Threat
-from sfumato.adversaries.composition.attack import NAME, values_left
+from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Exposed,
     Watched,
     exposed_alone,
     exposed_by_regions,
 )
+from sfumato.adversaries.composition.summary import values_left
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,

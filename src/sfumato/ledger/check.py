@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.adversaries.base import Counting, Threat
-from sfumato.adversaries.composition.attack import NAME, values_left
+from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     EarlierExposure,
     Exposed,
@@ -29,8 +29,15 @@ from sfumato.adversaries.composition.exposure import (
     exposed_by_regions,
 )
 from sfumato.adversaries.composition.intersection import share_values
+from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
-from sfumato.adversaries.locating.people import read_targets
+from sfumato.adversaries.locating.targets import (
+    UNKNOWN,
+    Targets,
+    read_targets,
+    refuse_published,
+    unknown_notes,
+)
 from sfumato.adversaries.randomised import compose
 from sfumato.errors import InputError, ResourceError, quoted
 from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
@@ -39,7 +46,6 @@ from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
 from sfumato.release.release import Release
-from sfumato.table import Table
 
 # What randomised releases about one population add up to.
 #
@@ -255,11 +261,12 @@ def check_release(
     earlier: Sequence[Release],
     targets: object = None,
     *,
-    population: Table | None = None,
+    population: object = None,
     share: float = 0.0,
     confidence: float = 1.0,
     sensitive: str | None = None,
     counting: Counting = "all",
+    unknown: str = UNKNOWN,
 ) -> Check:
     """Judge a new release together with earlier ones."""
     if counting not in get_args(Counting):
@@ -283,6 +290,10 @@ def check_release(
     exact = [before for before in earlier if not before.regions.noisy]
     chosen = [] if new.regions.noisy else _attributes(new, sensitive)
     given = targets if targets is not None else population
+    related = [before for before in exact if any(name in before.by_attribute for name in chosen)]
+    people = None if given is None else _people(given, [new, *related], unknown)
+    if people is not None:
+        notes += unknown_notes(people)
     basis: Basis = "combinations"
     if given is not None:
         basis = "targets" if targets is not None else "population"
@@ -290,11 +301,11 @@ def check_release(
         basis = "people"
     findings = []
     for name in chosen:
-        related = [before for before in exact if name in before.by_attribute]
+        about_it = [before for before in exact if name in before.by_attribute]
         unrelated = [before.label for before in exact if name not in before.by_attribute]
         if unrelated:
             notes.append(f"tell nothing about {name!r}: {', '.join(unrelated)}")
-        findings.append(_finding(new, related, name, given, most, counting))
+        findings.append(_finding(new, about_it, name, people, most, counting))
     return Check(
         new.label,
         tuple(before.label for before in earlier),
@@ -318,15 +329,15 @@ def _finding(
     new: Release,
     earlier: Sequence[Release],
     name: str,
-    given: object,
+    people: Targets | None,
     most: int,
     counting: Counting,
 ) -> Finding:
     """The people exposed by a new release and earlier ones: of at most `most` values left."""
     for before in earlier:
         share_values([new, before], name)  # refuses what cannot be compared at all
-    if given is not None:
-        return _of_targets(new, earlier, name, given, most)
+    if people is not None:
+        return _of_targets(new, earlier, name, people, most)
     groups = with_inside(new, new.groups_for(name))
     if groups.inside is not None:
         return _of_people(groups, earlier, name, most)
@@ -334,9 +345,9 @@ def _finding(
         return _of_regions(groups, earlier, name, most, counting)
     except (InputError, ResourceError) as error:
         by_itself = np.where(groups.distinct <= most, groups.sizes, 0)
-        least, people = Exposed(by_itself, groups.sizes).people(groups)
+        least, everybody = Exposed(by_itself, groups.sizes).people(groups)
         alone = groups.headcount(groups.distinct <= most)
-        added = None if counting == "all" else (0, people)
+        added = None if counting == "all" else (0, everybody)
         reason = str(error)
         return Finding(
             name,
@@ -344,7 +355,7 @@ def _finding(
             groups.fewest_people,
             alone,
             None,
-            (least, people),
+            (least, everybody),
             (),
             reason=reason,
             added=added,
@@ -375,14 +386,18 @@ def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int)
     )
 
 
+def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets:
+    """People who are given, by the quasi-identifiers of all releases."""
+    columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
+    people = read_targets(given, columns, unknown=unknown)
+    refuse_published(people, releases, unknown)
+    return people
+
+
 def _of_targets(
-    new: Release, earlier: Sequence[Release], name: str, given: object, most: int
+    new: Release, earlier: Sequence[Release], name: str, people: Targets, most: int
 ) -> Finding:
     """People who are given: located in the new release as an adversary locates them."""
-    columns = [*new.regions.columns]
-    for release in earlier:
-        columns += [column for column in release.regions.columns if column not in columns]
-    people = read_targets(given, columns)
     groups, located = new.groups_for(name), locate(new, people)
     per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
     here = np.flatnonzero(np.diff(located.indptr))

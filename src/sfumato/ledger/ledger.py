@@ -19,13 +19,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sfumato.adversaries.locating.targets import UNKNOWN
 from sfumato.errors import InputError, ResourceError, did_you_mean, other_than_file, quoted
 from sfumato.files import new_file, note_standing
 from sfumato.ledger.check import Spent, add_up
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
-from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.adversaries.base import Counting
@@ -362,19 +362,22 @@ class Ledger:
         new: Release,
         targets: object = None,
         *,
-        population: Table | None = None,
+        population: object = None,
         about: str | None = None,
         share: float = 0.0,
         confidence: float = 1.0,
         sensitive: str | None = None,
         counting: Counting = "all",
+        unknown: str = UNKNOWN,
     ) -> Check:
         """What a new release adds up to with those of the ledger.
 
         It holds if at most a `share` of people have their value known with this confidence or
         more. The people are `targets` (those the releases share); or the people the new release
         was made of, if it still knows them; or those of a `population` table; or else every
-        combination of values its groups allow. `about` names the population whose releases count.
+        combination of values its groups allow. Of targets and a population, columns that are not
+        there and cells that say `unknown` are not known, and whoever they are not known of may be
+        in every group that fits the rest. `about` names the population whose releases count.
         `counting`: "all" who are known so well, or those the new release "added" to whom the
         earlier ones expose by themselves.
         """
@@ -390,6 +393,7 @@ class Ledger:
             confidence=confidence,
             sensitive=sensitive,
             counting=counting,
+            unknown=unknown,
         )
         return replace(checked, spent=self.spent(about, new))
 

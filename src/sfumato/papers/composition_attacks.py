@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.adversaries.composition.attack import Summary, intersection_attack
+from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.composition.summary import Summary
 from sfumato.adversaries.randomised import Composed, compose, semantic_privacy
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.microaggregation import Microaggregation

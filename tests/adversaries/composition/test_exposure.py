@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.composition import exposure as tried
 from sfumato.adversaries.composition.exposure import Watched, examples, expose, exposed_by_regions
-from sfumato.adversaries.locating.people import read_targets
+from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
 from sfumato.release.beside import Inside

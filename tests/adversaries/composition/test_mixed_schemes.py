@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.locating.locate import locate
-from sfumato.adversaries.locating.people import read_targets
+from sfumato.adversaries.locating.targets import read_targets
 from tests.adversaries.releases import buckets, release
 from tests.examples import few
 from tests.oracles.composition_oracle import by_pairs, learn

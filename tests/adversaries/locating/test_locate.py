@@ -17,7 +17,7 @@ from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.locating import kernel
 from sfumato.adversaries.locating.kernel import nearest
 from sfumato.adversaries.locating.locate import locate, value_classes
-from sfumato.adversaries.locating.people import read_targets
+from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Mask, ValueSet

@@ -10,6 +10,15 @@ the values its groups show, EA_j of them ("effective anonymity"); all releases t
 intersection S. drop = min EA_j - |S|, confidence = 1 / |S|. Nobody found in a release is "not
 locatable" and never counted as safe; an empty S is "inconsistent": he is not in all of them.
 
+She need not know everything (the paper's employer knows age and zip code, and not the nationality).
+Columns that the targets lack and cells that say `unknown` leave him in every group compatible with
+what is known: his candidates in release j are the union, over all values the unknown ones may have,
+of the groups he would be found in (`locate.py`), and release j says of him what all of them say
+together: EA_j is the number of values that any of them shows, and m_j(s) below sums over them, so
+each group weighs as many as its people (by `overlap="volume"`, its people over its volume). The
+rest follows as before. Knowing less never leaves fewer values in a generalized or bucketized
+release. Unknown is not missing: a missing value (NULL) is known to be missing.
+
 Beyond the paper. Counts tell more than supports: taking releases as independent given the person's
 value, her posterior is proportional to prod_j m_j(s) * P0(s)^(1 - n), with m_j(s) the people of his
 groups in release j who have s and P0 the population's prior. With a uniform prior that is choosing
@@ -43,162 +52,24 @@ from sfumato.adversaries.composition.intersection import (
     share_values,
     tilts,
 )
+from sfumato.adversaries.composition.summary import Summary, summarize
 from sfumato.adversaries.composition.true_groups import TrueGroups
 from sfumato.adversaries.locating.locate import Located, Scale
 from sfumato.adversaries.locating.locate import locate as find_groups
-from sfumato.adversaries.locating.people import Targets, Truth, read_targets
+from sfumato.adversaries.locating.targets import (
+    UNKNOWN,
+    Targets,
+    Truth,
+    read_targets,
+    refuse_published,
+    unknown_notes,
+)
 from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, did_you_mean, name_some
-from sfumato.numbers import Floats, Ints, fraction, sums_by_row
+from sfumato.numbers import Floats, offsets_of
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-
-# What an intersection attack achieves over all its targets, in figures.
-
-
-@dataclass(frozen=True)
-class ReliabilityPoint:
-    """The share of people at this confidence or above, and how often the guess about them is right
-    (None without the truth)."""
-
-    confidence: float
-    share: float
-    precision: float | None
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Figures over people.
-
-    `located` people were found in every release and have values left; shares and means are over
-    them. `not_locatable` could not be found in some release, which is not safety:
-    `not_locatable_exposed` of them have a value settled by the releases that do find them.
-    `inconsistent` people have no value left, so they are not in all releases.
-
-    `vulnerable` people have fewer values left than any release alone leaves (the paper's VP);
-    `exposed_by_one` those whom one release alone exposes, whom VP misses. `left[s]` people have
-    s + 1 values left, `right[s]` is how many of them a guess gets right.
-
-    By release: `before`, the mean number of values it leaves, `group_size`, the mean people of the
-    groups it locates somebody in, and `correctly_located`, the share of people whose own group is
-    among the nearest (microaggregated releases just made; else None).
-    """
-
-    people: int
-    located: int
-    not_locatable: int
-    not_locatable_exposed: int
-    inconsistent: int
-    vulnerable: int
-    exposed_by_one: int
-    left: tuple[int, ...]
-    right: tuple[float, ...] | None
-    before: tuple[float, ...]
-    fewest_before: float
-    after: float
-    drop: float
-    group_size: tuple[float, ...]
-    correctly_located: tuple[float | None, ...]
-
-    @property
-    def exposed(self) -> int:
-        """People with one value left: perfect breach."""
-        return self.left[0] if self.left else 0
-
-    @property
-    def perfect_breach(self) -> float:
-        return self.share_at(1)
-
-    @property
-    def highest(self) -> float | None:
-        """The highest confidence anybody's value is known with."""
-        sizes = [size for size, people in enumerate(self.left, start=1) if people]
-        return 1 / sizes[0] if sizes else None
-
-    @property
-    def precision(self) -> float | None:
-        """How often guessing the likeliest value is right; None without the truth."""
-        if self.right is None or not self.located:
-            return None
-        return sum(self.right) / self.located
-
-    def share_at(self, confidence: float) -> float:
-        """PVP_c: the share of located people known with at least this confidence."""
-        most = values_left(confidence)
-        return sum(self.left[:most]) / self.located if self.located else float("nan")
-
-    @property
-    def curve(self) -> tuple[ReliabilityPoint, ...]:
-        """PVP_c at every confidence somebody is known with, from 1 downwards."""
-        points = []
-        for size in range(1, len(self.left) + 1):
-            if not self.left[size - 1]:
-                continue
-            people = sum(self.left[:size])
-            right = None if self.right is None else sum(self.right[:size]) / people
-            points.append(ReliabilityPoint(1 / size, people / self.located, right))
-        return tuple(points)
-
-
-def values_left(confidence: float) -> int:
-    """The most values that keep 1 / values at or above a confidence, by the decimal written."""
-    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence <= 1:
-        raise InputError(
-            f"confidence = {confidence!r} is not allowed; it is a number above 0 and at most 1"
-        )
-    return int(1 / fraction(confidence))
-
-
-def summarize(
-    people: Targets,
-    cases: IntersectedCases,
-    found: Sequence[Located],
-    groups: Sequence[Groups],
-    right: Floats | None,
-    correctly_located: tuple[float | None, ...],
-) -> Summary:
-    """The figures of an attack."""
-    per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
-    by_status = [int(per_case[cases.status == number].sum()) for number in range(3)]
-    counted = per_case * (cases.status == 0)
-    total = by_status[0]
-
-    def mean(numbers: Ints | Floats) -> float:
-        return float(numbers @ counted / total) if total else float("nan")
-
-    left = np.bincount(cases.after, weights=counted).astype(np.int64)[1:]
-    by_size: tuple[float, ...] | None = None
-    if right is not None:
-        rows = cases.status[people.case] == 0
-        sums = np.bincount(
-            cases.after[people.case[rows]], weights=right[rows] * people.people[rows]
-        )
-        by_size = tuple(np.append(sums, np.zeros(len(left) + 1))[1 : len(left) + 1].tolist())
-    return Summary(
-        people=int(people.people.sum()),
-        located=total,
-        not_locatable=by_status[2],
-        not_locatable_exposed=int(per_case[(cases.status == 2) & (cases.after == 1)].sum()),
-        inconsistent=by_status[1],
-        vulnerable=int(counted[cases.fewest > cases.after].sum()),
-        exposed_by_one=int(counted[cases.fewest == 1].sum()),
-        left=tuple(left.tolist()),
-        right=by_size,
-        before=tuple(mean(row) for row in cases.before),
-        fewest_before=mean(cases.fewest),
-        after=mean(cases.after),
-        drop=mean(cases.fewest - cases.after),
-        group_size=tuple(mean(_sizes(one, mine)) for one, mine in zip(found, groups, strict=True)),
-        correctly_located=correctly_located,
-    )
-
-
-def _sizes(found: Located, groups: Groups) -> Floats:
-    """The people of all groups a case may be in."""
-    return sums_by_row(groups.sizes[found.groups], found.indptr).astype(np.float64)
-
 
 # The private table of an intersection attack: what is learnt about each target, row by row.
 
@@ -223,12 +94,10 @@ def table_of(
     by_case = pa.table(
         {
             "target": pa.StructArray.from_arrays(
-                [
-                    pa.array(list(domain.values)).take(pa.array(codes))
-                    for domain, codes in zip(people.domains, people.codes, strict=True)
-                ],
+                [_known_values(people, column) for column in range(len(people.domains))],
                 names=list(people.columns),
             ),
+            "unknown": _unknown_names(people),
             "status": pa.array(STATUS).take(pa.array(cases.status)),
             "values": pa.ListArray.from_arrays(ends, texts.take(pa.array(cases.values))),
             "before": before,
@@ -245,6 +114,25 @@ def table_of(
     rows = rows.add_column(1, "people", pa.array(people.people))
     chance = np.full(len(row), np.nan) if right is None else right
     return rows.append_column("right", pa.array(chance, mask=np.isnan(chance)))
+
+
+def _known_values(people: Targets, column: int) -> pa.Array:
+    """What each case has in a column; NULL where that is missing, or not known."""
+    codes = people.codes[column]
+    mask = None if people.known is None else ~people.known[column]
+    return pa.array(list(people.domains[column].values)).take(pa.array(codes, mask=mask))
+
+
+def _unknown_names(people: Targets) -> pa.Array:
+    """The columns that are not known of each case."""
+    unknown = np.zeros((people.cases, len(people.domains)), dtype=bool)
+    if people.known is not None:
+        unknown = ~people.known.T
+    names = pa.array(people.columns, pa.string())
+    return pa.ListArray.from_arrays(
+        pa.array(offsets_of(unknown.sum(axis=1)), pa.int32()),
+        names.take(pa.array(np.nonzero(unknown)[1])),
+    )
 
 
 NAME = "composition"
@@ -276,11 +164,11 @@ class IntersectionAttack:
 
     def threats(self) -> list[Threat]:
         labels = ", ".join(self.releases)
-        knows = (
-            f"the target's quasi-identifiers, and that the target is in {len(self.releases)} "
-            f"releases ({labels})"
-        )
         summary = self.summary
+        knows = (
+            f"{'some of ' if summary.partly_known else ''}the target's quasi-identifiers, and that "
+            f"the target is in {len(self.releases)} releases ({labels})"
+        )
         if not summary.located:
             why = "nobody could be located in all releases and found consistent"
             words = f"not measured: {why}"
@@ -350,11 +238,13 @@ def intersection_attack(
     sensitive: str | None = None,
     scale: Scale | None = None,
     seed: int = 0,
+    unknown: str = UNKNOWN,
 ) -> IntersectionAttack:
     """Attack people who are in all of these releases.
 
-    targets: a Table, an Arrow table or frame, or a list of mappings, with every quasi-identifier
-    of the releases. truth: the name of their column of true values (or the values in order).
+    targets: a Table, an Arrow table or frame, or a list of mappings, with the quasi-identifiers of
+    the releases; a column that is not there, and a cell that says `unknown`, is not known. truth:
+    the name of their column of true values (or the values in order).
     prior: how the population is distributed: "uniform", "pooled" (as all releases together),
     shares or counts by value, an outside table or an earlier release. overlap: how groups that
     overlap count, by their people or by people / volume.
@@ -368,10 +258,16 @@ def intersection_attack(
     population = parse_prior(prior, INTERSECTION)
     shared = share_values(releases, sensitive)
     columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
-    people = read_targets(targets, columns, truth)
+    people = read_targets(targets, columns, truth, unknown)
     if len(people.people) == 0:
         raise InputError("there are no targets; give at least one person")
+    refuse_published(people, releases, unknown)
     if locate == "oracle":
+        if people.known is not None:
+            raise InputError(
+                "locate='oracle' tells people's own groups by all of their quasi-identifiers, and "
+                f"{name_some(people.unknown_columns())} is not known; use locate='nearest'"
+            )
         people = people.one_by_one()
         groups_of_people = [
             TrueGroups(release, shared.attribute, people).draw(seed + place)
@@ -393,11 +289,11 @@ def intersection_attack(
             shared.groups,
             right,
             tuple(
-                _correctly_located(release, shared.attribute, people, scale, one, locate)
-                for release, one in zip(releases, groups_of_people, strict=True)
+                _correctly_located(release, shared.attribute, people, scale, located, locate)
+                for release, located in zip(releases, groups_of_people, strict=True)
             ),
         ),
-        _notes(releases, shared),
+        (*unknown_notes(people), *_notes(releases, shared)),
         shared.labels,
         people,
         cases,
@@ -436,7 +332,7 @@ def _correctly_located(
     locate: str,
 ) -> float | None:
     """How often the nearest centroid is that of the right group; None where it cannot be told."""
-    if not release.regions.centroids or release.placement is None:
+    if not release.regions.centroids or release.placement is None or people.known is not None:
         return None
     near = found if locate == "nearest" else find_groups(release, people, scale)
     share = TrueGroups(release, attribute, people).right(near, people.case)

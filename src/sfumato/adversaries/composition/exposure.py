@@ -33,7 +33,7 @@ from sfumato.adversaries.composition.intersection import (
     stack,
 )
 from sfumato.adversaries.locating.locate import Located, Scale, locate, value_classes
-from sfumato.adversaries.locating.people import Targets, targets_of
+from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row

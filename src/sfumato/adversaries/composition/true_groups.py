@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.adversaries.locating.locate import Located, locate
-from sfumato.adversaries.locating.people import Targets, targets_of
+from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of

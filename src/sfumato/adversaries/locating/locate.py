@@ -5,8 +5,14 @@ or none. A bucketized one: every group that lists them. A microaggregated one: t
 nearest centroid, on standardised columns, and of all that are equally near; this may be the wrong
 group, and `true_groups.py` tells how often.
 
+Whose values are not all known may be in every group that is compatible with those that are: in the
+union, over whatever the unknown ones may be, of the groups found so. Of a generalized or bucketized
+release these are the groups that fit in the known columns (a bucket if it lists such a tuple). Of a
+microaggregated one her unknown values may be those of any centroid, all unknown columns together,
+and each time she is near the nearest. Knowing nothing, she may be in any group.
+
 No group is looked at for every person. Regions become boxes in a k-d tree, lists are joined, and
-centroids have a k-d tree of their own.
+centroids have a k-d tree of their own. People are looked up by the columns that are known of them.
 
 Here too: classes of values that no region tells apart, and the axes on which centroids lie.
 """
@@ -18,11 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.adversaries.locating.people import Targets
+from sfumato.adversaries.locating.targets import Targets
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Codes, Floats, Ints, Ragged, rows_of, taken_rows, tallied_offsets
-from sfumato.release.description import Buckets, Regions
+from sfumato.numbers import Bools, Codes, Floats, Ints, Ragged, rows_of, taken_rows, tallied_offsets
+from sfumato.release.description import Buckets, Description, Regions
 from sfumato.release.made import DistanceUnits, MadeHere
 from sfumato.release.read.cells import point_of
 from sfumato.release.release import Release
@@ -38,6 +44,7 @@ from sfumato.schema.region import Region, Value, codes_inside, place_of, text_of
 # are. A region that still has gaps lists its classes.
 
 _NONE = -1
+_AT_ONCE = 1 << 20  # places that are looked up at once
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,10 @@ class CentroidAxis:
     centroids: Floats
     points: Floats
 
+    def points_of(self, codes: Codes) -> Floats:
+        """Where coded values lie; in a column of which nobody knows anything, anywhere."""
+        return self.points[codes] if len(self.points) else np.zeros(len(codes))
+
 
 def axis_of(
     release: Release,
@@ -245,16 +256,102 @@ class Located:
 
 def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Located:
     """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
-    regions = release.regions
-    mine, case = targets.of(regions.columns)
-    if regions.buckets is not None:
-        located = _listed(regions.buckets, mine)
-    elif regions.centroids:
-        located = _nearest(release, regions.require_regions(), mine, scale)
+    mine, case = targets.of(release.regions.columns)
+    if mine.known is None:
+        located = _by_all_columns(release, release.regions, mine, scale)
     else:
-        located = _inside(regions.require_regions(), mine)
+        located = _by_known_columns(release, mine, mine.known, scale)
     whole = len(case) == mine.cases and bool((case == np.arange(len(case))).all())
     return located if whole else located.take(case)
+
+
+def _by_all_columns(
+    release: Release, described: Description, targets: Targets, scale: Scale | None
+) -> Located:
+    """By what the groups show in all columns of the targets, which are those described."""
+    if described.buckets is not None:
+        return _listed(described.buckets, targets)
+    if described.centroids:
+        return _nearest(release, described.require_regions(), targets, scale)
+    return _inside(described.require_regions(), targets)
+
+
+def _by_known_columns(
+    release: Release, targets: Targets, known: Bools, scale: Scale | None
+) -> Located:
+    """Cases of whom the same columns are known are located together, by these columns."""
+    pattern, first = rank_rows(known.astype(np.int32), [2] * len(known))
+    owners, groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for number, example in enumerate(first.tolist()):
+        cases = np.flatnonzero(pattern == number)
+        columns = np.flatnonzero(known[:, example])
+        none = np.zeros(0, dtype=np.int64)
+        mine = Targets(targets.domains, np.ascontiguousarray(targets.codes[:, cases]), none, none)
+        if release.regions.centroids:
+            located = _near_some(release, mine, columns, scale)
+        else:
+            located = _compatible(release, mine, columns)
+        owners.append(np.repeat(cases, np.diff(located.indptr)))
+        groups.append(located.groups)
+    owner, group = np.concatenate(owners), np.concatenate(groups)
+    order = np.argsort(owner, kind="stable")
+    return Located(tallied_offsets(owner, targets.cases), group[order])
+
+
+def _compatible(release: Release, targets: Targets, columns: Ints) -> Located:
+    """The groups that fit in some of the columns; those that show the same there are one."""
+    described = release.regions
+    total = len(described)
+    if not len(columns):
+        every = np.tile(np.arange(total), targets.cases)
+        return Located(np.arange(targets.cases + 1) * total, every)
+    mine, case = targets.of([targets.columns[place] for place in columns])
+    if described.buckets is not None:
+        buckets = described.buckets
+        domains = tuple(buckets.domains[place] for place in columns)
+        listed = _listed(Buckets(domains, buckets.indptr, buckets.codes[columns], buckets.n), mine)
+        return _once_each(listed, total).take(case)
+    regions = described.require_regions()
+    part = Regions(
+        mine.columns, tuple(regions.parts[place] for place in columns), regions.codes[columns]
+    )
+    number, first = part.equal_descriptions()
+    fitting = _inside(part.take(first), mine)
+    by_number = np.argsort(number, kind="stable")
+    alike = Located(tallied_offsets(number, len(first)), by_number).take(fitting.groups)
+    ends = alike.indptr[fitting.indptr]
+    return _once_each(Located(ends, alike.groups), total).take(case)
+
+
+def _near_some(release: Release, targets: Targets, columns: Ints, scale: Scale | None) -> Located:
+    """The groups of the nearest centroid, whatever centroid the unknown values are those of."""
+    regions = release.regions.require_regions()
+    if not len(regions):
+        return Located(np.zeros(targets.cases + 1, np.int64), np.zeros(0, np.int64))
+    unknown = np.setdiff1d(np.arange(len(targets.domains)), columns)
+    space = _Space.of(release, regions, targets, scale)
+    open_axes = np.flatnonzero(np.isin(space.columns, unknown))
+    if not len(open_axes):  # distances do not count what is unknown
+        return space.nearest(space.points)
+    completions = np.unique(space.centroids[open_axes], axis=1)
+    many = completions.shape[1]
+    step = max(1, _AT_ONCE // many)
+    pieces, ends = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
+    for start in range(0, targets.cases, step):
+        points = np.repeat(space.points[:, start : start + step], many, axis=1)
+        points[open_axes] = np.tile(completions, points.shape[1] // many)
+        near = space.nearest(points)
+        union = _once_each(Located(near.indptr[::many], near.groups), len(regions))
+        pieces.append(union.groups)
+        ends.append(union.indptr[1:] + ends[-1][-1])
+    return Located(np.concatenate(ends), np.concatenate(pieces))
+
+
+def _once_each(located: Located, total: int) -> Located:
+    """The same with every group of a case once, ascending."""
+    keys = np.unique(rows_of(located.indptr) * total + located.groups)
+    case, group = np.divmod(keys, max(total, 1))
+    return Located(tallied_offsets(case, len(located.indptr) - 1), group)
 
 
 def _inside(regions: Regions, targets: Targets) -> Located:
@@ -303,27 +400,48 @@ def _listed(members: Buckets, targets: Targets) -> Located:
     return Located(begins, group[order]).take(asked)
 
 
-def _nearest(release: Release, regions: Regions, targets: Targets, given: Scale | None) -> Located:
-    from sfumato.adversaries.locating.kernel import nearest  # its compiler loads slowly
+@dataclass(frozen=True)
+class _Space:
+    """Where centroids and targets lie, a row for each axis; `columns` tells which column it is."""
 
-    if given is not None:
-        for name in given:
+    columns: Ints
+    centroids: Floats
+    points: Floats
+    scale: Floats
+
+    @classmethod
+    def of(
+        cls, release: Release, regions: Regions, targets: Targets, given: Scale | None
+    ) -> _Space:
+        for name in given or ():
             if name not in regions.columns:
                 raise InputError(
                     f"scale: {name!r} is not a quasi-identifier of {release.label}; "
                     f"{did_you_mean(name, regions.columns)}"
                 )
-    axes = [
-        axis
-        for place, domain in enumerate(targets.domains)
-        if (axis := axis_of(release, regions, place, domain, given)) is not None
-    ]
-    columns = [regions.columns.index(axis.name) for axis in axes]
-    centroids = np.array(
-        [axis.centroids[regions.codes[c]] for axis, c in zip(axes, columns, strict=True)]
-    ).reshape(len(axes), len(regions))
-    points = np.array(
-        [axis.points[targets.codes[c]] for axis, c in zip(axes, columns, strict=True)]
-    ).reshape(len(axes), targets.cases)
-    indptr, groups = nearest(centroids, points, np.array([axis.scale for axis in axes]))
-    return Located(indptr, groups)
+        axes = [
+            axis
+            for place, domain in enumerate(targets.domains)
+            if (axis := axis_of(release, regions, place, domain, given)) is not None
+        ]
+        columns = [regions.columns.index(axis.name) for axis in axes]
+        centroids = [
+            axis.centroids[regions.codes[c]] for axis, c in zip(axes, columns, strict=True)
+        ]
+        points = [axis.points_of(targets.codes[c]) for axis, c in zip(axes, columns, strict=True)]
+        return cls(
+            np.array(columns, dtype=np.int64),
+            np.array(centroids).reshape(len(axes), len(regions)),
+            np.array(points).reshape(len(axes), targets.cases),
+            np.array([axis.scale for axis in axes]),
+        )
+
+    def nearest(self, points: Floats) -> Located:
+        from sfumato.adversaries.locating.kernel import nearest  # its compiler loads slowly
+
+        return Located(*nearest(self.centroids, points, self.scale))
+
+
+def _nearest(release: Release, regions: Regions, targets: Targets, given: Scale | None) -> Located:
+    space = _Space.of(release, regions, targets, given)
+    return space.nearest(space.points)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located, locate
-from sfumato.adversaries.locating.people import Targets
+from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.relative_threat.atoms import Known
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.adversaries.relative_threat.model import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -81,6 +80,7 @@ def relative(
 
     Example: sfumato attack relative release --table patients.csv --policy policy.toml
     """
+    from sfumato.adversaries.locating.targets import read_description
     from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
@@ -97,7 +97,7 @@ def relative(
         if table is None:
             raise InputError("--private needs --table: a release does not tell who is who")
         check_private(private, force=force)
-    victims = [(text, victim_of(text)) for text in victim or ()]
+    victims = [(text, read_description(text, "victim")) for text in victim or ()]
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
@@ -131,23 +131,6 @@ def relative(
     if private is not None:
         say(f"Everybody's rows (private): {private}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], threat.status))
-
-
-def victim_of(text: str) -> dict[str, str]:
-    """`age=34,zip=13012` as a mapping; a comma inside a notation such as [30, 40) is its own."""
-    from sfumato.errors import InputError
-
-    known: dict[str, str] = {}
-    for piece in re.split(r",(?=\s*[^,=\[\](){}]+=)", text):
-        name, equals, value = piece.partition("=")
-        if not equals or not name.strip():
-            raise InputError(
-                f"victim {text!r} is not understood at {piece!r}; write age=34,zip=13012"
-            )
-        if name.strip() in known:
-            raise InputError(f"victim {text!r} names {name.strip()!r} twice")
-        known[name.strip()] = value.strip()
-    return known
 
 
 def _exit(judged: list[str], status: str) -> Exit:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from sfumato.cli import Exit
 from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
+
+if TYPE_CHECKING:
+    from sfumato.report.document import Document
 
 
 @reads(*OF_RELEASES)
@@ -30,6 +34,33 @@ def skyline(
             help="Tell the worst case of somebody who knows that much, as in 0,4,1. Repeatable.",
         ),
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN=VALUE,...",
+            help="Ask what is believed of this person instead; columns left out are unknown. Or "
+            "#7: record 7 of --table.",
+        ),
+    ] = None,
+    knows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="What she knows: 'not cancer', 'Gary has flu', 'if Ann has flu so has he'. "
+            "Repeatable.",
+        ),
+    ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:COLUMN=VALUE,...",
+            help="Whom a name in --knows means; or NAME:#7. Repeatable.",
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="The table the release was made of, for records by their number."),
+    ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="The sensitive column, where several have the value.")
     ] = None,
@@ -41,18 +72,22 @@ def skyline(
 ) -> None:
     """Find all maximal safe knowledge (l, k, m) of a table or a release, made by any tool.
 
-    Exit code 0: some knowledge is safe; 1: the release alone gives the value away; 2: bad input.
+    With --target: how sure somebody is of one person, who knows what --knows says.
+
+    Exit code 0: some knowledge is safe, or she stays below the confidence; 1: the release alone
+    gives the value away, or she reaches it; 2: bad input.
 
     Example: sfumato skyline release --policy policy.toml --value HIV --confidence 0.95
     """
+    from sfumato.adversaries.skyline.belief import beliefs
     from sfumato.adversaries.skyline.breach import check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
     from sfumato.adversaries.skyline.knowledge import skylines
-    from sfumato.cli.options import load_rules, read_judged
-    from sfumato.cli.show import show_document
+    from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
-    from sfumato.report.sections.skyline import skyline_document
+    from sfumato.numbers import fraction
+    from sfumato.report.sections.skyline import belief_document, skyline_document
 
     # Every mistake is told before a large file is read.
     if (value is None) is not all_values:
@@ -60,6 +95,11 @@ def skyline(
     points = [_point(text) for text in point or ()]
     if points and all_values:
         raise InputError("--point is about one value; give --value instead of --all-values")
+    people = dict(_named(text) for text in person or ())
+    if target is None and (knows or people):
+        raise InputError("--knows and --person are about a person; say who it is with --target")
+    if target is not None and (value is None or points):
+        raise InputError("--target is about one value and no --point; give --value V")
     check_confidence(confidence)
     if html is not None:
         if html.suffix != ".html":
@@ -67,6 +107,16 @@ def skyline(
         check_new_file(html, force=force)
     rules, schema = load_rules(policy)
     judged = read_judged(release, rules, schema, reading)
+    original = None
+    if table is not None:
+        original = read_table(table, rules, schema, reading.about("engine"))
+    if target is not None and value is not None:
+        believed = beliefs(
+            judged, target, value, knows or (), people=people, table=original, sensitive=sensitive
+        )
+        document = belief_document(judged, target, value, believed, confidence)
+        _show(document, html, json=json, force=force)
+        raise typer.Exit(Exit.VIOLATED if believed[-1] >= fraction(confidence) else Exit.HOLDS)
     judged_values = skylines(judged, confidence, value, sensitive)
     groundings = [
         worst_grounding(judged, one.value, *known, sensitive=one.attribute)
@@ -74,14 +124,30 @@ def skyline(
         for known in points
     ]
     document = skyline_document(judged, judged_values, groundings)
+    _show(document, html, json=json, force=force)
+    raise typer.Exit(
+        Exit.VIOLATED if any(one.status == "none_safe" for one in judged_values) else Exit.HOLDS
+    )
+
+
+def _show(document: Document, html: Path | None, *, json: bool, force: bool) -> None:
+    from sfumato.cli.show import show_document
+
     if html is not None:
         document.save_page(html, force=force)
     show_document(document, json=json)
     if html is not None:
         say(f"The page: {html}", err=True)
-    raise typer.Exit(
-        Exit.VIOLATED if any(one.status == "none_safe" for one in judged_values) else Exit.HOLDS
-    )
+
+
+def _named(text: str) -> tuple[str, str]:
+    """`Gary:age=31,zip=12453`: a name, and whom it means."""
+    from sfumato.errors import InputError
+
+    name, colon, meant = (part.strip() for part in text.partition(":"))
+    if not colon or not name or not meant:
+        raise InputError(f"--person {text!r} is not NAME:COLUMN=VALUE,... or NAME:#7")
+    return name, meant
 
 
 def _point(text: str) -> tuple[int, int, int]:

@@ -148,8 +148,8 @@ class Engine(Protocol):
         """Forget a table that was kept."""
         ...
 
-    def fetch(self, select: str) -> pa.Table:
-        """Run a query and bring its (compact) result."""
+    def fetch(self, select: str, *, in_order: bool = False) -> pa.Table:
+        """Run a query and bring its (compact) result; `in_order`: rows as they stand in a file."""
         ...
 
     def yield_memory(self) -> AbstractContextManager[None]:

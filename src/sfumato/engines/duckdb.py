@@ -90,9 +90,10 @@ class DuckDB:
 
     # -- queries -----------------------------------------------------------------------------
 
-    def fetch(self, select: str) -> pa.Table:
+    def fetch(self, select: str, *, in_order: bool = False) -> pa.Table:
         try:
-            return self._connection.sql(select).to_arrow_table()
+            with self._in_order() if in_order else contextlib.nullcontext():
+                return self._connection.sql(select).to_arrow_table()
         except duckdb.Error as error:
             raise translated(error, self._blamed(select), select) from None
 
@@ -150,13 +151,18 @@ class DuckDB:
         finally:
             self._run(f"SET memory_limit = '{self._limit}B'")
 
-    def write(self, select: str, folder: Path) -> None:
+    @contextlib.contextmanager
+    def _in_order(self) -> Iterator[None]:
         self._run("SET preserve_insertion_order = true")
         try:
-            path = literal(str(folder / "data.parquet"))
-            self._run(f"COPY ({select}) TO {path} (FORMAT parquet)")
+            yield
         finally:
             self._run("SET preserve_insertion_order = false")
+
+    def write(self, select: str, folder: Path) -> None:
+        path = literal(str(folder / "data.parquet"))
+        with self._in_order():
+            self._run(f"COPY ({select}) TO {path} (FORMAT parquet)")
 
     def repeated(self, relation: str, n: str) -> str:
         return f"(SELECT *, unnest(range({n})) AS sfumato_copy FROM {relation}) AS copies"

@@ -84,6 +84,10 @@ class Description(ABC):
     def describe(self, group: int) -> dict[str, str]:
         """What a group publishes, column by column."""
 
+    def name(self, group: int) -> str:
+        """A group as everything calls it that speaks of it: by what it publishes."""
+        return ", ".join(f"{column} {text}" for column, text in self.describe(group).items())
+
     @abstractmethod
     def take(self, groups: Ints) -> Self:
         """Of some of the groups, by their positions."""

@@ -62,9 +62,9 @@ class Watched(DuckDB):
         self.asked.append(select)
         super().materialize(name, select, large=large)
 
-    def fetch(self, select: str) -> pa.Table:
+    def fetch(self, select: str, *, in_order: bool = False) -> pa.Table:
         self.asked.append(select)
-        return super().fetch(select)
+        return super().fetch(select, in_order=in_order)
 
 
 def held_table(rows: pa.Table, schema: sf.Schema, most: int = 3, *, embedded: bool = True) -> Table:

@@ -395,11 +395,11 @@ def skylines(
             for label in release.groups_for(column).values
         ]
     return [
-        knowledge_skyline(release, value, confidence, sensitive=_column_of(release, value, columns))
+        knowledge_skyline(release, value, confidence, sensitive=column_of(release, value, columns))
     ]
 
 
-def _column_of(release: Release, value: str, columns: list[str]) -> str:
+def column_of(release: Release, value: str, columns: list[str]) -> str:
     """The one of the columns that has a value."""
     having = [name for name in columns if value in release.groups_for(name).values]
     if len(having) > 1:

@@ -113,7 +113,9 @@ class Spark:
         self.drop(name)
         self._view(name, frame)
 
-    def fetch(self, select: str) -> pa.Table:
+    def fetch(self, select: str, *, in_order: bool = False) -> pa.Table:
+        if in_order:
+            raise InputError("Spark's rows have no numbers; read the table with engine duckdb")
         with self._spoken(select):
             return self._frame(select).toArrow()
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from sfumato.adversaries.base import chance
+from sfumato.adversaries.skyline.belief import Belief
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
+from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
@@ -142,11 +146,67 @@ def _grounding(release: Release, found: Grounding) -> Section:
         ("family", found.family),
     ):
         if group is not None:
-            described = release.regions.describe(group)
-            text = ", ".join(f"{column} {label}" for column, label in described.items())
-            rows.append((part, group, int(release.groups.sizes[group]), text))
-    sheets = (Sheet(("part", "group", "people", "described as"), tuple(rows)),) if rows else ()
+            people = int(release.groups.sizes[group])
+            rows.append((part, people, release.regions.name(group)))
+    sheets = (Sheet(("part", "people", "group"), tuple(rows)),) if rows else ()
     return Section(f"Worst case of {found.value} knowing {found.point}", found.sentence, sheets)
+
+
+def belief_document(
+    release: Release, target: str, value: str, believed: Sequence[Belief], confidence: float
+) -> Document:
+    """What is believed of one person as one fact after another is learnt."""
+    rows = [
+        (belief.knowing or "nothing but the release", str(belief), _sure(belief))
+        for belief in believed
+    ]
+    fits = believed[-1].fits
+    if len(fits) == 1:
+        people = int(release.groups.sizes[fits[0]])
+        where = f"in the group {release.regions.name(fits[0])}, of {people:,} people"
+    else:
+        where = f"in one of {len(fits):,} groups, it is not known which: bounds are told"
+    if release.regions.centroids:
+        where += ", by its centroid, which is the nearest and need not be the right one"
+    reaches = believed[-1] >= fraction(confidence)
+    end = "reaches" if reaches else "stays below"
+    return Document(
+        "belief",
+        f"How sure somebody is of one person in {release.label}",
+        f"Does the target ({target}) have {value!r}? He is {where}. Every way in which the people "
+        "of a group can have its values is as likely to her as any other. Who knows all of it "
+        f"{end} {100 * confidence:g}%.",
+        (
+            Section(
+                f"That the target has {value}",
+                "",
+                (Sheet(("she learns", "believes", "that is"), tuple(rows)),),
+            ),
+        ),
+        facts={
+            "release": release.label,
+            "target": target,
+            "value": value,
+            "confidence": confidence,
+            "reaches": reaches,
+            "groups": [release.regions.describe(group) for group in fits],
+            "beliefs": [
+                {
+                    "learns": belief.knowing,
+                    "belief": float(belief),
+                    "fraction": str(Fraction(belief)),
+                    "at_least": str(belief.least),
+                    "at_most": belief.at_most,
+                }
+                for belief in believed
+            ],
+        },
+        private=OF_TABLE if shows_all(release) else "",
+    )
+
+
+def _sure(belief: Belief) -> str:
+    return f"{'at most ' * belief.at_most}{chance(float(belief))}"
 
 
 def _largest(found: KnowledgeSkyline) -> tuple[int, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from random import Random
 
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.errors import SfumatoError
+from tests.conftest import ROOT
 from tests.program import sfumato
 
 POLICY = """
@@ -228,3 +231,76 @@ def test_the_case_of_a_value_is_no_mistake_without_a_hint(files, value: str) -> 
     run = skyline(files, "--value", value)
     assert run.returncode == 2
     assert "did you mean 'HIV'?" in run.stderr
+
+
+# -- one person -----------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "skyline.md").read_text(encoding="utf-8")
+TABLE, RELEASE = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
+PATIENTS = re.search(r"```toml\n(\[schema\].*?)```", PAGE, re.DOTALL)
+ASKED = re.search(r"^    sfumato skyline release.csv (.*--target.*)$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "patients.csv").write_text(TABLE)
+    (tmp_path / "release.csv").write_text(RELEASE)
+    (tmp_path / "policy.toml").write_text(PATIENTS[1])
+    return tmp_path / "release.csv", tmp_path / "policy.toml"
+
+
+TOM = ("--value", "AIDS", "--target", "age=38,sex=M,zip=12455")
+GARY, ANN = ("--person", "Gary:age=31,sex=M,zip=12453"), ("--person", "Ann: #1")
+FACTS = ("--knows", "not cancer", "--knows", "Gary has flu", "--knows", "if Ann has AIDS so has he")
+
+
+def test_the_page_shows_what_is_printed(hospital, monkeypatch) -> None:
+    monkeypatch.chdir(hospital[0].parent)
+    run = sfumato("skyline", "release.csv", *shlex.split(ASKED[1]))
+    assert run.returncode == 0, run.stderr
+    rows = [line.rstrip() for line in run.stdout.splitlines() if "/" in line]
+    assert [line.split()[-2] for line in rows] == ["1/4", "1/3", "1/2", "2/3"]
+    for line in rows:
+        assert f"    {line}\n" in PAGE
+
+
+def test_the_papers_opening_example(hospital) -> None:
+    table = ("--table", hospital[0].parent / "patients.csv")
+    run = skyline(hospital, *TOM, *GARY, *ANN, *FACTS, *table, "--json")
+    assert run.returncode == 0, run.stderr
+    facts = json.loads(run.stdout)["facts"]
+    assert [one["fraction"] for one in facts["beliefs"]] == ["1/4", "1/3", "1/2", "2/3"]
+    assert facts["groups"] == [{"age": "3*", "sex": "*", "zip": "124**"}]
+    run = skyline(hospital, *TOM, *GARY, *ANN, *FACTS, *table, "--confidence", "0.6")
+    assert run.returncode == 1
+    words = " ".join(run.stdout.split())
+    assert "He is in the group age 3*, sex *, zip 124**, of 4 people" in words
+    assert "Who knows all of it reaches 60%" in words
+    by_number = ("--value", "AIDS", "--target", "#8", "--knows", "#7 has flu", *table)
+    assert "1/3" in skyline(hospital, *by_number).stdout
+
+
+def test_who_may_be_in_two_groups_is_told_within_bounds(hospital) -> None:
+    run = skyline(hospital, "--value", "AIDS", "--target", "sex=M")
+    words = " ".join(run.stdout.split())
+    assert "in one of 2 groups, it is not known which: bounds are told" in words
+    assert "1/4 to 1/2 at most 50%" in words
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ((*TOM, "--knows", "he has cancer", *GARY, "--knows", "Gary has cancer"), "contradicts"),
+        ((*TOM, "--knows", "Gary has flu"), "nobody is called 'Gary'"),
+        ((*TOM, "--knows", "flu"), "a fact 'flu' is not understood"),
+        ((*TOM, "--person", "Gary"), "--person 'Gary' is not NAME:COLUMN=VALUE"),
+        ((*TOM, "--point", "0,0,0"), "--target is about one value and no --point"),
+        (("--all-values", "--target", "#1"), "--target is about one value"),
+        (("--value", "AIDS", "--knows", "not flu"), "say who it is with --target"),
+        (("--value", "AIDS", "--target", "#1"), "#1 is a record of a table; give the table too"),
+    ],
+)
+def test_mistakes_about_people_are_one_line(hospital, more, words) -> None:
+    told = refused(hospital, *more)
+    assert words in told
+    assert "\n" not in told

@@ -55,7 +55,7 @@ MOST_PLACEMENTS = 10_000  # of people who fit several groups
 _MOST_BITS = 1_000_000  # of a number of ways
 
 
-class Belief(Fraction):
+class InformedBelief(Fraction):
     """How sure she is; `at_most`: no surer than that, and no less sure than `least`.
 
     `knowing` is the last fact she learnt, empty for nothing but the release; `fits` are the groups
@@ -90,7 +90,7 @@ def belief(
     people: Mapping[str, Person] | None = None,
     table: Table | None = None,
     sensitive: str | None = None,
-) -> Belief:
+) -> InformedBelief:
     """How sure somebody is that `target` has `value`, who knows all of `knowing`: a fraction.
 
     `target` is a mapping from quasi-identifiers to values (those that are left out are unknown), a
@@ -111,7 +111,7 @@ def beliefs(
     people: Mapping[str, Person] | None = None,
     table: Table | None = None,
     sensitive: str | None = None,
-) -> list[Belief]:
+) -> list[InformedBelief]:
     """The same as she learns one fact after another, beginning with nothing but the release."""
     asked, facts = _asked(release, target, value, knowing, people, table, sensitive)
     return [asked.answer(facts[:learnt]) for learnt in range(len(facts) + 1)]
@@ -129,6 +129,9 @@ def _asked(
     if isinstance(release, Table):
         release, table = as_it_stands(release), release if table is None else table
     expect("release", release, (Release, Groups), "a Release, a Table or Groups")
+    expect("value", value, str, "a value of the sensitive column")
+    expect("people", people, (Mapping, type(None)), "a mapping from names to people")
+    expect("table", table, (Table, type(None)), "a Table, as sf.read makes one")
     if isinstance(knowing, str) or not isinstance(knowing, Sequence):
         raise InputError(f"knowing = {quoted(knowing)} is not allowed; it must be a list of facts")
     place = ReleasePlaces(release) if isinstance(release, Release) else NumberedPlaces(release)
@@ -162,7 +165,7 @@ class _Question:
     place: NumberedPlaces | ReleasePlaces
     asked: Has
 
-    def answer(self, facts: Sequence[Fact]) -> Belief:
+    def answer(self, facts: Sequence[Fact]) -> InformedBelief:
         """What all of the facts together make her believe."""
         sure = self._chances(facts)
         if not sure:
@@ -173,7 +176,7 @@ class _Question:
                 f"{' and what was known before' if first > 1 else ''}; take it out"
             )
         fits = tuple(self.place.room(self.known.description(self.asked.person)))
-        return Belief(max(sure), min(sure), str(facts[-1]) if facts else "", fits)
+        return InformedBelief(max(sure), min(sure), str(facts[-1]) if facts else "", fits)
 
     def _chances(self, facts: Sequence[Fact]) -> list[Fraction]:
         """How likely it is by each placement of the people; none if the facts cannot be so."""

@@ -45,7 +45,8 @@ Person = str | int | Described
 TARGET = "target"
 GROUP = "group"  # people of groups that publish nothing are told by their group's number
 _TARGET_WORDS = (TARGET, "the target", "he", "she", "they")
-_RECORD = re.compile(r"(?:#|record )\s*(\d+)")
+_RECORD = re.compile(r"(?:#|record )\s*(\d{1,18})")
+_MOST_RECORDS = 10**18
 _VERBS = ("has not", "does not have", "lacks", "has")
 _FORMS = (
     "write 'not VALUE', 'WHO has VALUE', 'WHO lacks VALUE', 'if WHO has VALUE so has WHO' or 'if "
@@ -109,8 +110,10 @@ class Acquaintances:
 
     def identity(self, person: object) -> tuple[object, ...]:
         """Who that is: equal for one person only."""
-        if isinstance(person, int) and not isinstance(person, bool):
-            return "record", person
+        if isinstance(person, int | np.integer) and not isinstance(person, bool):
+            if not 0 < person < _MOST_RECORDS:
+                raise InputError(f"record {quoted(person)} is not there; the first one is 1")
+            return "record", int(person)
         if isinstance(person, Mapping):
             known = ((str(column), text_of(value)) for column, value in person.items())
             return "described", *sorted(known)
@@ -126,7 +129,7 @@ class Acquaintances:
         if person.lower() in _TARGET_WORDS:
             return self.identity(self.target)
         if record := _RECORD.fullmatch(person):
-            return "record", int(record[1])
+            return self.identity(int(record[1]))
         if "=" in person:
             return self.identity(read_description(person, "person"))
         names = [*self.named, TARGET]
@@ -166,9 +169,9 @@ def record_of(table: Table, number: int) -> dict[str, object]:
     """The quasi-identifiers of a record of a table, by its number: 1 is the first row."""
     source, columns = table.source, table.schema.quasi
     listed = [named(source.column(name), f"q{place}") for place, name in enumerate(columns)]
-    one = f"{select(listed, source.name)} LIMIT 1 OFFSET {max(number - 1, 0)}"
-    row = table.engine.fetch(one, in_order=True) if number > 0 else None
-    if row is None or row.num_rows == 0:
+    only = f"{select(listed, source.name)} LIMIT 1 OFFSET {number - 1}"
+    row = table.engine.fetch(only, in_order=True)
+    if row.num_rows == 0:
         raise InputError(f"{source.label} has no record {number}; the first one is 1")
     return {name: row.column(place)[0].as_py() for place, name in enumerate(columns)}
 

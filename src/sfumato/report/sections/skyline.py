@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sfumato.adversaries.base import chance
-from sfumato.adversaries.skyline.belief import Belief
+from sfumato.adversaries.skyline.belief import InformedBelief
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
@@ -153,7 +153,7 @@ def _grounding(release: Release, found: Grounding) -> Section:
 
 
 def belief_document(
-    release: Release, target: str, value: str, believed: Sequence[Belief], confidence: float
+    release: Release, target: str, value: str, believed: Sequence[InformedBelief], confidence: float
 ) -> Document:
     """What is believed of one person as one fact after another is learnt."""
     rows = [
@@ -205,7 +205,7 @@ def belief_document(
     )
 
 
-def _sure(belief: Belief) -> str:
+def _sure(belief: InformedBelief) -> str:
     return f"{'at most ' * belief.at_most}{chance(float(belief))}"
 
 

@@ -127,7 +127,8 @@ def _asked(
     sensitive: str | None,
 ) -> tuple[_Question, list[Fact]]:
     if isinstance(release, Table):
-        release, table = as_it_stands(release), release if table is None else table
+        table = release if table is None else table
+        release = as_it_stands(release)
     expect("release", release, (Release, Groups), "a Release, a Table or Groups")
     expect("value", value, str, "a value of the sensitive column")
     expect("people", people, (Mapping, type(None)), "a mapping from names to people")

@@ -34,6 +34,8 @@ from sfumato.anonymizers.noise import Noise as Noise
 from sfumato.criteria.base import Measure as Measure
 from sfumato.criteria.base import Verdict as Verdict
 from sfumato.criteria.closeness import TCloseness as TCloseness
+from sfumato.criteria.closeness import closeness_of_epsilon as closeness_of_epsilon
+from sfumato.criteria.closeness import epsilon_of_closeness as epsilon_of_closeness
 from sfumato.criteria.composition import CompositionBound as CompositionBound
 from sfumato.criteria.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
 from sfumato.criteria.diversity import DistinctDiversity as DistinctDiversity

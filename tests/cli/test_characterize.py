@@ -79,7 +79,18 @@ def test_a_release_folder(files, tmp_path: Path) -> None:
     assert "The worst class" in alone.stdout
 
 
+def test_a_prior_and_further_metrics(files) -> None:
+    run = characterize(files, "--max-size", 1, "--metric", "all", "--prior", "uniform")
+    assert run.returncode == 0, run.stderr
+    assert "By further metrics" in run.stdout
+    assert all(len(line) <= 80 for line in run.stdout.splitlines())
+    more = ("--metric", "hellinger", "--metric", "kullback-leibler", "--json")
+    content = json.loads(characterize(files, "--max-size", 1, *more).stdout)
+    assert set(content["facts"]["findings"][0]["metrics"]) == {"hellinger", "kullback-leibler"}
+
+
 CASES = {
+    "no metric": (("--metric", "L1"), "metric 'L1' is not known; allowed: all, chi-square"),
     "no role": (("--target", "income"), "column 'income' has no role in the policy; give it one"),
     "unknown target": (("--target", "illness"), "column 'illness' is not in census.csv"),
     "unknown column": (("--column", "agee"), "did you mean 'age'?"),

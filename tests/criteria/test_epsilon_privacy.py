@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.realistic.ratios import epsilons
+from sfumato.criteria.base import judge
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.release.release import as_it_stands
 
@@ -385,3 +386,78 @@ def test_what_is_not_said_of_protected_people_is_an_error_or_not_applicable() ->
     for wrong in ({"protect": "values"}, {"protect": {}}, {"protect": {"a": 3}}, [], {}):
         with pytest.raises(sf.PolicyError, match="epsilon-privacy: predicates"):
             EpsilonPrivacy(2, her, predicates=wrong)
+
+
+# -- several columns as one -----------------------------------------------------------------------
+
+PEOPLE = [
+    ("x", "flu", "poor"), ("x", "flu", "rich"), ("x", "HIV", "poor"), ("x", "HIV", "poor"),
+    ("y", "flu", "poor"), ("y", "HIV", "rich"), ("y", "flu", "rich"), ("y", "flu", "rich"),
+]  # fmt: skip
+TWO = sf.Schema(quasi=["q"], sensitive=["ill", "income"])
+ONE = sf.Schema(quasi=["q"], sensitive="both")
+
+
+def two(rows: Any = PEOPLE) -> sf.Table:
+    columns = dict(zip(("q", "ill", "income"), zip(*rows, strict=True), strict=True))
+    return sf.read(pa.table(columns), TWO, threads=1)
+
+
+def together(rows: Any = PEOPLE) -> sf.Table:
+    joined = {"q": [q for q, _, _ in rows], "both": [f"{ill} | {inc}" for _, ill, inc in rows]}
+    return sf.read(pa.table(joined), ONE, threads=1)
+
+
+@pytest.mark.parametrize(
+    "her",
+    [
+        {"shape": "table", "stubbornness": 40},
+        {"shape": "uniform", "stubbornness": math.inf},
+        {"stubbornness": 9, "known": 1},
+        {"shape": {"flu | poor": 3, "HIV | poor": 2}},
+        {"shape": "an outside table"},
+        {"shape": "an outside table", "by_region": True},
+        {"shape": "an earlier release"},
+        {"shape": "an earlier release", "by_region": True},
+    ],
+    ids=str,
+)
+def test_several_columns_as_one_are_a_column_of_their_values_together(her: dict[str, Any]) -> None:
+    """As if the table had one column that says both; outside people are read the same way."""
+    outside = [*PEOPLE, ("x", "flu", "poor"), ("y", "cold", "rich")]
+
+    def asked(read: Any) -> sf.RealisticAdversary:
+        shapes = {
+            "an outside table": lambda: read(outside),
+            "an earlier release": lambda: as_it_stands(read(outside)),
+        }
+        shape = her.get("shape")
+        given = shapes[shape]() if isinstance(shape, str) and shape in shapes else shape
+        return sf.RealisticAdversary(**{**her, "shape": given})
+
+    joint = EpsilonPrivacy(2, asked(two), joint=["ill", "income"])
+    found = judge(joint, as_it_stands(two()))
+    right = judge(EpsilonPrivacy(2, asked(together)), as_it_stands(together()))
+    assert found.measured == right.measured
+    assert found.status == right.status
+    assert found.attribute == "ill | income"
+    assert "ill and income together" in found.required
+    alone = judge(EpsilonPrivacy(2, sf.RealisticAdversary("table", 40)), as_it_stands(two()))
+    assert alone.measured is not None
+    assert "together" not in alone.required
+
+
+def test_joint_columns_are_for_finished_releases_and_fit_a_policy(tmp_path: Path) -> None:
+    criterion = EpsilonPrivacy(5, sf.RealisticAdversary("table", 40), joint=["ill", "income"])
+    policy = sf.Policy([criterion], schema=TWO, anonymizer=sf.Lattice())
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml") == policy
+    with pytest.raises(sf.PolicyError, match="judged on a finished release only"):
+        sf.anonymize(two(), policy)
+    report = sf.audit(as_it_stands(two()), policy)
+    assert report.verdicts[0].attribute == "ill | income"
+    with pytest.raises(sf.PolicyError, match="joint = 'work' is not a sensitive column"):
+        sf.Policy([EpsilonPrivacy(5, criterion.adversary, joint=["ill", "work"])], schema=TWO)
+    lacking = sf.RealisticAdversary(together(), math.inf)
+    with pytest.raises(sf.PolicyError, match=r"no sensitive column 'ill \| income'"):
+        judge(EpsilonPrivacy(5, lacking, joint=["ill", "income"]), as_it_stands(two()))

@@ -58,3 +58,52 @@ def measure(
         now = shares([value(row, target) for row in members])
         found[cells] = (len(members), squared(before, now), entropy_gap(before, now))
     return found
+
+
+# Further metrics, value by value from their textbook definitions; infinity where they are.
+
+
+def _pairs(expected: Distribution, shown: Distribution) -> list[tuple[float, float]]:
+    every = expected.keys() | shown.keys()
+    zero = Fraction(0)
+    return [(float(shown.get(v, zero)), float(expected.get(v, zero))) for v in every]
+
+
+def kullback_leibler(expected: Distribution, shown: Distribution) -> float:
+    pairs = [(x, a) for x, a in _pairs(expected, shown) if x]
+    return (
+        math.inf if any(a == 0 for _, a in pairs) else sum(x * math.log2(x / a) for x, a in pairs)
+    )
+
+
+def jensen_shannon(expected: Distribution, shown: Distribution) -> float:
+    every = expected.keys() | shown.keys()
+    zero = Fraction(0)
+    middle = {v: (expected.get(v, zero) + shown.get(v, zero)) / 2 for v in every}
+    return (kullback_leibler(middle, shown) + kullback_leibler(middle, expected)) / 2
+
+
+def hellinger(expected: Distribution, shown: Distribution) -> float:
+    overlap = sum(math.sqrt(x * a) for x, a in _pairs(expected, shown))
+    return math.sqrt(max(1 - overlap, 0.0))
+
+
+def chi_square(expected: Distribution, shown: Distribution) -> float:
+    pairs = [(x, a) for x, a in _pairs(expected, shown) if x or a]
+    return math.inf if any(a == 0 for _, a in pairs) else sum((x - a) ** 2 / a for x, a in pairs)
+
+
+def total_variation(expected: Distribution, shown: Distribution) -> float:
+    """The largest difference that any set of values makes."""
+    pairs = _pairs(expected, shown)
+    sets = ([p for at, p in enumerate(pairs) if bits >> at & 1] for bits in range(2 ** len(pairs)))
+    return max(abs(sum(x - a for x, a in some)) for some in sets)
+
+
+METRICS = {
+    "kullback-leibler": kullback_leibler,
+    "jensen-shannon": jensen_shannon,
+    "hellinger": hellinger,
+    "chi-square": chi_square,
+    "total-variation": total_variation,
+}

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pytest
 
+import sfumato as sf
 from sfumato.datasets.census import MARITAL, census
 from sfumato.papers import reproduce
-from sfumato.papers.realistic import closeness_epsilon
 from sfumato.papers.realistic_lattice import SIX, written
 from sfumato.report.document import Document
 from tests.program import sfumato
@@ -189,8 +189,8 @@ def test_containment_is_told_for_every_two_definitions(on_census: Document) -> N
 
 def test_words() -> None:
     assert [written(sigma) for sigma in (1e2, 1e6, 1e12, math.inf)] == ["1e2", "1e6", "1e12", "inf"]
-    assert closeness_epsilon([0.75, 0.25], 0.2) == pytest.approx(5)
-    assert closeness_epsilon([0.9, 0.1], 0.2) == math.inf  # nothing follows from closeness
+    assert sf.epsilon_of_closeness(0.2, [0.75, 0.25]) == pytest.approx(5)
+    assert sf.epsilon_of_closeness(0.2, [0.9, 0.1]) == math.inf  # nothing follows from closeness
 
 
 # -- the public data ------------------------------------------------------------------------------

@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
+import pyarrow as pa
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.release.release import as_it_stands
 from tests.oracles.tables import Small, group_counts, tables
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "epsilon_privacy.json").read_text())
@@ -96,6 +100,62 @@ def test_t_closeness_implies_privacy_against_the_table_s_own_prior(small: Small)
     assume(t < min(1 - p for p in present))
     epsilon = max(max((p + t) / p, (1 - p) / (1 - p - t)) for p in present)
     assert within(needed(against("table", math.inf, at_most=False), small.groups), epsilon)
+
+
+@given(
+    weights=st.lists(st.integers(1, 4), min_size=2, max_size=3),
+    times=st.integers(1, 2),
+    moved=st.integers(0, 9),
+)
+def test_the_epsilon_of_a_closeness_is_the_largest_that_a_close_group_needs(
+    weights: list[int], times: int, moved: int
+) -> None:
+    """By every group of the table's size: none needs more, and some group needs that much."""
+    people = sum(weights) * times
+    t = Fraction(moved, people)
+    assume(t <= 1)
+    shares = [Fraction(weight, sum(weights)) for weight in weights]
+    close = [
+        counts
+        for counts in product(range(people + 1), repeat=len(weights))
+        if sum(counts) == people and distance(counts, shares) <= t
+    ]
+    criterion = against("table", math.inf, at_most=False)
+    found = needed(criterion, sf.Groups(close, reference=weights))
+    epsilon = sf.epsilon_of_closeness(float(t), weights)
+    if t != Fraction(str(float(t))):  # no decimal says this t
+        assert epsilon == math.inf if found is None else epsilon == pytest.approx(float(found))
+        return
+    assert epsilon == (math.inf if found is None else pytest.approx(float(found), rel=1e-15))
+    assert found is None or found <= Fraction(str(epsilon))
+
+
+@given(
+    weights=st.lists(st.integers(0, 30), min_size=1, max_size=5).filter(any),
+    thousandths=st.integers(1000, 9000),
+)
+def test_back_from_epsilon_to_closeness(weights: list[int], thousandths: int) -> None:
+    epsilon = thousandths / 1000
+    t = sf.closeness_of_epsilon(epsilon, weights)
+    assert sf.epsilon_of_closeness(t, weights) <= epsilon * (1 + 1e-15)
+    if sum(weight > 0 for weight in weights) > 1:
+        assert sf.epsilon_of_closeness(min(t + 1e-9, 1), weights) > epsilon
+    else:
+        assert t == 1
+
+
+def test_closeness_is_asked_of_tables_releases_and_groups() -> None:
+    rows = pa.table({"q": ["a", "b", "b", "a"], "s": ["flu", "flu", "HIV", "HIV"]})
+    table = sf.read(rows, sf.Schema(quasi=["q"], sensitive="s"), threads=1)
+    release = as_it_stands(table)
+    for shares in (table, release, release.groups, {"flu": 2, "HIV": 2}, [0.5, 0.5]):
+        assert sf.epsilon_of_closeness(0.25, shares) == 2
+        assert sf.closeness_of_epsilon(2, shares) == 0.25
+    for shares in ([], [0, 0], [-1, 2], ["x"], {"flu": math.nan}):
+        with pytest.raises(sf.InputError, match="shares"):
+            sf.epsilon_of_closeness(0.1, shares)
+    with pytest.raises(sf.PolicyError, match="t = 2 is not allowed"):
+        sf.epsilon_of_closeness(2, [1, 1])
 
 
 @given(small=tables(covering=True))

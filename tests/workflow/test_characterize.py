@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.leakage.expectation import Leakage, weighted
+from sfumato.adversaries.leakage.metrics import FURTHER
 from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
@@ -268,6 +269,43 @@ def patients(n: int = 200) -> sf.Table:
         schema,
         threads=1,
     )
+
+
+def numbers() -> sf.Table:
+    schema = sf.Schema(quasi=["a"], sensitive="s")
+    rows = {"a": [at % 9 for at in range(60)], "s": [(at * 7 + at // 9) % 3 for at in range(60)]}
+    return sf.read(pa.table(rows), schema, threads=1)
+
+
+def test_further_metrics_are_what_the_criteria_measure() -> None:
+    subject = numbers()
+    groups = as_it_stands(subject).groups
+    for found in (
+        sf.characterize(subject, metrics="all"),
+        sf.characterize(as_it_stands(subject), metrics="all"),
+    ):
+        (finding,) = found.findings
+        assert tuple(finding.metrics) == FURTHER
+        for name, spread in finding.metrics.items():
+            measured = sf.DistributionLeakage(0.5, metric=name).measure(groups).per_group
+            assert spread.largest == pytest.approx(measured.max())
+            assert spread.mean == pytest.approx(measured.mean())
+            assert spread.weighted == pytest.approx(measured @ groups.sizes / 60)
+        assert "Hellinger" in repr(found)
+    assert sf.characterize(subject).findings[0].metrics == {}
+    with pytest.raises(sf.InputError, match="did you mean 'hellinger'"):
+        sf.characterize(subject, metrics=["helinger"])
+    unordered = table([("x", "y", "x", "x", "y")])
+    with pytest.raises(sf.InputError, match="needs values in an order"):
+        sf.characterize(unordered, metrics=["earth-mover"])
+    assert "earth-mover" not in sf.characterize(unordered, metrics="all").findings[0].metrics
+
+
+def test_infinite_leakage_is_said_as_such() -> None:
+    found = sf.characterize(numbers(), prior={"0": 1, "1": 1}, metrics=["chi-square"])
+    assert "not expected at all" in repr(found)
+    facts = json.loads(found.to_json())["facts"]["findings"][0]["metrics"]["chi-square"]
+    assert facts["largest"] == facts["weighted"] == "inf"
 
 
 def test_a_release_shows_its_cells_and_refers_to_the_published_people() -> None:

@@ -31,8 +31,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.locating.people import count_behind
+from sfumato.counts.counts import Attribute
 from sfumato.errors import PolicyError, SfumatoError, did_you_mean, name_some, quoted
-from sfumato.numbers import Ints, fraction
+from sfumato.numbers import Codes, Ints, fraction, sums_by
+from sfumato.release.build import BETWEEN, joint_attribute, joint_groups
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
@@ -419,11 +421,15 @@ def check_values(
 def counts_in(outside: Release | Table, attribute: str | None, use: PriorUse) -> dict[str, int]:
     """How often each value of the attribute occurs in an earlier release or outside table."""
     if isinstance(outside, Table):
-        place = attribute_place(outside, attribute, use)
-        described = outside.counts.sensitive[place]
+        places = _places(outside, attribute, use)
+        if len(places) > 1:
+            joint, codes = _joint(outside, places, use)
+            n = sums_by(codes, outside.counts.in_memory(use.who).n, len(joint.domain))
+            return dict(zip(joint.domain.labels, n.tolist(), strict=True))
+        described = outside.counts.sensitive[places[0]]
         if described.sets is not None:
             raise use.error(f"{use.who}: people of the outside table have several values each")
-        n = outside.counts.by_value(place)
+        n = outside.counts.by_value(places[0])
         return dict(zip(described.domain.labels, n.tolist(), strict=True))
     groups = groups_about(outside, attribute, use)
     # A value that it does not show nobody has read in it.
@@ -431,37 +437,52 @@ def counts_in(outside: Release | Table, attribute: str | None, use: PriorUse) ->
     return {value: n for value, n in counted if n}
 
 
+def _members(attribute: str | None, names: Sequence[str]) -> Sequence[str]:
+    """The columns an attribute consists of: itself, those of a joint one, or the only one."""
+    if attribute is None:
+        return names if len(names) == 1 else ()
+    joint = attribute.split(BETWEEN)
+    members = [attribute] if attribute in names else joint
+    return members if all(name in names for name in members) else ()
+
+
 def groups_about(outside: Release, attribute: str | None, use: PriorUse) -> Groups:
     """The groups of an earlier release by the attribute; the only one it has unless named."""
-    names = list(outside.by_attribute)
-    name = names[0] if attribute is None and len(names) == 1 else attribute
-    if name not in names or outside.by_attribute[name].width == 0:
-        raise use.error(f"{use.who}: the earlier release has no sensitive column {name!r}")
-    return outside.by_attribute[name]
+    names = [name for name, groups in outside.by_attribute.items() if groups.width]
+    members = _members(attribute, names)
+    if not members:
+        raise use.error(f"{use.who}: the earlier release has no sensitive column {attribute!r}")
+    return outside.by_attribute[members[0]] if len(members) == 1 else joint_groups(outside, members)
 
 
-def attribute_place(outside: Table, attribute: str | None, use: PriorUse) -> int:
-    """Which of an outside table's sensitive columns is the attribute."""
+def _places(outside: Table, attribute: str | None, use: PriorUse) -> list[int]:
+    """Which of an outside table's sensitive columns are the attribute: several if it is joint."""
     names = [column.name for column in outside.counts.sensitive]
-    name = names[0] if attribute is None and len(names) == 1 else attribute
-    if name not in names:
+    members = _members(attribute, names)
+    if not members:
         raise use.error(
-            f"{use.who}: the outside table has no sensitive column {name!r}; read it with a schema "
-            "that names it"
+            f"{use.who}: the outside table has no sensitive column {attribute!r}; read it with a "
+            "schema that names it"
         )
-    return names.index(name)
+    return [names.index(name) for name in members]
+
+
+def _joint(outside: Table, places: Sequence[int], use: PriorUse) -> tuple[Attribute, Codes]:
+    """The attribute in these places, and the code of each of the table's tuples."""
+    counts = outside.counts.in_memory(f"the outside table of the {use.who}")
+    if any(counts.sensitive[place].sets is not None for place in places):
+        raise use.error(f"{use.who}: people of the outside table have several values each")
+    if len(places) > 1:
+        return joint_attribute(counts, places)
+    return counts.sensitive[places[0]], counts.values[places[0]]
 
 
 def people_by_value(
     regions: Regions, outside: Table, attribute: str | None, use: PriorUse
 ) -> Iterator[tuple[str, Ints]]:
     """Every value of an outside table's attribute, and how many people with it fit each region."""
-    place = attribute_place(outside, attribute, use)
-    counts = outside.counts.in_memory(f"the outside table of the {use.who}")
-    described = counts.sensitive[place]
-    if described.sets is not None:
-        raise use.error(f"{use.who}: people of the outside table have several values each")
-    codes = counts.values[place]
+    described, codes = _joint(outside, _places(outside, attribute, use), use)
+    counts = outside.counts.in_memory(use.who)
     for code, value in enumerate(described.domain.labels):
         part = replace(outside, counts=counts.take(np.flatnonzero(codes == code)))
         nobody = len(part.counts) == 0

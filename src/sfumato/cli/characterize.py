@@ -48,6 +48,13 @@ def characterize(
             "of other people; not beside --given."
         ),
     ] = "table",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further measure of leakage: kullback-leibler, jensen-shannon, hellinger, "
+            "chi-square, total-variation, earth-mover, or all. Repeatable."
+        ),
+    ] = None,
     release: Annotated[
         bool, typer.Option("--release", help="The file is a release: read its cells, not values.")
     ] = False,
@@ -90,6 +97,7 @@ def characterize(
         _targets(target),
         columns=column or None,
         prior={"given": given} if given else linked_prior("--prior", prior, Path(), schema),
+        metrics=metric or (),
         individuals=private is not None,
     )
     if html is not None:

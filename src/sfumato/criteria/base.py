@@ -86,6 +86,10 @@ class OneByOne:
 Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
 WORST = 5  # how many of the worst groups a verdict names
+AT_END = (
+    "can be judged on a finished release only: take it out of the policy of the search, and audit "
+    "the release by it"
+)
 EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 
 
@@ -229,6 +233,8 @@ class Criterion(ABC):
 
     def bind(self, counts: TableCounts) -> Criterion:
         """The criterion as a search uses it, which knows the table before it starts."""
+        if self.joint:
+            raise PolicyError(f"{self.name}: joint targets {AT_END}")
         return self
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:

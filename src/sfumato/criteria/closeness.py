@@ -8,27 +8,38 @@ hierarchy (level of the lowest common label over the height).
 
 All three distances are norms of (group - reference), hence convex: with one fixed reference two
 groups that are close stay close when merged.
+
+Which epsilon it gives (Machanavajjhala, Gehrke, Goetz, VLDB 2009, Lemma 1 corrected): whoever knows
+the table's distribution and is not moved by any group (class III, exactly infinite stubbornness)
+believes in a value of share p with at most p + t where groups are t-close with equal distances. So
+t-closeness gives epsilon = max over values of (p + t) / p and (1 - p) / (1 - p - t), and no less,
+since a group may have p + t of any value; none where p + t reaches 1, since that group is certain.
+As printed the lemma is false where t exceeds a share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from math import inf, nextafter
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.count_rules import CountRule, Kind, absent, each_value, near
+from sfumato.criteria.count_rules import CountRule, Kind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
-from sfumato.errors import PolicyError, quoted
+from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Codes, Floats, fraction, shortest
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.table import Table
 
 
 @dataclass(frozen=True)
@@ -104,12 +115,7 @@ class TCloseness(GroupCriterion):
         if self.distance == "equal":
             return [near(Kind.DISTANCE, each_value(width), expected, 2 * self.t)]
         if self.distance == "ordered":
-            placed = np.flatnonzero(everybody.reference > 0)
-            # What flows past each place: the people up to it less those expected there.
-            most = self.t * max(len(placed) - 1, 1)
-            sums = placed[:-1, None].tolist()
-            flow = near(Kind.DISTANCE, sums, np.cumsum(expected[placed])[:-1], most, running=True)
-            return [flow, absent(np.flatnonzero(everybody.reference == 0).tolist())]
+            return flows(everybody.reference > 0, expected, self.t)
         assert isinstance(self.distance, Hierarchy)
         steps = _steps(everybody, self.distance)
         sums = [
@@ -192,3 +198,67 @@ def _nested_exact(steps: list[Codes]) -> Callable[[Groups, list[Fraction]], Frac
         return work / max(2 * len(steps), 1)
 
     return exact
+
+
+# Which epsilon a t gives, and back.
+
+Shares = Groups | Release | Table | Mapping[str, float] | Sequence[float]
+
+
+def epsilon_of_closeness(t: float, shares: Shares) -> float:
+    """The epsilon that t-closeness (equal distances) gives; infinite where it gives none.
+
+    Against an adversary of class III who knows the table's distribution and whom nothing moves:
+    `RealisticAdversary("table", inf, at_most=False)`. `shares`: how the sensitive values are
+    distributed, as shares or counts, or a Table, Release or Groups about one attribute.
+
+    >>> epsilon_of_closeness(0.2, {"flu": 0.5, "HIV": 0.5})
+    1.6666666666666667
+    >>> epsilon_of_closeness(0.2, [0.9, 0.1])
+    inf
+    """
+    parameter("epsilon_of_closeness", "t", t, least=0, most=1)
+    far = fraction(t)
+    listed = _listed(shares)
+    if len(listed) < 2:  # nothing but one value is possible: everybody knew
+        return 1.0
+    if any(p + far >= 1 for p in listed):
+        return inf
+    exact = max(max((p + far) / p, (1 - p) / (1 - p - far)) for p in listed)
+    epsilon = float(exact)
+    return epsilon if fraction(epsilon) >= exact else nextafter(epsilon, inf)
+
+
+def closeness_of_epsilon(epsilon: float, shares: Shares) -> float:
+    """The largest t whose t-closeness gives this epsilon: the inverse of `epsilon_of_closeness`.
+
+    >>> closeness_of_epsilon(2, {"flu": 0.5, "HIV": 0.5})
+    0.25
+    """
+    parameter("closeness_of_epsilon", "epsilon", epsilon, least=1)
+    factor = fraction(epsilon)
+    listed = _listed(shares)
+    if len(listed) < 2:
+        return 1.0
+    exact = min(min(p * (factor - 1), (1 - p) * (1 - 1 / factor)) for p in listed)
+    t = float(exact)
+    return t if fraction(t) <= exact else nextafter(t, 0.0)
+
+
+def _listed(shares: Shares) -> list[Fraction]:
+    """The shares of the values that somebody has."""
+    weights: Sequence[Any]
+    if isinstance(shares, Table):
+        if len(shares.counts.sensitive) != 1:
+            raise InputError("shares: the table has not one sensitive column; give its counts")
+        weights = shares.counts.by_value(0).tolist()
+    elif isinstance(shares, Release | Groups):
+        groups = shares.groups if isinstance(shares, Release) else shares
+        weights = groups.reference.tolist()
+    else:
+        weights = list(shares.values() if isinstance(shares, Mapping) else shares)
+    fine = all(isinstance(w, Real) and 0 <= w < inf for w in weights)
+    if not fine or not any(weights):
+        raise InputError("shares must be numbers, 0 or more, and some above 0: shares or counts")
+    total = sum(map(fraction, weights), Fraction(0))
+    return [fraction(weight) / total for weight in weights if weight > 0]

@@ -21,7 +21,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.numbers import Floats
+from sfumato.numbers import Bools, Floats
 
 
 class Kind(IntEnum):
@@ -100,6 +100,15 @@ def near(
     """DISTANCE or SQUARES between the shares of sums and the expected ones."""
     listed = tuple(tuple(int(code) for code in one) for one in sums)
     return CountRule(kind, listed, (float(most), *map(float, expected)), running)
+
+
+def flows(placed: Bools, expected: Floats, most: float) -> list[CountRule]:
+    """The earth mover's distance along the order of the placed values; nobody has another one."""
+    places = np.flatnonzero(placed)
+    # What flows past each place: the people up to it less those expected there.
+    sums, shares = places[:-1, None].tolist(), np.cumsum(expected[places])[:-1]
+    work = near(Kind.DISTANCE, sums, shares, most * max(len(places) - 1, 1), running=True)
+    return [work, absent(np.flatnonzero(~placed).tolist())]
 
 
 def _flat(numbers: Sequence[Sequence[float]]) -> tuple[float, ...]:

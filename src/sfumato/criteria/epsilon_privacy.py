@@ -43,6 +43,7 @@ from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import FACTORS, Ladder
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction, shortest
+from sfumato.release.build import checked_joint
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -53,7 +54,8 @@ class EpsilonPrivacy(GroupCriterion):
 
     `predicates`: "values" (has s, each s), "all" (every set of values), or a list of sets: a
     value, several values, or {"not": values}; or by the label of each person's `protect` column,
-    {"protect": {label: any of these}}. `mode`: "exact" or "theorem".
+    {"protect": {label: any of these}}. `mode`: "exact" or "theorem". `joint`: sensitive columns
+    that are one attribute together, its values being those that occur; for finished releases.
     """
 
     name: ClassVar[str] = "epsilon-privacy"
@@ -66,8 +68,11 @@ class EpsilonPrivacy(GroupCriterion):
     _: KW_ONLY
     predicates: Predicates = field(default="values", hash=False)
     mode: Literal["exact", "theorem"] = "exact"
+    joint: Sequence[str] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
+        joint = checked_joint(self.name, self.joint, self.sensitive)
+        object.__setattr__(self, "joint", joint)
         parameter(self.name, "epsilon", self.epsilon, least=1)
         given: Any = self.adversary
         if isinstance(given, Mapping):
@@ -116,6 +121,7 @@ class EpsilonPrivacy(GroupCriterion):
         elif not isinstance(self.predicates, str):
             sets = f", {len(self.predicates)} listed sets"
         how = ", as the theorem" if self.mode == "theorem" else ""
+        how += f", {' and '.join(self.joint)} together" if self.joint else ""
         return f"epsilon ≤ {shortest(self.epsilon)} ({self.adversary}{sets}{how})"
 
     def inapplicable(self, groups: Groups) -> str:

@@ -6,34 +6,39 @@ in her target's class. A release has epsilon-distribution leakage when no class 
 she expected than epsilon (Euclidean distance), and alpha-entropy leakage when no class's entropy
 differs by more than alpha bits. Who she is and what she expects: `adversaries.leakage.observer`.
 
-Against one fixed prior the distance is convex, so two classes that hold, merged, hold. Entropy is
+`metric` puts another measure in the place of the Euclidean distance: `adversaries.leakage.metrics`.
+Against one fixed prior each of them is convex, so two classes that hold, merged, hold. Entropy is
 not monotone in either direction: two classes of one value each may merge to more entropy than was
 expected. Priors that differ from class to class promise nothing.
 
 Priors given fewer columns, and joint targets, are read off a whole release; no search can judge
 them group by group, so a search refuses them.
 
-A bound on entropies of counts is decided exactly, by the sign of a sum of logarithms.
+Every bound is decided exactly: sums of logarithms and of roots of fractions by their sign.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
-from math import gcd, log
+from itertools import accumulate
+from math import gcd, isqrt, log
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.adversaries.base import Asked
 from sfumato.adversaries.leakage.expectation import OBSERVER, Expectation, leakage
+from sfumato.adversaries.leakage.metrics import EUCLIDEAN, METRICS, Metric, placed
 from sfumato.adversaries.leakage.observer import WORDS, Observer
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
+    AT_END,
+    BoundStep,
     Criterion,
     GroupCriterion,
     Measure,
@@ -42,11 +47,12 @@ from sfumato.criteria.base import (
     parameter,
     summarize,
 )
-from sfumato.criteria.count_rules import CountRule, Kind, each_value, near
+from sfumato.criteria.count_rules import CountRule, Kind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
-from sfumato.criteria.steps import SHARES, Ladder
-from sfumato.errors import PolicyError
+from sfumato.criteria.steps import SHARES, Ladder, steps_on
+from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction, shortest
+from sfumato.release.build import checked_joint
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -122,7 +128,28 @@ def _coprime_base(numbers: list[int]) -> list[int]:
     return base
 
 
-MOST = 2**0.5  # two distributions without a common value cannot be further apart
+def root_sign(whole: Fraction, roots: Iterable[Fraction]) -> int | None:
+    """The sign of whole - the sum of the square roots; None if undecided.
+
+    Roots that are no fractions add up to no fraction either, so zero is a question of the others.
+    """
+    irrational = []
+    for number in roots:
+        root = Fraction(isqrt(number.numerator), isqrt(number.denominator))
+        if root * root == number:
+            whole -= root
+        else:
+            irrational.append(number)
+    if not irrational or whole <= 0:
+        return -1 if irrational else sign(whole)
+    for digits in _DIGITS:
+        with localcontext() as context:
+            context.prec = digits
+            summed = sum((Decimal(q.numerator) / q.denominator).sqrt() for q in irrational)
+            gap = Decimal(whole.numerator) / whole.denominator - summed
+            if abs(gap) > summed * Decimal(10) ** (_SURE - digits):
+                return 1 if gap > 0 else -1
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,13 +167,8 @@ class LeakageCriterion(GroupCriterion):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prior", parse_prior(self.prior, replace(OBSERVER, who=self.name)))
-        joint = (self.joint,) if isinstance(self.joint, str) else tuple(self.joint)
+        joint = checked_joint(self.name, self.joint, self.sensitive)
         object.__setattr__(self, "joint", joint)
-        if joint and (len(set(joint)) < 2 or self.sensitive is not None):
-            raise PolicyError(
-                f"{self.name}: joint = {list(joint)!r} is not allowed; it must list two or more "
-                "different sensitive columns, and sensitive must be left out"
-            )
 
     @cached_property
     def observer(self) -> Observer:
@@ -165,13 +187,9 @@ class LeakageCriterion(GroupCriterion):
         return frozenset() if self.observer.fixed else frozenset({"regions"})
 
     def bind(self, counts: TableCounts) -> Criterion:
-        what = "joint targets" if self.joint else "a prior given fewer columns"
-        if self.joint or isinstance(self.prior, FewerColumns):
-            raise PolicyError(
-                f"{self.name}: {what} can be judged on a finished release only: take it out of the "
-                "policy of the search, and audit the release by it"
-            )
-        return self
+        if isinstance(self.prior, FewerColumns):
+            raise PolicyError(f"{self.name}: a prior given fewer columns {AT_END}")
+        return super().bind(counts)
 
     def inapplicable(self, groups: Groups) -> str:
         return super().inapplicable(groups) or self.observer.inapplicable(groups)
@@ -196,11 +214,14 @@ class LeakageCriterion(GroupCriterion):
 
     def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
         expected = self.observer.expectation(groups)
-        row = int(expected.of[worst])
-        if row < 0 or not np.isfinite(measure.per_group[worst]):
+        if expected.of[worst] < 0:
             return ""
         low, high = groups.indptr[worst], groups.indptr[worst + 1]
-        gain = groups.share[low:high] - expected.met(groups)[low:high]
+        met = expected.met(groups)[low:high]
+        gain = groups.share[low:high] - met
+        if np.isinf(measure.per_group[worst]):
+            value = groups.values[groups.indices[low + int(np.argmin(met))]]
+            return f"in group {worst} somebody has {value!r}, which nobody expected: infinite"
         best = low + int(np.argmax(gain))
         value, share = groups.values[groups.indices[best]], float(groups.share[best])
         before = max(share - float(gain.max()), 0.0)
@@ -213,16 +234,29 @@ class LeakageCriterion(GroupCriterion):
 
 @dataclass(frozen=True)
 class DistributionLeakage(LeakageCriterion):
-    """No class's distribution is further than epsilon (Euclidean) from what was expected."""
+    """No class's distribution is further than epsilon from what was expected.
+
+    `metric`: "euclidean" as the paper has it, or another of `METRICS`.
+    """
 
     name: ClassVar[str] = "distribution-leakage"
-    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("epsilon", (1.2, 1, *SHARES)),)
 
     epsilon: float
+    _: KW_ONLY
+    metric: str = EUCLIDEAN
 
     def __post_init__(self) -> None:
-        parameter(self.name, "epsilon", self.epsilon, least=0, most=MOST)
+        if not isinstance(self.metric, str) or self.metric not in METRICS:
+            raise PolicyError(
+                f"{self.name}: metric = {quoted(self.metric)} is not known; use "
+                f"{', '.join(map(repr, METRICS))}"
+            )
+        parameter(self.name, "epsilon", self.epsilon, least=0, most=self._measured_by.most)
         super().__post_init__()
+
+    @property
+    def _measured_by(self) -> Metric:
+        return METRICS[self.metric]
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
@@ -231,31 +265,56 @@ class DistributionLeakage(LeakageCriterion):
 
     @property
     def required(self) -> str:
-        return f"L_D ≤ {shortest(self.epsilon)} ({self._expected()})"
+        metric = self._measured_by
+        return f"{metric.sign} ≤ {shortest(self.epsilon)}{metric.unit} ({self._expected()})"
+
+    def steps(self) -> Sequence[BoundStep]:
+        most = self._measured_by.most
+        rungs = tuple(rung for rung in (3, 2, 1.5, 1.2, 1, *SHARES) if rung <= most)
+        return tuple(steps_on(self, (Ladder("epsilon", rungs),)))
+
+    def inapplicable(self, groups: Groups) -> str:
+        reason = super().inapplicable(groups)
+        if reason or not self._measured_by.ordered:
+            return reason
+        if groups.domain is not None and not groups.domain.is_ordered:
+            return (
+                f"{groups.attribute!r} has no order; declare its values in order in domains, or "
+                "use metric 'total-variation'"
+            )
+        if self.observer.expectation(groups).rows.values.max(initial=0) >= groups.width:
+            return "the prior expects values that have no place in the order of the column's"
+        return ""
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        expected = self.observer.expectation(groups)
-        squared = leakage(groups, expected).squared
-        bound = fraction(self.epsilon) ** 2
-
-        def compare(g: int) -> int:
-            return sign(_squared(groups, expected, g) - bound)
-
-        # The square is rational where the distance is not.
+        expected, metric = self.observer.expectation(groups), self._measured_by
+        # A root is no fraction, what it is taken of may be one.
+        bound = fraction(self.epsilon) ** (2 if metric.rooted else 1)
         edge = float(bound)
-        decided, holds = decide(groups, squared, edge, "at_most", compare, expected.of)
-        measured = np.where(decided == edge, float(self.epsilon), np.sqrt(decided))
-        return summarize(groups, measured, "at_most"), holds
+        compare = partial(_metric_sign, metric, groups, expected, bound)
+        summed = metric.unrooted(groups, expected)
+        decided, holds = decide(groups, summed, edge, "at_most", compare, expected.of)
+        if metric.rooted:
+            decided = np.where(decided == edge, float(self.epsilon), np.sqrt(decided))
+        return summarize(groups, decided, "at_most"), holds
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
-        if not self.observer.fixed:
-            return None
-        expected = self.observer.expectation(everybody).rows
-        shares = expected.of_row(0, everybody.width)
+        if not self.observer.fixed or self.epsilon >= self._measured_by.most:
+            return [] if self.observer.fixed else None
+        expectation = self.observer.expectation(everybody)
+        width, shares = everybody.width, expectation.rows.of_row(0, everybody.width)
         # Values that she expects and the table does not know are expected in vain, in every class.
-        vain = float((shares[everybody.width :] ** 2).sum())
-        values = each_value(everybody.width)
-        return [near(Kind.SQUARES, values, shares[: everybody.width], self.epsilon**2 - vain)]
+        vain, shares = shares[width:], shares[:width]
+        match self.metric:
+            case "euclidean":
+                most = self.epsilon**2 - float((vain**2).sum())
+                return [near(Kind.SQUARES, each_value(width), shares, most)]
+            case "total-variation":
+                most = 2 * self.epsilon - float(vain.sum())
+                return [near(Kind.DISTANCE, each_value(width), shares, most)]
+            case "earth-mover":
+                return flows(placed(everybody, expectation), shares, self.epsilon)
+        return None
 
     def tightened(self, share: float, everybody: Groups) -> Self:
         return replace(self, epsilon=self.epsilon * share)
@@ -309,15 +368,48 @@ def _counts(groups: Groups, group: int) -> dict[int, int]:
     return dict(counted)
 
 
-def _squared(groups: Groups, expected: Expectation, group: int) -> Fraction:
-    """The squared distance of one class from what was expected, exactly."""
+def _metric_sign(
+    metric: Metric, groups: Groups, expected: Expectation, bound: Fraction, group: int
+) -> int | None:
+    """The sign of a metric of one class, before any root, less the bound: exactly."""
     counts, weights = _counts(groups, group), expected.exact(group)
     size, total = int(groups.sizes[group]), sum(weights.values())
-    gaps = (
-        Fraction(counts.get(value, 0), size) - Fraction(weights.get(value, 0), total)
-        for value in counts.keys() | weights.keys()
-    )
-    return sum((gap * gap for gap in gaps), Fraction(0))
+    values = sorted(counts.keys() | weights.keys())
+    x = [Fraction(counts.get(value, 0), size) for value in values]
+    a = [Fraction(weights.get(value, 0), total) for value in values]
+    pairs = list(zip(x, a, strict=True))
+    match metric.name:
+        case "kullback-leibler":
+            return log_sign([*_gains(pairs), (-bound, 2)])
+        case "jensen-shannon":
+            middle = [(p + q) / 2 for p, q in pairs]
+            gains = [term for one in (x, a) for term in _gains(list(zip(one, middle, strict=True)))]
+            return log_sign([*gains, (-2 * bound, 2)])
+        case "hellinger":
+            return root_sign(1 - bound, [p * q for p, q in pairs if p * q])
+        case "chi-square":
+            if any(p and not q for p, q in pairs):
+                return 1
+            measured = sum(((p - q) ** 2 / q for p, q in pairs), Fraction(0))
+        case "total-variation":
+            measured = sum((abs(p - q) for p, q in pairs), Fraction(0)) / 2
+        case "earth-mover":
+            places = np.flatnonzero(placed(groups, expected)).tolist()
+            if not set(counts) <= set(places):
+                return sign(1 - bound)
+            gap = {value: p - q for value, (p, q) in zip(values, pairs, strict=True)}
+            moved = accumulate(gap.get(place, Fraction(0)) for place in places[:-1])
+            measured = sum(map(abs, moved), Fraction(0)) / max(len(places) - 1, 1)
+        case _:
+            measured = sum(((p - q) ** 2 for p, q in pairs), Fraction(0))
+    return sign(measured - bound)
+
+
+def _gains(pairs: Sequence[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, int]]:
+    """The sum of x log(x / a) as logarithms of whole numbers; what was expected, that is."""
+    ratios = [(p, p / q) for p, q in pairs if p]
+    numerators = [(p, ratio.numerator) for p, ratio in ratios]
+    return [*numerators, *((-p, ratio.denominator) for p, ratio in ratios)]
 
 
 def _entropy_sign(groups: Groups, expected: Expectation, alpha: Fraction, group: int) -> int | None:

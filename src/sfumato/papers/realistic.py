@@ -25,6 +25,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from sfumato.criteria.closeness import epsilon_of_closeness
 from sfumato.datasets.census import MARITAL as CENSUS_MARITAL
 from sfumato.datasets.census import census
 from sfumato.datasets.public_files import INCOME_CUT, MARITAL, acs_income, adult
@@ -174,7 +175,7 @@ def _diversity(name: str, found: LatticeSurvey) -> Section:
 
 def _closeness(name: str, found: LatticeSurvey, nodes: NodeMap) -> Section:
     """The corrected Lemma 1: t-close nodes are private against the table's endless prior."""
-    bound = closeness_epsilon(list(found.shares.values()), T)
+    bound = epsilon_of_closeness(T, found.shares)
     close = [node for node in found.nodes if node.levels in nodes.satisfying["C"]]
     worst = max((node.epsilon["table", inf] for node in close), default=1.0)
     if isinf(bound):
@@ -199,13 +200,6 @@ def _closeness(name: str, found: LatticeSurvey, nodes: NodeMap) -> Section:
             ),
         ),
     )
-
-
-def closeness_epsilon(shares: list[float], t: float) -> float:
-    """The epsilon that t-closeness guarantees; infinite where it guarantees none."""
-    if any(t >= 1 - p for p in shares):
-        return inf
-    return max(max((p + t) / p, (1 - p) / (1 - p - t)) for p in shares)
 
 
 # The tables of the realistic-adversaries experiment: four columns, 72 nodes, two classes.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, rank_rows
-from sfumato.errors import InputError, SchemaError, did_you_mean
+from sfumato.errors import InputError, PolicyError, SchemaError, did_you_mean, quoted
 from sfumato.numbers import Codes, Ints
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description
@@ -21,6 +22,22 @@ from sfumato.schema.domain import Domain
 # -- joint targets: several sensitive attributes of a release read as one, value by value ----------
 
 BETWEEN = " | "  # between the values of a joint one
+
+
+def checked_joint(who: str, joint: object, sensitive: str | None) -> tuple[str, ...]:
+    """The columns that a criterion takes for one; refused where they cannot be one."""
+    names = (joint,) if isinstance(joint, str) else tuple(joint) if _listed(joint) else None
+    fine = names == () or (names is not None and len(names) > 1 and len(set(names)) == len(names))
+    if names is None or not fine or (names and sensitive is not None):
+        raise PolicyError(
+            f"{who}: joint = {quoted(joint)} is not allowed; it must list two or more different "
+            "sensitive columns, and sensitive must be left out"
+        )
+    return names
+
+
+def _listed(joint: object) -> TypeGuard[Sequence[str]]:
+    return isinstance(joint, list | tuple) and all(isinstance(name, str) for name in joint)
 
 
 def joint_groups(release: Release, names: Sequence[str]) -> Groups:

@@ -7,7 +7,7 @@ is private evidence; of a release it is what anybody can read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,8 +87,8 @@ class CombinationFinding:
 
     `k` is the number of people in the smallest class, `unique` the share of people who are alone
     in theirs, `ruled_out` the share for whom some value can be ruled out, `pinned` how many values
-    occur in one class only. `per_class`: the distribution leakage of the classes, largest first,
-    as many as a chart can show.
+    occur in one class only. `metrics`: leakage by the further metrics that were asked for.
+    `per_class`: the distribution leakage of the classes, largest first, as many as charts can show.
     """
 
     columns: tuple[str, ...]
@@ -100,6 +100,7 @@ class CombinationFinding:
     entropy: LeakageSpread
     ruled_out: float
     pinned: int
+    metrics: Mapping[str, LeakageSpread]
     worst: WorstClass = field(repr=False)
     per_class: Floats = field(repr=False)
 

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from sfumato.adversaries.leakage.metrics import named_metrics
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker
@@ -52,6 +53,7 @@ def characterize(
     *,
     columns: Sequence[str] | None = None,
     prior: PriorGiven = "table",
+    metrics: str | Sequence[str] = (),
     individuals: bool = False,
 ) -> Characterization:
     """Which combination of columns gives people away?
@@ -65,7 +67,9 @@ def characterize(
     published people: what is published must not tell of suppressed ones); "uniform"; shares or
     counts by value, for a single target; {"given": columns}, the distribution among those who show
     the same in these columns, which she knows already; an outside Table, the distribution there
-    among those who show the same. `individuals`: also the leakage of every person, private.
+    among those who show the same. `metrics`: further measures of leakage, by name or "all" that
+    apply: see `sfumato.adversaries.leakage.metrics`. `individuals`: also the leakage of every
+    person, private.
     """
     checked = parse_prior(prior, CHARACTERIZE)
     wanted = {*(columns or ()), *(name for one in named_targets(targets) or () for name in one)}
@@ -85,7 +89,9 @@ def characterize(
     sizes = dict(zip(base.columns, base.sizes, strict=True))
     planned = plan(chosen, aims, sizes, max_size, known)
     priors = TargetPriors.of(checked, coded, base, aims, known)
-    naming = replace(naming, labels=priors.labels(naming.labels))
+    ordered = all(aim.name in coded.ordered for aim in aims) and not any(priors.further.values())
+    asked = named_metrics(metrics, ordered=ordered)
+    naming = replace(naming, labels=priors.labels(naming.labels), metrics=asked)
     exposure = LargestLeakage(base, planned) if individuals else None
     run = _Run(base, planned, priors, naming, exposure)
     findings = run.all()

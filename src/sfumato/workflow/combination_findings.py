@@ -23,6 +23,7 @@ from sfumato.adversaries.leakage.expectation import (
     one_for_all,
     weighted,
 )
+from sfumato.adversaries.leakage.metrics import METRICS
 from sfumato.adversaries.leakage.observer import not_covered
 from sfumato.adversaries.priors import (
     FewerColumns,
@@ -200,10 +201,11 @@ _TIE = 1e-12  # leakages that differ by rounding alone
 
 @dataclass(frozen=True)
 class Naming:
-    """What columns and values are called, joint targets included."""
+    """What columns and values are called, joint targets included; the metrics asked for."""
 
     names: tuple[str, ...]
     labels: tuple[Labels, ...]
+    metrics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,10 @@ def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
         entropy=_spread(measured.leakage.entropy, people, everybody),
         ruled_out=float(people[measured.leakage.ruled_out > 0].sum()) / everybody,
         pinned=int((per_value == 1).sum()),
+        metrics={
+            name: _spread(METRICS[name].of(measured.groups, measured.expected), people, everybody)
+            for name in naming.metrics
+        },
         worst=_worst(measured, per_value, naming),
         per_class=highest,
     )

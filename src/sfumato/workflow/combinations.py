@@ -41,6 +41,7 @@ class CodedColumns:
     `quasi` and `sensitive` are the columns with those roles; `left_out` says of other columns why
     they are not here. `levels` are the hierarchies of a table's columns. `public`: it is, or would
     be, handed out. `unseen`: values of a column that nobody shown has; an observer may expect them.
+    `ordered`: columns whose values stand in an order.
     """
 
     names: tuple[str, ...]
@@ -55,6 +56,7 @@ class CodedColumns:
     levels: Mapping[str, Levels] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     unseen: Mapping[str, Labels] = field(default_factory=dict)
+    ordered: frozenset[str] = frozenset()
 
     def place(self, name: str) -> int:
         """The position of a column."""
@@ -93,6 +95,14 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
         public=False,
         levels=table.levels,
         left_out=left_out(schema, table.source, (*names, *schema.keep)),
+        ordered=frozenset(
+            domain.name
+            for domain in (
+                *counts.quasi,
+                *(attribute.domain for attribute in counts.sensitive if attribute.sets is None),
+            )
+            if domain.is_ordered
+        ),
     )
 
 
@@ -295,6 +305,11 @@ def _ground(
             for name in sensitive
             if release.by_attribute[name].single_valued
         },
+        ordered=frozenset(
+            name
+            for name, groups in release.by_attribute.items()
+            if groups.single_valued and groups.domain is not None and groups.domain.is_ordered
+        ),
     )
 
 

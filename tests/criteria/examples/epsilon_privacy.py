@@ -29,6 +29,8 @@ EXAMPLES: dict[str, Example] = {
             (lambda: EpsilonPrivacy(math.inf, RealisticAdversary("uniform", 10)), "epsilon"),
             (lambda: EpsilonPrivacy("2", RealisticAdversary("uniform", 10)), "epsilon"),
             (lambda: EpsilonPrivacy(2, None), "adversary"),
+            (lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), joint=["a"]), "joint"),
+            (lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), joint=3), "joint"),
             (lambda: EpsilonPrivacy(2, "uniform"), "adversary"),
             (
                 lambda: EpsilonPrivacy(2, RealisticAdversary("uniform", 10), predicates="some"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sfumato.adversaries.leakage.metrics import FURTHER
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from tests.criteria.examples.base import Example
 
@@ -15,9 +16,17 @@ EXAMPLES: dict[str, Example] = {
             DistributionLeakage(0.5),
             DistributionLeakage(0.4, prior="uniform"),
             DistributionLeakage(0.6, prior={"a": 1}),
+            *(
+                DistributionLeakage(0.3, metric=metric, prior=prior)
+                for metric in FURTHER
+                for prior in ("table", "uniform")
+            ),
         ),
         DistributionLeakage(0.1),
         (
+            (lambda: DistributionLeakage(1.2, metric="hellinger"), "epsilon"),
+            (lambda: DistributionLeakage(0.2, metric="manhattan"), "metric"),
+            (lambda: DistributionLeakage(0.2, metric=None), "metric"),
             (lambda: DistributionLeakage(-0.1), "epsilon"),
             (lambda: DistributionLeakage(1.5), "epsilon"),
             (lambda: DistributionLeakage(math.nan), "epsilon"),

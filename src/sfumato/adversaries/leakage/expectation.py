@@ -36,6 +36,7 @@ from sfumato.adversaries.priors import (
     ValueCounts,
     ValueShares,
     check_values,
+    groups_about,
     people_by_value,
 )
 from sfumato.errors import InputError, did_you_mean, name_some
@@ -347,7 +348,7 @@ def earlier(groups: Groups, release: Release) -> Expectation:
             f"{name_some(groups.regions.columns)}"
         )
     cells, of = _narrowed(groups, columns)
-    before = release.groups_for(groups.attribute or next(iter(release.by_attribute)))
+    before = groups_about(release, groups.attribute, OBSERVER)
     narrowed, of_theirs = _narrowed(before, columns)
     row_of: dict[tuple[object, ...], int] = {}
     for at in range(len(cells)):

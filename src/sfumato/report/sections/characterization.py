@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isinf
 from typing import Any
 
 import numpy as np
 
+from sfumato.adversaries.leakage.metrics import METRICS
 from sfumato.report.characterization import (
     Characterization,
     ColumnCoarsening,
@@ -108,6 +110,7 @@ _HOW_MUCH = (
     "columns",
     *(f"{kind} {over}" for kind in ("L_D", "L_E") for over in ("people", "classes", "max")),
 )
+_INF = "inf: a class shows a value that was not expected at all."
 _READ = (
     "L_D is the Euclidean distance between the distribution expected and the one a class shows, "
     "L_E the difference of their entropies in bits; averaged over people and over classes, and the "
@@ -151,6 +154,7 @@ def _fact(one: CombinationFinding) -> dict[str, Any]:
         "entropy": asdict(one.entropy),
         "ruled_out": one.ruled_out,
         "pinned": one.pinned,
+        "metrics": {name: asdict(spread) for name, spread in one.metrics.items()},
     }
 
 
@@ -168,6 +172,7 @@ def _target(found: Characterization, target: str) -> list[Section]:
             Sheet(
                 _WHO, tuple(_counts(one) for one in ranked), "The same: how many people share one"
             ),
+            *_further(ranked),
             _columns(found, target),
             *_steps(found, target),
         ),
@@ -191,6 +196,26 @@ def _leaks(one: CombinationFinding) -> tuple[object, ...]:
 
 def _counts(one: CombinationFinding) -> tuple[object, ...]:
     return one.label, one.classes, one.k, one.unique, one.ruled_out, one.pinned
+
+
+def _further(ranked: tuple[CombinationFinding, ...]) -> tuple[Sheet, ...]:
+    """Leakage by the further metrics, averaged over people and at most."""
+    if not ranked[0].metrics:
+        return ()
+    names = ("columns", *(METRICS[name].sign for name in ranked[0].metrics))
+
+    def rows(figure: str) -> tuple[tuple[object, ...], ...]:
+        return tuple(
+            (one.label, *(getattr(spread, figure) for spread in one.metrics.values()))
+            for one in ranked
+        )
+
+    about = ", ".join(f"{METRICS[name].sign} {name}" for name in ranked[0].metrics)
+    endless = any(isinf(one.metrics[name].largest) for one in ranked for name in one.metrics)
+    return (
+        Sheet(names, rows("weighted"), f"By further metrics, averaged over people ({about})"),
+        Sheet(names, rows("largest"), "The same, the largest", (_INF,) if endless else ()),
+    )
 
 
 def _columns(found: Characterization, target: str) -> Sheet:

@@ -257,7 +257,7 @@ def _listed(shares: Shares) -> list[Fraction]:
         weights = groups.reference.tolist()
     else:
         weights = list(shares.values() if isinstance(shares, Mapping) else shares)
-    fine = all(isinstance(w, Real) and 0 <= w < inf for w in weights)
+    fine = all(isinstance(w, Real) and 0 <= float(w) < inf for w in weights)
     if not fine or not any(weights):
         raise InputError("shares must be numbers, 0 or more, and some above 0: shares or counts")
     total = sum(map(fraction, weights), Fraction(0))

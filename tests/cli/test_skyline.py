@@ -84,6 +84,16 @@ def test_only_one_column_is_asked_when_named(files) -> None:
     assert [one["value"] for one in found] == ["clerk", "cook"]
 
 
+def test_it_may_be_judged_as_if_it_were_published_in_another_form(files) -> None:
+    run = skyline(files, "--value", "HIV", "--case", "set", "--point", "1,0,0", "--json")
+    facts = json.loads(run.stdout)["facts"]
+    assert "published as one bag a group" in facts["skylines"][0]["case"]
+    # Two of seven, and the same of a value that two others have: 5/7 of the odds are left.
+    assert facts["groundings"][0]["confidence"] == pytest.approx(1 / (1 + 5 / 2 * 5 / 7))
+    assert "judged as if the release published several values" in facts["as_if"][0]
+    assert not json.loads(skyline(files, "--value", "HIV", "--json").stdout)["facts"]["as_if"]
+
+
 def test_a_release_that_alone_gives_it_away_is_code_1(files) -> None:
     run = skyline(files, "--value", "clerk", "--confidence", "0.5", "--json")
     assert run.returncode == 1
@@ -118,6 +128,7 @@ def test_the_page_opens_offline_and_is_not_overwritten(files, tmp_path) -> None:
         (("--all-values", "--point", "1,1,1"), "--point is about one value"),
         (("--value", "HIV", "--sensitive", "jobb"), "did you mean 'job'?"),
         (("--value", "HIV", "--html", "page.txt"), "use a name ending in .html"),
+        (("--value", "HIV", "--case", "sets"), "case = 'sets' is not known; did you mean 'set'?"),
     ],
 )
 def test_mistakes_are_one_line_and_write_nothing(files, more, words) -> None:

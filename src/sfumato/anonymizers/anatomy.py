@@ -17,11 +17,18 @@ The adversary may know this algorithm. Which values go together depends on how m
 and on chance, never on QIs, and people of a value are drawn with equal probability; so every way of
 giving a bucket's values to its people is equally likely to have led to the release, and knowing the
 algorithm teaches nothing further. Bucket numbers are dealt at random for the same reason.
+
+Several values a person: a bucket publishes the bag of all its people's values (the releases of
+Chen, LeFevre, Ramakrishnan, VLDB 2007), and no value occurs more often than once for every l of its
+people. Lists that share no value go together, l people at a time; whoever finds no such bucket
+makes two of them one until the bound holds, which it does for all people together. Chance decides
+among people with equal lists, QIs never. Which lists go together does depend on what is in them, so
+here somebody who knows the algorithm may learn more than the bag alone tells; that is not judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -31,11 +38,12 @@ from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Criterion, Verdict, judge, parameter
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
-from sfumato.numbers import Ints, tallied_offsets
+from sfumato.numbers import Ints, sums_by, tallied_offsets
 from sfumato.release.build import build_release
 from sfumato.release.description import Buckets
 from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
+from sfumato.release.summing import spread
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,8 @@ class AnatomyFindings(Findings):
 
 @dataclass(frozen=True)
 class Anatomy(Anonymizer):
-    """Buckets of at least l people with all-distinct values of the one sensitive column.
+    """Buckets of at least l people with all-distinct values of the one sensitive column; or, where
+    people have several values each, none of which occurs more often than once for l people.
 
     `sensitive` may name that column. With several sensitive columns Anatomy is refused: buckets
     diverse in one column say nothing about the next, and buckets diverse in the combination may
@@ -63,20 +72,22 @@ class Anatomy(Anonymizer):
         parameter(self.name, "l", self.l, whole=True, least=2)
 
     def run(self, task: Task) -> Release:
+        task = in_buckets(self.name, task)
         counts = task.table.counts.in_memory(self.name)
-        attribute = one_attribute(self.name, counts)
+        (attribute,) = counts.sensitive
         if self.sensitive not in (None, attribute.name):
             raise PolicyError(
                 f"{self.name}: sensitive = {self.sensitive!r} is not the sensitive column; "
                 f"that is {attribute.name!r}"
             )
-        classes = np.zeros(len(attribute.domain), dtype=np.int64)
-        np.add.at(classes, counts.values[0], counts.n)
-        self._check_eligible(attribute, classes)
-        rng = np.random.default_rng(task.seed)
-        tuples, bucket = _fill(counts, classes, self.l, rng)
+        _, value, n = spread(attribute, counts.values[0], np.arange(len(counts)), counts.n)
+        classes = sums_by(value, n, len(attribute.domain))
+        people = counts.memberships
+        self._check_eligible(attribute, classes, people)
+        fill = _fill if attribute.sets is None else _fill_with_lists
+        tuples, bucket = fill(counts, classes, self.l, np.random.default_rng(task.seed))
         members, disjoint = list_members(counts, tuples, bucket)
-        largest = _largest_l(classes)
+        largest = _largest_l(classes, people)
         release = build_release(
             Placement(task.table, tuples, bucket, np.ones(len(tuples), dtype=np.int64)),
             members,
@@ -86,21 +97,26 @@ class Anatomy(Anonymizer):
         )
         return self._checked(release, task, largest)
 
-    def _check_eligible(self, attribute: Attribute, classes: Ints) -> None:
-        people, most = int(classes.sum()), int(classes.max())
+    def _check_eligible(self, attribute: Attribute, classes: Ints, people: int) -> None:
+        most = int(classes.max(initial=0))
         if most * self.l <= people:
             return
         label = attribute.domain.labels[int(classes.argmax())]
-        largest = _largest_l(classes)
+        largest = _largest_l(classes, people)
         remedy = (
             f"the largest l possible is {largest}"
             if largest > 1
             else "no l above 1 is possible; make its values coarser, or use another anonymizer"
         )
+        having = (
+            f"{label!r} occurs {most:,} times in {attribute.name!r} among {people:,} people"
+            if attribute.repeated and attribute.sets is not None
+            else f"{label!r} is {'the' if attribute.sets is None else 'a'} value of "
+            f"{attribute.name!r} for {most:,} of {people:,} people ({most / people:.1%})"
+        )
         raise NoSafeRelease(
-            f"{self.name}: no buckets with l = {self.l} exist: {label!r} is the value of "
-            f"{attribute.name!r} for {most:,} of {people:,} people ({most / people:.1%}), more "
-            f"than 1 in {self.l}; {remedy}"
+            f"{self.name}: no buckets with l = {self.l} exist: {having}, more than 1 in {self.l}; "
+            f"{remedy}"
         )
 
     def _checked(self, release: Release, task: Task, largest: int) -> Release:
@@ -121,8 +137,12 @@ class Anatomy(Anonymizer):
         return release
 
 
-def one_attribute(name: str, counts: Counts) -> Attribute:
-    """The one sensitive attribute, single-valued; anything else cannot be bucketized."""
+def in_buckets(name: str, task: Task) -> Task:
+    """The task of whoever publishes buckets: which values are one person's is not told.
+
+    Refused with more or less than one sensitive column: nothing else can be bucketized.
+    """
+    counts = task.table.counts.in_memory(name)
     names = [attribute.name for attribute in counts.sensitive]
     if len(names) != 1:
         found = ", ".join(names) or "none"
@@ -130,12 +150,15 @@ def one_attribute(name: str, counts: Counts) -> Attribute:
             f"{name} needs exactly one sensitive column, the table has: {found}; leave "
             "one in that role, or use another anonymizer"
         )
-    if counts.sensitive[0].sets is not None:
-        raise PolicyError(
-            f"{name}: people have several values of {names[0]!r} each; buckets are "
-            "defined for one value a person; use another anonymizer"
-        )
-    return counts.sensitive[0]
+    return replace(task, table=replace(task.table, counts=counts.loosened()))
+
+
+def refuse_exact(name: str, task: Task, release: Release) -> None:
+    """Raise where it is the k of the exact quasi-identifiers of these buckets that fails."""
+    least = max(2, *(criterion.fewest_people for criterion in task.require), 2)
+    for criterion in task.require:
+        if not (verdict := judge(criterion, release)).holds:
+            refuse_k(name, least, criterion, verdict, release)
 
 
 def refuse_k(
@@ -159,8 +182,8 @@ def refuse_k(
     )
 
 
-def _largest_l(classes: Ints) -> int:
-    return int(classes.sum() // classes.max())
+def _largest_l(classes: Ints, people: int) -> int:
+    return int(people // max(classes.max(initial=0), 1))
 
 
 def _fill(
@@ -180,6 +203,31 @@ def _fill(
     persons = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
     persons = persons[np.argsort(counts.values[0][persons], kind="stable")]
     return persons, place[np.argsort(drawn, kind="stable")]
+
+
+def _fill_with_lists(
+    counts: Counts,
+    classes: Ints,
+    l: int,  # noqa: E741
+    rng: np.random.Generator,
+) -> tuple[Ints, Ints]:
+    """The same where people have several values each."""
+    from sfumato.anonymizers.kernel import deal_lists  # its compiler loads slowly
+
+    sets = counts.sensitive[0].sets
+    assert sets is not None
+    persons = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
+    # The most frequent value of each list, then its length: whoever fits nowhere else comes first.
+    lengths = np.diff(sets.offsets)
+    owner = np.repeat(np.arange(len(sets)), lengths)
+    commonest = np.zeros(len(sets), dtype=np.int64)
+    np.maximum.at(commonest, owner, classes[sets.members] * len(classes) + sets.members)
+    lists = counts.values[0][persons]
+    order = np.lexsort((-lengths[lists], -commonest[lists]))
+    persons, lists = persons[order], lists[order]
+    bucket = deal_lists(lists, sets.offsets, sets.members, len(classes), l, rng.random(len(lists)))
+    _, number = np.unique(bucket, return_inverse=True)
+    return persons, rng.permutation(int(number.max()) + 1)[number]
 
 
 def list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Buckets, bool]:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints
 from sfumato.progress import Ticker
 
 # Which values go together in Anatomy's buckets, compiled (Xiao & Tao 2006, figure 3).
@@ -86,6 +86,193 @@ def draw_values(classes: Ints, sizes: Ints, luck: Floats) -> Ints:
             drawn[at] = value
             at += 1
     return drawn
+
+
+# The same where people have several values each: whose lists go together in a bucket.
+#
+# A bucket of n people may hold a value at most n / l times. First l people at a time are put
+# together whose lists share no value; the people come in order of their most frequent value, so
+# that those who fit in fewest buckets choose first. Then buckets that break the bound, as those
+# with too few people do, are put together with others: two buckets that keep it keep it together,
+# and all people together keep it, so this ends.
+
+_PROBES = 512  # buckets that are looked at for somebody, or for a bucket to be put together with
+
+
+def deal_lists(
+    lists: Codes,
+    offsets: Ints,
+    members: Codes,
+    width: int,
+    l: int,  # noqa: E741
+    luck: Floats,
+) -> Ints:
+    """The bucket of each person, who has the values `members[offsets[i]:offsets[i + 1]]` of list i.
+
+    Bucket numbers may have gaps. `luck` holds a number from [0, 1) per person.
+    """
+    bucket = _first_places(lists, offsets, members, width, l)
+    return _put_together(bucket, lists, offsets, members, width, l, luck)
+
+
+@nb.njit(cache=True)
+def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: int) -> Ints:  # noqa: E741
+    """Whoever fits into one of n / l buckets of l people; everybody else has one of her own."""
+    people = len(lists)
+    total = max(people // l, 1)
+    bucket = np.arange(total, total + people)
+    size = np.zeros(total, np.int64)
+    # The people of a bucket: the last one placed, and for each the one before.
+    last, before = np.full(total, -1, np.int64), np.full(people, -1, np.int64)
+    mine = np.full(width, -1, np.int64)  # who asked for a value last
+    free, left, cursor = np.arange(total), total, 0  # buckets with a place; the next to be tried
+    for person in range(people):
+        own = members[offsets[lists[person]] : offsets[lists[person] + 1]]
+        repeated = False
+        for value in own:
+            repeated = repeated or mine[value] == person
+            mine[value] = person
+        if repeated:
+            continue
+        for _ in range(min(left, _PROBES)):
+            cursor = (cursor + 1) % left
+            place = free[cursor]
+            other = last[place]
+            shares = False
+            while other >= 0 and not shares:
+                for value in members[offsets[lists[other]] : offsets[lists[other] + 1]]:
+                    shares = shares or mine[value] == person
+                other = before[other]
+            if not shares:
+                bucket[person] = place
+                size[place] += 1
+                before[person], last[place] = last[place], person
+                if size[place] == l:
+                    left -= 1
+                    free[cursor] = free[left]
+                break
+    return bucket
+
+
+@nb.njit(cache=True)
+def _put_together(
+    bucket: Ints,
+    lists: Codes,
+    offsets: Ints,
+    members: Codes,
+    width: int,
+    l: int,  # noqa: E741
+    luck: Floats,
+) -> Ints:
+    """Buckets that break the bound with others, until none does."""
+    people = len(lists)
+    total = bucket.max() + 1
+    # The people of a bucket: the first, the last, and for each the next one.
+    first, end = np.full(total, -1, np.int64), np.full(total, -1, np.int64)
+    after, size = np.full(people, -1, np.int64), np.zeros(total, np.int64)
+    for person in range(people):
+        place = bucket[person]
+        after[person], first[place] = first[place], person
+        if end[place] < 0:
+            end[place] = person
+        size[place] += 1
+    alive, left, turn, at = np.empty(total, np.int64), 0, 0, 0
+    for place in range(total):
+        if size[place]:
+            alive[left] = place
+            left += 1
+    tally = np.zeros(width, np.int64)  # how often the bucket at its turn has each value
+    held = np.empty(width, np.int64)
+    while turn < left:
+        mine = alive[turn]
+        many = _add(first[mine], after, lists, offsets, members, tally, held, 0)
+        while True:
+            over = 0  # values that occur too often, which come first among those held
+            for at_value in range(many):
+                value = held[at_value]
+                if tally[value] * l > size[mine]:
+                    held[at_value], held[over] = held[over], value
+                    over += 1
+            broken = held[:over]
+            if size[mine] >= l and over == 0:
+                break
+            best, least = -1, -1
+            start = int(luck[at % people] * left)
+            at += 1
+            for step in range(min(left, _PROBES)):
+                where = (start + step) % left
+                other = alive[where]
+                if other == mine:
+                    continue
+                n = size[mine] + size[other]
+                excess = max(l - n, 0)
+                _add(first[other], after, lists, offsets, members, tally, held, many)
+                for value in broken:
+                    excess += max(tally[value] * l - n, 0)
+                person = first[other]
+                while person >= 0:
+                    for value in members[offsets[lists[person]] : offsets[lists[person] + 1]]:
+                        excess += tally[value] * l > n
+                    person = after[person]
+                _take_away(first[other], after, lists, offsets, members, tally)
+                if least < 0 or excess < least:
+                    best, least = where, excess
+                if excess == 0:
+                    break
+            if best < 0:
+                break  # everybody is in one bucket
+            other = alive[best]
+            many = _add(first[other], after, lists, offsets, members, tally, held, many)
+            after[end[mine]] = first[other]
+            end[mine] = end[other]
+            size[mine] += size[other]
+            if best < turn:  # those before it keep the bound: they stay before it
+                turn -= 1
+                alive[best], alive[turn] = alive[turn], mine
+                best = turn + 1
+            alive[best] = alive[left - 1]
+            left -= 1
+        for value in held[:many]:
+            tally[value] = 0
+        turn += 1
+    for turn in range(left):
+        person = first[alive[turn]]
+        while person >= 0:
+            bucket[person] = alive[turn]
+            person = after[person]
+    return bucket
+
+
+@nb.njit(cache=True)
+def _add(
+    person: int,
+    after: Ints,
+    lists: Codes,
+    offsets: Ints,
+    members: Codes,
+    tally: Ints,
+    held: Ints,
+    many: int,
+) -> int:
+    """Count the values of somebody and of all who come after; how many different ones are held."""
+    while person >= 0:
+        for value in members[offsets[lists[person]] : offsets[lists[person] + 1]]:
+            if tally[value] == 0:
+                held[many] = value
+                many += 1
+            tally[value] += 1
+        person = after[person]
+    return many
+
+
+@nb.njit(cache=True)
+def _take_away(
+    person: int, after: Ints, lists: Codes, offsets: Ints, members: Codes, tally: Ints
+) -> None:
+    while person >= 0:
+        for value in members[offsets[lists[person]] : offsets[lists[person] + 1]]:
+            tally[value] -= 1
+        person = after[person]
 
 
 _BLOCK = 2048

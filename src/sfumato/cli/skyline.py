@@ -64,6 +64,14 @@ def skyline(
     sensitive: Annotated[
         str | None, typer.Option(help="The sensitive column, where several have the value.")
     ] = None,
+    case: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            help="Judge as if people's values were published so: single, set or multiset (in one "
+            "bag a group), lists (each person's whole). As they are unless given.",
+        ),
+    ] = None,
     json: AsJson = False,
     html: PageFile = None,
     force: Force = False,
@@ -80,7 +88,7 @@ def skyline(
     Example: sfumato skyline release --policy policy.toml --value HIV --confidence 0.95
     """
     from sfumato.adversaries.skyline.belief import beliefs
-    from sfumato.adversaries.skyline.breach import check_confidence
+    from sfumato.adversaries.skyline.breach import check_case, check_confidence
     from sfumato.adversaries.skyline.grounding import worst_grounding
     from sfumato.adversaries.skyline.knowledge import skylines
     from sfumato.cli.options import load_rules, read_judged, read_table
@@ -100,7 +108,10 @@ def skyline(
         raise InputError("--knows and --person are about a person; say who it is with --target")
     if target is not None and (value is None or points):
         raise InputError("--target is about one value and no --point; give --value V")
+    if target is not None and case is not None:
+        raise InputError("--target is about the release as it is published; leave --case out")
     check_confidence(confidence)
+    form = None if case is None else check_case(case)
     if html is not None:
         if html.suffix != ".html":
             raise InputError(f"--html {html.name!r} is no page; use a name ending in .html")
@@ -117,9 +128,9 @@ def skyline(
         document = belief_document(judged, target, value, believed, confidence)
         _show(document, html, json=json, force=force)
         raise typer.Exit(Exit.VIOLATED if believed[-1] >= fraction(confidence) else Exit.HOLDS)
-    judged_values = skylines(judged, confidence, value, sensitive)
+    judged_values = skylines(judged, confidence, value, sensitive, form)
     groundings = [
-        worst_grounding(judged, one.value, *known, sensitive=one.attribute)
+        worst_grounding(judged, one.value, *known, form, sensitive=one.attribute)
         for one in judged_values
         for known in points
     ]

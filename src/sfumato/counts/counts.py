@@ -47,12 +47,14 @@ class Sets:
 class Attribute:
     """A sensitive attribute: its values and, when people may have several, their distinct sets.
 
-    `repeated`: a value that somebody has twice counts twice.
+    `repeated`: a value that somebody has twice counts twice. `loose`: a group publishes its values
+    in one bag, and not whose they are together.
     """
 
     domain: Domain
     sets: Sets | None = None
     repeated: bool = False
+    loose: bool = False
 
     @property
     def name(self) -> str:
@@ -62,6 +64,11 @@ class Attribute:
     def codes(self) -> int:
         """How many codes there may be: of values or, where people have several, of sets."""
         return len(self.domain if self.sets is None else self.sets)
+
+    @property
+    def lists(self) -> Sets | None:
+        """The distinct sets, where each person's is published whole."""
+        return None if self.loose else self.sets
 
     @property
     def case(self) -> Case:
@@ -206,6 +213,11 @@ class Counts(TableCounts):
         self, *, in_memory: Callable[[Counts], Answer], stored: Callable[[StoredCounts], Answer]
     ) -> Answer:
         return in_memory(self)
+
+    def loosened(self) -> Counts:
+        """The same people, of whom groups publish their values in one bag each."""
+        loose = tuple(replace(attribute, loose=True) for attribute in self.sensitive)
+        return replace(self, sensitive=loose)
 
     def take(self, kept: Ints) -> Counts:
         """Only the tuples at these positions."""

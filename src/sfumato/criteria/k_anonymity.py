@@ -185,7 +185,9 @@ class KAnonymity(GroupCriterion):
 class AlphaK(GroupCriterion):
     """Every group has at least k people and no value is had by more than a share alpha of them.
 
-    Defined for several values per person too: the share is of people, not of occurrences.
+    Defined for several values per person too: the share is of people, not of occurrences. Of a bag
+    of multisets nobody can tell how many people have a value that occurs twice: it is then known as
+    at most so many.
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
@@ -232,17 +234,19 @@ class AlphaK(GroupCriterion):
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         alpha = fraction(self.alpha)
-        share = groups.largest / groups.sizes
+        having = np.minimum(groups.max_of(groups.having), groups.sizes)
+        share = having / groups.sizes
         share, fine = decide(
             groups,
             share,
             self.alpha,
             "at_most",
-            lambda g: sign(int(groups.largest[g]) - alpha * int(groups.sizes[g])),
+            lambda g: sign(int(having[g]) - alpha * int(groups.sizes[g])),
         )
         holds = fine & (groups.sizes >= self.k)
         parts = {"smallest group": float(groups.sizes.min())}
-        return summarize(groups, share, "at_most", parts), holds
+        loose = groups.case == "multiset" and not groups.linked
+        return summarize(groups, share, "at_most", parts, having > 1 if loose else None), holds
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         return [fewest(self.k), largest_shares(np.full(everybody.width, self.alpha))]

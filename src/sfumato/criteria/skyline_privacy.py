@@ -36,11 +36,13 @@ from sfumato.adversaries.skyline.breach import (
     Case,
     breach,
     case_of,
+    check_case,
     check_point,
     minima_bounds,
     odds_at,
     safe,
     unknown_value,
+    unlike_case,
 )
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, TableCounts
@@ -193,7 +195,9 @@ class SkylinePrivacy(ReleaseCriterion):
 
     `value`: None, the points are for every value; a value or several, only for those; a mapping
     from values to lists of points, these instead of `points` for those values (`points` may then
-    be empty: the other values are not protected).
+    be empty: the other values are not protected). `case`: None, as the release publishes people's
+    values; or the form it must have to be judged at all: "single" (one value a person), "set" or
+    "multiset" (several in one bag a group, as buckets publish them), "lists" (each person's whole).
     """
 
     name: ClassVar[str] = "skyline-privacy"
@@ -203,8 +207,14 @@ class SkylinePrivacy(ReleaseCriterion):
 
     points: Sequence[KnowledgePoint]
     value: Values = field(default=None, hash=False)
+    case: Case | None = None
 
     def __post_init__(self) -> None:
+        if self.case is not None:
+            try:
+                check_case(self.case)
+            except InputError as error:
+                raise PolicyError(f"{self.name}: {error}") from None
         points = points_of(self.name, "points", self.points)
         given: Any = self.value
         if isinstance(given, Mapping):
@@ -268,7 +278,8 @@ class SkylinePrivacy(ReleaseCriterion):
             if not isinstance(self.value, Mapping)
             else [v for v in self.value if not self.value[v]]
         )
-        return f"{bound}; {', '.join(free)} not protected" if free else bound
+        bound = f"{bound}; {', '.join(free)} not protected" if free else bound
+        return bound if self.case is None else f"{bound}; case {self.case}"
 
     def steps(self) -> Sequence[BoundStep]:
         """All points by the next confidence, or by one fact less or more of each kind."""
@@ -295,7 +306,9 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def bind(self, counts: TableCounts) -> SkylineOfTable:
         about = tuple(a for a in counts.sensitive if self.sensitive in (None, a.name))
-        return SkylineOfTable(self.points, self.value, sensitive=self.sensitive, about=about)
+        return SkylineOfTable(
+            self.points, self.value, self.case, sensitive=self.sensitive, about=about
+        )
 
     @property
     def about(self) -> tuple[Attribute, ...]:
@@ -305,16 +318,18 @@ class SkylinePrivacy(ReleaseCriterion):
     @cached_property
     def closed(self) -> frozenset[str]:
         """Those of them that merging cannot spoil: of single values, or of lists that can be judged
-        exactly."""
+        exactly; never of values in a bag."""
         return frozenset(attribute.name for attribute in self.about if self._closed(attribute))
 
     def _closed(self, attribute: Attribute) -> bool:
         if attribute.sets is None:
             return True
+        if attribute.lists is None:
+            return False
         from sfumato.adversaries.skyline.whole_lists import always_exact
 
         facts = max(point.l for points in self._lists for point in points)
-        return always_exact(attribute.sets, len(attribute.domain), facts)
+        return always_exact(attribute.lists, len(attribute.domain), facts)
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
@@ -334,7 +349,9 @@ class SkylinePrivacy(ReleaseCriterion):
     def inapplicable(self, groups: Groups) -> str:
         if len(groups) == 0:
             return "there is no group to judge"
-        return "" if groups.width else "the table has no sensitive column"
+        if not groups.width:
+            return "the table has no sensitive column"
+        return "" if self.case is None else unlike_case(groups, self.case)
 
     @cached_property
     def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
@@ -342,12 +359,13 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def questions(self, groups: Groups) -> Questions:
         """What is asked of these groups: a column for each value and point."""
-        key = (groups.attribute, groups.values, case_of(groups))  # the same for every batch
+        case = case_of(groups, self.case)
+        key = (groups.attribute, groups.values, case)  # the same for every batch
         if key not in self._asked:
-            self._asked[key] = self._ask(groups)
+            self._asked[key] = self._ask(groups, case)
         return self._asked[key]
 
-    def _ask(self, groups: Groups) -> Questions:
+    def _ask(self, groups: Groups, case: Case) -> Questions:
         labels = [self.value] if isinstance(self.value, str) else self.value or ()
         for label in labels:
             if label not in groups.values:
@@ -361,8 +379,8 @@ class SkylinePrivacy(ReleaseCriterion):
             np.array([code for code, _ in asked], dtype=np.int64),
             np.array([point.known for _, point in asked], dtype=np.int64).reshape(-1, 3),
             tuple(point.confidence for _, point in asked),
-            case_of(groups),
-            case_of(groups) == "single" or groups.attribute in self.closed,
+            case,
+            case == "single" or groups.attribute in self.closed,
         )
 
     def known(self, groups: Groups) -> dict[tuple[int, int, int], list[int]]:
@@ -375,9 +393,9 @@ class SkylinePrivacy(ReleaseCriterion):
     def adversaries(self, release: Release) -> Iterator[Asked]:
         """Whoever knows as much as a point says, by the values it is about."""
         for groups in groups_about(self, release):
-            if len(groups) and groups.width:
+            if not self.inapplicable(groups):
                 for known, values in self.known(groups).items():
-                    yield Asked(Acquaintance(known, tuple(values)), groups)
+                    yield Asked(Acquaintance(known, tuple(values), self.case), groups)
 
     def start(self, groups: Groups) -> Floats | Present:
         return begin(self.questions(groups), groups)

@@ -26,9 +26,9 @@ def group_counts(
     row, code, n = spread(described, counts.values[attribute], group, counts.n)
     width = len(described.domain)
     lists = None
-    if described.sets is not None:
+    if described.lists is not None:
         codes = counts.values[attribute]
-        lists = Lists.of_people(group, total, codes, counts.n, described.sets)
+        lists = Lists.of_people(group, total, codes, counts.n, described.lists)
     return Groups.from_sparse(
         *summed(row, code, n, total, width),
         width,

@@ -256,7 +256,7 @@ class Classification(Utility):
 
     def cost(self, view: View) -> float:
         applies = self.target is not None or view.counts.sensitive
-        if not applies or not view.covering or view.people < 2:
+        if not applies or not view.covering or view.people < 2 or self._of_bags(view):
             return float("nan")
         return self.measure(view).lost
 
@@ -264,6 +264,8 @@ class Classification(Utility):
         """Both accuracies and the baseline."""
         if not view.covering or view.people < 2:
             raise InputError("classification needs a release of regions about two people or more")
+        if self._of_bags(view):
+            raise InputError("buckets publish bags of values, and nobody's list can be learnt")
         trial = self._trial.of(view.tuples, make=lambda: self._prepare(view.tuples))
         learners = _learners_of_pieces(view, trial.tested, self.seed)
         lessons = release_lessons(view, trial.target, trial.features, learners)
@@ -274,6 +276,11 @@ class Classification(Utility):
             majority=trial.majority,
             tested=int(trial.tested.sum()),
         )
+
+    def _of_bags(self, view: View) -> bool:
+        """Whether the target is somebody's list, which a bag does not tell."""
+        names = [attribute.name for attribute in view.counts.sensitive]
+        return view.bags and (self.target is None or self.target in names)
 
     def _prepare(self, counts: Counts) -> LearningTrial:
         target = target_of(counts, self._named(counts))

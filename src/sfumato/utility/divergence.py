@@ -9,7 +9,8 @@ spread over its people. The cost is KL(p || q) in bits per person: 0 for an unch
 
 For disjoint regions q is the maximum-entropy distribution with the published counts. Where regions
 overlap the groups' shares add up, which is what a reader does who takes the groups one by one.
-Not applicable (NaN) to centroids and noise.
+Not applicable (NaN) to centroids, to noise, and to buckets of people with several values each, who
+are cells by whole lists here.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Divergence(Utility):
     )
 
     def cost(self, view: View) -> float:
-        if view.people == 0 or not view.covering:
+        if view.people == 0 or not view.covering or view.bags:
             return float("nan")
         cells = self._cells.of(view.tuples, make=lambda: cells_of(view.tuples))
         people = cells.cells.n.astype(np.float64)

@@ -37,11 +37,13 @@ from sfumato.utility.view import Shares, View, dot, first_values
 class Query:
     """How many people have, in each of these columns, one of the wanted codes?
 
-    `values` are the wanted codes of the first sensitive attribute; None: any.
+    `values` are the wanted values of the first sensitive attribute; None: any. `codes` are those of
+    its codes that have one: the same, or where people have several values the sets with any.
     """
 
     wanted: dict[int, Bools]
     values: Bools | None
+    codes: Bools | None
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ class QueryError(Utility):
         for _ in range(self.queries):
             columns = chance.choice(len(counts.quasi), restricted, replace=False)
             wanted = {int(c): _some(counts.quasi[c], share, chance) for c in np.sort(columns)}
-            values = None if attribute is None else _held(attribute, share, chance)
-            queries.append(Query(wanted, values))
+            values = None if attribute is None else _some(attribute.domain, share, chance)
+            codes = None if attribute is None or values is None else _having_any(attribute, values)
+            queries.append(Query(wanted, values, codes))
         return Workload(tuple(queries), np.array([_truth(counts, query) for query in queries]))
 
 
@@ -122,9 +125,8 @@ def _some(domain: Domain, share: float, chance: np.random.Generator) -> Bools:
     return wanted
 
 
-def _held(attribute: Attribute, share: float, chance: np.random.Generator) -> Bools:
+def _having_any(attribute: Attribute, wanted: Bools) -> Bools:
     """The codes of a sensitive attribute that have a wanted value; of sets, those with any."""
-    wanted = _some(attribute.domain, share, chance)
     if attribute.sets is None:
         return wanted
     held: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
@@ -133,8 +135,8 @@ def _held(attribute: Attribute, share: float, chance: np.random.Generator) -> Bo
 
 def _truth(counts: Counts, query: Query) -> float:
     fits = _matches(counts, query)
-    if query.values is not None:
-        fits &= query.values[first_values(counts)]
+    if query.codes is not None:
+        fits &= query.codes[first_values(counts)]
     return float(counts.n[fits].sum())
 
 
@@ -177,8 +179,23 @@ def answer_exact(view: View, work: Workload) -> Floats:
 
 def _having(view: View, query: Query) -> Floats:
     """How many people of each group have a wanted sensitive value."""
-    if query.values is None:
+    if query.values is None or query.codes is None:
         return view.weights
+    if view.bags:
+        return _expected_from_bags(view, query.values)
     tally = view.tally
-    people = np.where(query.values[tally.values], tally.n, 0)
+    people = np.where(query.codes[tally.values], tally.n, 0)
     return np.bincount(tally.groups, weights=people, minlength=len(view.sizes)).astype(np.float64)
+
+
+def _expected_from_bags(view: View, wanted: Bools) -> Floats:
+    """As many as a reader expects to whom all ways of giving a bag out are equally likely."""
+    size, bag = view.weights, view.bag
+    n = np.where(wanted[bag.values], bag.n, 0).astype(np.float64)
+    with np.errstate(divide="ignore"):  # whoever must have a value has it
+        if view.counts.sensitive[0].repeated:
+            missed = n * np.log1p(-1 / size)[bag.groups]
+        else:
+            missed = np.log1p(-n / size[bag.groups])
+    missed = np.where(n > 0, missed, 0.0)
+    return size * -np.expm1(np.bincount(bag.groups, weights=missed, minlength=len(size)))

@@ -263,6 +263,7 @@ class QueriedCells:
     value_of_tuple: Ints
     cell_of_tuple: Ints
     truth: Floats
+    of_values: bool  # of a sensitive column, too
 
     @classmethod
     def of(cls, counts: Counts, query: tuple[str, ...]) -> QueriedCells:
@@ -276,7 +277,8 @@ class QueriedCells:
         distinct, cell = np.unique(keys, axis=1, return_inverse=True)
         cell = cell.reshape(-1)
         truth = np.bincount(cell, counts.n, minlength=distinct.shape[1]).astype(np.float64)
-        return cls(columns, distinct[:-1].astype(np.int32), distinct[-1], value, cell, truth)
+        codes = distinct[:-1].astype(np.int32)
+        return cls(columns, codes, distinct[-1], value, cell, truth, bool(places))
 
 
 def _numbered(rows: Codes) -> Ints:
@@ -324,7 +326,12 @@ def _spread(view: View, cells: QueriedCells, parts: Ints, people: Floats, asked:
 
 
 def _from_buckets(view: View, cells: QueriedCells) -> Floats:
-    """Exact quasi-identifiers; each bucket's sensitive values spread over its people."""
+    """Exact quasi-identifiers; each bucket's sensitive values spread over its people.
+
+    Unknown where people have several values: a bag does not tell how many have which together.
+    """
+    if view.bags and cells.of_values:
+        return np.full(len(cells.truth), np.nan)
     kept = view.pieces.groups >= 0
     tuples, groups, n = view.pieces.tuples[kept], view.pieces.groups[kept], view.pieces.n[kept]
     # Cells of the same quasi-identifiers, whatever their value; in their order, as cells are.

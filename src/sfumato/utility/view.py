@@ -17,6 +17,7 @@ from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.release.description import Description, Regions
 from sfumato.release.release import Release
+from sfumato.release.summing import spread
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Coverage, Region, cover
 from sfumato.table import Table
@@ -233,6 +234,18 @@ class View:
     def exact(self) -> bool:
         """Whether the release publishes the exact quasi-identifiers of its people."""
         return not callable(self._regions) and self._regions.exact
+
+    @property
+    def bags(self) -> bool:
+        """Whether buckets publish the values of people who have several, and not whose they are."""
+        return self.exact and any(a.sets is not None and a.loose for a in self.counts.sensitive)
+
+    @cached_property
+    def bag(self) -> Tally:
+        """How often each value of the first sensitive attribute occurs in each group."""
+        attribute, people = self.counts.sensitive[0], self.tally
+        groups, values, n = spread(attribute, people.values, people.groups, people.n)
+        return tally(groups, values, n, len(attribute.domain))
 
     @cached_property
     def tally(self) -> Tally:

@@ -71,6 +71,16 @@ def test_buckets_are_of_people_who_are_near() -> None:
     assert spread(release) < 0.5 * spread(anatomy)
 
 
+def test_people_with_several_values_each_publish_a_bag() -> None:
+    lists = [["A"], ["B"], ["C"], [], ["A", "B"], ["C"], [], ["B"]] * 3
+    rows = {"age": [20 + n for n in range(24)], "ill": pa.array(lists, pa.list_(pa.string()))}
+    bound = sf.SkylinePrivacy([(0, 1, 0, 0.8)], case="set")
+    table = sf.read(pa.table(rows), sf.Schema(["age"], "ill"))
+    release = sf.Deal(sweeps=1, starts=1, scheme="bucketized").run(Task(table, (bound,)))
+    assert (release.groups.case, release.groups.linked) == ("set", False)
+    assert sf.audit(release, [bound]).holds
+
+
 def test_k_is_that_of_exact_values_and_several_sensitive_columns_are_refused() -> None:
     task = Task(table_of(people(1, 40)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
     with pytest.raises(sf.NoSafeRelease, match="deal publishes exact quasi-identifiers"):

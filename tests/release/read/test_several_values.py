@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
+from sfumato.anonymizers import Lattice, Microaggregation, Mondrian
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.policy.model import Policy
 from sfumato.release.beside import Beside
@@ -242,12 +242,6 @@ def test_the_manifest_says_how_to_read_it(tmp_path: Path) -> None:
     for other in ({"several": "set", "lists": {"s": ";"}}, {"several": "multiset"}):
         with pytest.raises(sf.InputError, match="in another way than the policy says"):
             sf.read_release(tmp_path / "csv", sf.Schema(["q"], "s", **other))
-
-
-def test_buckets_are_for_one_value_each() -> None:
-    table = sf.read(pa.table({"q": ["x"] * 2, "s": [["a"], ["b"]]}), sf.Schema(["q"], "s"))
-    with pytest.raises(sf.PolicyError, match="several values of 's'"):
-        sf.anonymize(table, Policy([sf.KAnonymity(2)], Anatomy(2)))
 
 
 def test_kept_lists_are_refused() -> None:

@@ -61,10 +61,14 @@ def _certainty(block: Floats, least: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Acquaintance:
-    """Somebody who knows so many facts; she asks about some values by their codes, or about all."""
+    """Somebody who knows so many facts; she asks about some values by their codes, or about all.
+
+    `case` is that of the groups unless given.
+    """
 
     known: Known
     values: Sequence[int] | None = None
+    case: Case | None = None
 
     @property
     def name(self) -> str:
@@ -72,9 +76,8 @@ class Acquaintance:
 
     def attack(self, release: Release, groups: Groups | None = None) -> Acquainted:
         about = release.groups if groups is None else groups
-        return Acquainted(
-            about, self.known, range(about.width) if self.values is None else self.values
-        )
+        values = range(about.width) if self.values is None else self.values
+        return Acquainted(about, self.known, values, self.case)
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,10 @@ class Acquainted:
     groups: Groups
     known: Known
     targets: Sequence[int]
+    case: Case | None = None
 
     def threats(self) -> list[Threat]:
-        groups, case = self.groups, case_of(self.groups)
+        groups, case = self.groups, case_of(self.groups, self.case)
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
         least = minima_bounds(groups, targets, points, case)

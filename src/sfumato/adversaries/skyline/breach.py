@@ -252,8 +252,7 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
     """Whether people have one value each, a set, a multiset, or lists that are published whole."""
     if case is None:
         return "lists" if groups.linked else groups.case
-    if not isinstance(case, str) or case not in CASES:
-        raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(case, CASES)}")
+    check_case(case)
     if case == "single" and not groups.single_valued:
         raise InputError(
             "people have several values each: case must be 'set', 'multiset' or 'lists'"
@@ -266,6 +265,29 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
     if case == "set" and (groups.largest > groups.sizes).any():
         raise InputError("a value occurs more often than a group has people: case is 'multiset'")
     return case
+
+
+def check_case(case: object) -> Case:
+    """One of the forms in which people's values may be published."""
+    for known in CASES:
+        if case == known:
+            return known
+    raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(str(case), CASES)}")
+
+
+def unlike_case(groups: Groups, case: Case) -> str:
+    """Why groups do not publish people's values in this form; empty where they do.
+
+    Whether a bag holds sets or multisets it does not tell, unless a value occurs too often.
+    """
+    own = case_of(groups)
+    if own == case:
+        return ""
+    if {own, case} != {"set", "multiset"}:
+        bags = "; buckets do: anatomy, or scheme = 'bucketized'" if own == "lists" else ""
+        return f"it publishes {CASE_WORDS[own]}, not {CASE_WORDS[case]} (case {case!r}){bags}"
+    often = case == "set" and bool((groups.largest > groups.sizes).any())
+    return "a value occurs more often than a group has people: case is 'multiset'" if often else ""
 
 
 def code_of(groups: Groups, value: str) -> int:

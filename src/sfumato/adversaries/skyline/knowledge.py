@@ -376,7 +376,11 @@ class _LooseValues:
 
 
 def skylines(
-    release: Release, confidence: float, value: str | None = None, sensitive: str | None = None
+    release: Release,
+    confidence: float,
+    value: str | None = None,
+    sensitive: str | None = None,
+    case: Case | None = None,
 ) -> list[KnowledgeSkyline]:
     """The skyline of a value, or of all of them, at one confidence.
 
@@ -390,13 +394,12 @@ def skylines(
         raise InputError("counts of a randomised release are noisy; it carries its own guarantee")
     if value is None:
         return [
-            knowledge_skyline(release, label, confidence, sensitive=column)
+            knowledge_skyline(release, label, confidence, case, sensitive=column)
             for column in columns
             for label in release.groups_for(column).values
         ]
-    return [
-        knowledge_skyline(release, value, confidence, sensitive=column_of(release, value, columns))
-    ]
+    column = column_of(release, value, columns)
+    return [knowledge_skyline(release, value, confidence, case, sensitive=column)]
 
 
 def column_of(release: Release, value: str, columns: list[str]) -> str:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.anatomy import one_attribute, refuse_k
+from sfumato.anonymizers.anatomy import in_buckets, refuse_exact
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.counts import Counts
@@ -168,7 +168,7 @@ class Deal(Anonymizer):
 
     def _run(self, task: Task, counts: Counts, clock: Clock) -> Release:
         if self.scheme == "bucketized":
-            one_attribute(self.name, counts)
+            task = in_buckets(self.name, task)
             return Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
@@ -223,10 +223,7 @@ class Deal(Anonymizer):
 
         if bucketized:
             whole = published(np.zeros(len(dealt), dtype=np.int32), 0)
-            least = max(2, *(criterion.fewest_people for criterion in task.require))
-            for criterion in task.require:
-                if not (verdict := judge(criterion, whole)).holds:
-                    refuse_k(self.name, least, criterion, verdict, whole)
+            refuse_exact(self.name, task, whole)
         if read.unsearched:
             # Whatever the criteria ask that counts cannot say: groups that are larger and nearer to
             # the whole table tell less. The first guard under which a cut tree holds is kept to,

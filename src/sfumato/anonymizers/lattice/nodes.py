@@ -45,10 +45,10 @@ def sized_groups(node: Rolled) -> Groups:
 def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
     """By the values of the sensitive attribute at this place."""
     cells, lists = node.cells[place], None
-    if attribute.sets is not None:
+    if attribute.lists is not None:
         assert cells.lists is not None
         by_list = cells.lists
-        lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.sets)
+        lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.lists)
     return Groups.from_sparse(
         cells.indptr,
         cells.indices,

@@ -68,7 +68,7 @@ class Safety:
         value, n = rows.values[attribute], rows.n
         cells = splits.cells(order, begins, value, n, *self._values(attribute))
         lists = None
-        if (sets := self._counts.sensitive[attribute].sets) is not None:
+        if (sets := self._counts.sensitive[attribute].lists) is not None:
             lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
         return self._made(attribute, *cells, people, lists)
 
@@ -82,7 +82,7 @@ class Safety:
     def _shown(self, attribute: int, rows: int) -> int:
         """At most so many values and lists are in a node of so many rows."""
         described = self._counts.sensitive[attribute]
-        lists = 0 if described.sets is None else len(described.sets)
+        lists = 0 if described.lists is None else len(described.lists)
         return max(len(described.domain), min(rows, lists))
 
     def _made(
@@ -199,7 +199,7 @@ class Safety:
                 where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
                 value, lists = rows.values[attribute], None
                 both_sides = cuts.sides(*where, value, *self._values(attribute), last)
-                if (sets := self._counts.sensitive[attribute].sets) is not None:
+                if (sets := self._counts.sensitive[attribute].lists) is not None:
                     lists = Lists(*cuts.sides(*where, value, *_each(sets), last)[:3], sets)
                 made[attribute] = self._made(attribute, *both_sides, lists)
             return made[attribute]

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.anonymizers.anatomy import in_buckets, list_members, refuse_exact
 from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import PolicyError, ResourceError
 from sfumato.numbers import Floats
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release
-from sfumato.release.description import Regions
+from sfumato.release.description import Description, Regions
 from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.utility.loss import Loss
@@ -56,7 +57,9 @@ class Mondrian(Anonymizer):
     order: which column to split first: "widest" (of its domain, times what the policy's use makes
     it worth), "gain" (most information about the `target` column), or a function of (widths[nodes,
     columns], people[nodes]) that returns priorities of the same shape, higher first. strict: equal
-    values stay together. regions: what is published, "cell", "tight" or "hierarchy".
+    values stay together. regions: what is published, "cell", "tight" or "hierarchy". scheme:
+    "generalized", or "bucketized": quasi-identifiers as they are with the number of a bucket, and
+    apart from them each bucket's sensitive values.
     """
 
     name: ClassVar[str] = "mondrian"
@@ -65,6 +68,7 @@ class Mondrian(Anonymizer):
     target: str | None = None
     strict: bool = True
     regions: Literal["cell", "tight", "hierarchy"] = "cell"
+    scheme: Literal["generalized", "bucketized"] = "generalized"
 
     def __post_init__(self) -> None:
         if not callable(self.order) and self.order not in ("widest", "gain"):
@@ -77,8 +81,14 @@ class Mondrian(Anonymizer):
             raise PolicyError(
                 f"mondrian: regions = {self.regions!r} is not known; use cell, tight or hierarchy"
             )
+        if self.scheme not in ("generalized", "bucketized"):
+            raise PolicyError(
+                f"mondrian: scheme = {self.scheme!r} is not known; use generalized or bucketized"
+            )
 
     def run(self, task: Task) -> Release:
+        if self.scheme == "bucketized":
+            return self._run_in_memory(in_buckets(self.name, task))
         return task.table.counts.either(
             in_memory=lambda _: self._run_in_memory(task),
             stored=partial(self._run_large, task),
@@ -94,6 +104,8 @@ class Mondrian(Anonymizer):
         """
         finished = Finished(task)
         finest = self._search(task)
+        if self.scheme == "bucketized":
+            refuse_exact(self.name, task, finest)
         if finished.holds(finest):
             return finest
         smallest, people = int(finest.groups.sizes.min()), finest.people
@@ -141,11 +153,16 @@ class Mondrian(Anonymizer):
         partition = Partition(choice, root, strict=self.strict)
         partition.split_all()
         order, begins, low, high = partition.finished()
-        described = describe(self.regions, columns, rows.codes, order, begins, low, high)
         group = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
         placement = Placement(table, rows.tuples[order], group, rows.n[order])
         # Strict cells are disjoint by construction, and tight regions lie inside them.
         disjoint = True if self.strict and self.regions != "hierarchy" else None
+        described: Description
+        if self.scheme == "bucketized":
+            people = (np.repeat(each, placement.n) for each in (placement.tuples, group))
+            described, disjoint = list_members(counts, *people)
+        else:
+            described = describe(self.regions, columns, rows.codes, order, begins, low, high)
         return build_release(
             placement, described, MondrianFindings(), seed=task.seed, disjoint=disjoint
         )

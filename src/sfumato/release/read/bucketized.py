@@ -3,12 +3,18 @@
 Who is in which group is public and exact (`Buckets`); which of its group's values a person has is
 what is hidden. Both files must tell the same groups with the same number of people: where they do
 not, somebody is missing from one, and every count drawn from the pair would be wrong.
+
+Unless people have several values each, or none: then a group publishes a bag of values, whosever
+they are (Chen, LeFevre, Ramakrishnan, VLDB 2007), and only the first file counts people. That is so
+where a manifest says so, where a group has more values than people, and of columns that the schema
+declares as lists where a group has fewer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,17 +25,28 @@ from sfumato.errors import InputError, name_some
 from sfumato.numbers import Ints, offsets_of, sums_by
 from sfumato.release.build import count_release
 from sfumato.release.description import Buckets
+from sfumato.release.groups import Groups
 from sfumato.release.made import Placement, ReadFrom
+from sfumato.release.noisy import COUNT
 from sfumato.release.read.source import as_published, open_release
-from sfumato.release.release import Release
+from sfumato.release.release import Release, standing_notes
+from sfumato.release.sparse import summed
+from sfumato.release.summing import spread
+from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
 
 def read_pair(
-    engine: Engine, listed: object, values: object, schema: Schema, group: str
+    engine: Engine,
+    listed: object,
+    values: object,
+    schema: Schema,
+    group: str,
+    *,
+    bags: bool = False,
 ) -> Release:
-    """Read the two files of a bucketized release."""
+    """Read the two files of a bucketized release; `bags`: it is known to publish such."""
     _check(schema, group)
     exact = _part(schema, group, (group, *schema.quasi), ())
     exact = replace(exact, weight=schema.weight, keep=schema.keep, identifiers=schema.identifiers)
@@ -52,13 +69,25 @@ def read_pair(
     values_schema = as_published(engine, buckets, _counted(values_schema, buckets, schema.count))
     counts = scan(engine, buckets, values_schema).in_memory(why)
     members, group_of = _match(tuples, counts, lists, buckets)
+    people = sums_by(tuples.codes[0], tuples.n, len(members))
+    having = sums_by(group_of, counts.n, len(members))
     published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
     table = Table(published, counts, {}, buckets, engine)
-    release = count_release(Placement.whole_tuples(table, group_of), members)
+    declared = set(schema.lists) >= set(schema.sensitive)
+    if bags or (having > people).any() or (declared and (having != people).any()):
+        if COUNT in more.without_role:
+            raise InputError(
+                f"{buckets.label} has a column {COUNT!r} without a role; if it says how often a "
+                f"value occurs, name it as count in the schema, else rename it"
+            )
+        release = _of_bags(table, counts, group_of, people, members)
+    else:
+        _check_sizes(tuples.quasi[0], people, having, lists, buckets)
+        release = count_release(Placement.whole_tuples(table, group_of), members)
     population = None
     if tuples.weights is not None:
-        summed = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
-        population = summed.astype(np.float64)
+        weights = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
+        population = weights.astype(np.float64)
     told_besides = (
         "groups list their people's exact quasi-identifiers; only who has which value is hidden"
     )
@@ -68,6 +97,68 @@ def read_pair(
         notes=(*release.notes, *notes, told_besides),
         population=population,
         made=ReadFrom(stray=stray + more),
+    )
+
+
+def _of_bags(
+    table: Table, counts: Counts, group_of: Ints, people: Ints, members: Buckets
+) -> Release:
+    """The release of groups with so many people each, and the values of all of them together."""
+    names = [attribute.name for attribute in counts.sensitive]
+    if len(names) > 1:
+        raise InputError(
+            f"groups have more values than people, and a row has a value each of "
+            f"{name_some(names)}; a group's bag of values is read of one sensitive column, so name "
+            "one of them"
+        )
+    (attribute,) = counts.sensitive
+    row, value, n = spread(attribute, counts.values[0], group_of, counts.n)
+    width = len(attribute.domain)
+    groups = Groups.from_sparse(
+        *summed(row, value, n, len(people), width),
+        width,
+        sizes=people,
+        domain=attribute.domain,
+        case=table.schema.several,
+    )
+    if groups.case == "set" and (groups.largest > people).any():
+        raise InputError(
+            f"column {attribute.name!r}: a value occurs more often than its group has people, so "
+            "somebody has it twice; say several = 'multiset' in the schema if that counts"
+        )
+    note = (
+        f"{attribute.name}: groups publish a bag of values ({int(n.sum()):,} of "
+        f"{int(people.sum()):,} people), each person's a {groups.case}; who has several, and which "
+        "together, is hidden"
+    )
+    return Release(
+        table.schema,
+        {attribute.name: groups},
+        members,
+        disjoint=members.disjoint(),
+        notes=(*standing_notes(table), note),
+    )
+
+
+def _check_sizes(ids: Domain, people: Ints, having: Ints, lists: Source, buckets: Source) -> None:
+    """Refuse groups of which somebody is missing from the second file."""
+    if (having == 0).any():
+        _refuse_alone([ids.labels[g] for g in np.flatnonzero(having == 0)], ids, lists, buckets)
+    wrong = np.flatnonzero(people != having)
+    if len(wrong):
+        first = int(wrong[0])
+        raise InputError(
+            f"{len(wrong)} group(s) differ in size, first {ids.name} = {ids.labels[first]!r}: "
+            f"{people[first]:,} people in {lists.label}, {having[first]:,} in {buckets.label}; "
+            "every person must be in both files; where people may have no value, declare the "
+            "column in the schema's lists"
+        )
+
+
+def _refuse_alone(alone: list[str], ids: Domain, here: Source, there: Source) -> NoReturn:
+    raise InputError(
+        f"{len(alone)} group(s) are in {here.label} but not in {there.label}: {name_some(alone)}; "
+        f"both files must have every group of {ids.name!r}"
     )
 
 
@@ -113,28 +204,11 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
             raise InputError(
                 f"{source.label} has rows without a group id in {ids.name!r}; give every row one"
             )
-    for these, those, here, there in (
-        (ids, others, lists, buckets),
-        (others, ids, buckets, lists),
-    ):
-        alone = [str(value) for value in these.values if those.code(value) is None]
-        if alone:
-            raise InputError(
-                f"{len(alone)} group(s) are in {here.label} but not in {there.label}: "
-                f"{name_some(alone)}; both files must have every group of {ids.name!r}"
-            )
+    alone = [str(value) for value in others.values if ids.code(value) is None]
+    if alone:
+        _refuse_alone(alone, ids, buckets, lists)
     place = np.array([ids.code(value) for value in others.values], dtype=np.int64)
     group_of = place[counts.codes[0]]
-    people = sums_by(tuples.codes[0], tuples.n, len(ids))
-    having = sums_by(group_of, counts.n, len(ids))
-    wrong = np.flatnonzero(people != having)
-    if len(wrong):
-        first = int(wrong[0])
-        raise InputError(
-            f"{len(wrong)} group(s) differ in size, first {ids.name} = {ids.labels[first]!r}: "
-            f"{people[first]:,} people in {lists.label}, {having[first]:,} in {buckets.label}; "
-            "every person must be in both files"
-        )
     order = np.lexsort(tuples.codes[::-1])
     sizes = np.bincount(tuples.codes[0], minlength=len(ids))
     members = Buckets(

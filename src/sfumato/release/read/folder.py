@@ -98,7 +98,8 @@ def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
     """Our own bucketized pair."""
     quasi, sensitive = (manifest.path.parent / name for name in manifest.files)
     exact = replace(words_as_told(manifest, schema), count=COUNT)
-    return read_pair(engine, quasi, sensitive, exact, GROUP_ID)
+    bags = any(column.several is not None for column in manifest.columns)
+    return read_pair(engine, quasi, sensitive, exact, GROUP_ID, bags=bags)
 
 
 def words_as_told(manifest: Manifest, schema: Schema) -> Schema:

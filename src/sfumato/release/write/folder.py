@@ -123,14 +123,14 @@ def check_format(format: str) -> None:
 
 
 def _lists(release: Release) -> dict[str, str]:
-    """The columns of which people have several values, and how a text file lists them.
+    """The columns that hold each person's several values, and how a text file lists them.
 
     As the schema declares it, so that it reads the release as it reads the table; JSON otherwise.
     """
     return {
         name: release.schema.lists.get(name, JSON)
         for name, groups in release.by_attribute.items()
-        if name and groups.case != "single"
+        if groups.linked
     }
 
 
@@ -156,7 +156,11 @@ def _manifest(
     schema = release.schema
     roles = {GROUP_ID: "group", COUNT: COUNT}  # of a bucketized release, and of a noisy one
     roles |= {name: role for role, name in schema.roles()}
-    several = dict.fromkeys(_lists(release), schema.several)
+    several = {
+        name: groups.case
+        for name, groups in release.by_attribute.items()
+        if name and not groups.single_valued
+    }
     own = {name: told.public() for name, told in own_values(release).items()}
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),

@@ -147,7 +147,7 @@ def _bucketized(
     groups = release.groups_for(attribute.name)
     ids = number[groups.row]
     ranked = np.lexsort((groups.indices, ids))
-    values = shown_values(attribute, groups.indices, None, declared.get(attribute.name))
+    values = typed(used_values(attribute.domain, groups.indices), declared.get(attribute.name))
     sensitive = {
         GROUP_ID: pa.array(ids[ranked]),
         attribute.name: values.take(pa.array(groups.indices[ranked])),

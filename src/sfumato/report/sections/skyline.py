@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.belief import InformedBelief
+from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
@@ -123,6 +124,8 @@ def skyline_document(
     about = _SEVERAL if several else _ABOUT
     if any(of_value.at_most for of_value in skylines):
         about = about.replace(_EXACTLY, _BOUNDED)
+    as_if = _as_if(release, skylines)
+    about = " ".join([about, *as_if])
     return Document(
         "skyline",
         f"Knowledge skyline of {release.label} at {100 * confidence:g}% confidence",
@@ -131,10 +134,25 @@ def skyline_document(
         facts={
             "release": release.label,
             "confidence": confidence,
+            "as_if": list(as_if),
             "skylines": [of_value.to_dict() for of_value in skylines],
             "groundings": [grounding.to_dict() for grounding in groundings],
         },
         private=OF_TABLE if shows_all(release) else "",
+    )
+
+
+def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str, ...]:
+    """What is judged as if it were published in another form than it is."""
+    own = {
+        (one.attribute, one.case): case_of(release.groups_for(str(one.attribute)))
+        for one in skylines
+    }
+    return tuple(
+        f"{column} is judged as if the release published {CASE_WORDS[case]}; it publishes "
+        f"{CASE_WORDS[published]}."
+        for (column, case), published in own.items()
+        if case != published
     )
 
 

@@ -263,7 +263,8 @@ def _answers(answers: Sequence[QueryAnswers]) -> Sheet:
     off, rows = f"off by > {WRONG:.0%}", []
     for answer in answers:
         errors = answer.errors
-        told = float(errors.mean()), float(np.median(errors)), float((errors > WRONG).mean())
+        wrong = float((errors > WRONG).mean()) if not np.isnan(errors).any() else float("nan")
+        told = float(errors.mean()), float(np.median(errors)), wrong
         rows.append((", ".join(answer.columns), len(errors), *told))
     return Sheet(
         ("counts by", "cells", "mean error", "median", off),

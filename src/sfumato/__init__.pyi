@@ -21,6 +21,7 @@ from sfumato.adversaries.skyline.facts import Has as Has
 from sfumato.adversaries.skyline.facts import Implies as Implies
 from sfumato.adversaries.skyline.facts import Lacks as Lacks
 from sfumato.adversaries.skyline.grounding import Grounding as Grounding
+from sfumato.adversaries.skyline.grounding import people_behind as people_behind
 from sfumato.adversaries.skyline.grounding import worst_grounding as worst_grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline as KnowledgeSkyline
 from sfumato.adversaries.skyline.knowledge import knowledge_skyline as knowledge_skyline

@@ -256,5 +256,6 @@ def right_calls(folder: Path) -> list[Call]:
         call("semantic_privacy", PrivacyLoss(1.0, 0.0), 100),
         call("suppression"),
         call("taxonomy", {"flu": ["respiratory"], "cold": ["respiratory"]}),
+        call("people_behind", release, sf.worst_grounding(release, "flu", 0, 1, 0), table=table),
         call("worst_grounding", groups, "flu", 1, 1, 1, case="single"),
     ]

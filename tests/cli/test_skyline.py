@@ -291,6 +291,26 @@ def test_the_papers_opening_example(hospital) -> None:
     assert "1/3" in skyline(hospital, *by_number).stdout
 
 
+def test_whose_records_they_are_is_private(hospital) -> None:
+    folder = hospital[0].parent
+    point = ("--value", "AIDS", "--point", "0,1,1")
+    run = skyline(hospital, *point, "--table", folder / "patients.csv")
+    assert "somebody whose target is in the group age 2*, sex *, zip 1234*" in " ".join(
+        run.stdout.split()
+    )
+    assert "shown on a terminal only" in run.stdout
+    private = ("--table", folder / "patients.csv", "--private", folder / "who.json")
+    run = skyline(hospital, *point, *private)
+    people = json.loads((folder / "who.json").read_text())
+    assert [(one["part"], one["records"]) for one in people] == [
+        ("target", [1]), ("known", [3]), ("family", [2]),
+    ]  # fmt: skip
+    assert {one["group"] for one in people} == {"age 2*, sex *, zip 1234*"}
+    assert "12345" not in run.stdout + run.stderr
+    grounding = json.loads(skyline(hospital, *point, "--json").stdout)["facts"]["groundings"][0]
+    assert grounding["target"] == "age 2*, sex *, zip 1234*"
+
+
 def test_who_may_be_in_two_groups_is_told_within_bounds(hospital) -> None:
     run = skyline(hospital, "--value", "AIDS", "--target", "sex=M")
     words = " ".join(run.stdout.split())
@@ -307,6 +327,7 @@ def test_who_may_be_in_two_groups_is_told_within_bounds(hospital) -> None:
         ((*TOM, "--person", "Gary"), "--person 'Gary' is not NAME:COLUMN=VALUE"),
         ((*TOM, "--point", "0,0,0"), "--target is about one value and no --point"),
         (("--all-values", "--target", "#1"), "--target is about one value"),
+        (("--value", "AIDS", "--private", "who.json"), "give --table and --point too"),
         (("--value", "AIDS", "--knows", "not flu"), "say who it is with --target"),
         (("--value", "AIDS", "--target", "#1"), "#1 is a record of a table; give the table too"),
     ],

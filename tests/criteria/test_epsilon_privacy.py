@@ -272,8 +272,8 @@ def test_the_worst_group_in_plain_words() -> None:
     verdict = EpsilonPrivacy(2, sf.RealisticAdversary("table", 1e6, at_most=False)).verdict(groups)
     assert verdict.status == "violated"
     assert (
-        "in group 1 an adversary who has seen 1,000,000 outside records would raise her belief in "
-        "'flu' from .36 to .90, her doubt falling 6.399 times"
+        "in the worst group an adversary who has seen 1,000,000 outside records would raise her "
+        "belief in 'flu' from .36 to .90, her doubt falling 6.399 times"
     ) in verdict.note
 
 

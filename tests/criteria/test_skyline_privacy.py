@@ -138,7 +138,7 @@ def test_the_worst_grounding_is_told() -> None:
     verdict = sf.SkylinePrivacy([(1, 1, 0, 0.6)], value="HIV").verdict(GROUPS)
     assert verdict.status == "violated"
     assert "2 of 2 groups, 12 people" in verdict.note
-    assert "Looking for 'HIV', somebody whose target is in group 0" in verdict.note
+    assert "Looking for 'HIV', somebody whose target is in the worst group" in verdict.note
     assert "is certain that the target has it" in verdict.note
     assert verdict.worst[0] == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
 if TYPE_CHECKING:
-    from sfumato.report.document import Document
+    from sfumato.report.document import Document, Section
 
 
 @reads(*OF_RELEASES)
@@ -59,7 +60,10 @@ def skyline(
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(help="The table the release was made of, for records by their number."),
+        typer.Option(
+            help="The table the release was made of: people by their records, and with --point "
+            "whose records a worst case is about (private)."
+        ),
     ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="The sensitive column, where several have the value.")
@@ -74,6 +78,12 @@ def skyline(
     ] = None,
     json: AsJson = False,
     html: PageFile = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write whose records they are to this private .parquet or .json file."
+        ),
+    ] = None,
     force: Force = False,
     *,
     reading: Reading,
@@ -89,13 +99,19 @@ def skyline(
     """
     from sfumato.adversaries.skyline.belief import beliefs
     from sfumato.adversaries.skyline.breach import check_case, check_confidence
-    from sfumato.adversaries.skyline.grounding import worst_grounding
+    from sfumato.adversaries.skyline.grounding import people_behind, worst_grounding
     from sfumato.adversaries.skyline.knowledge import skylines
     from sfumato.cli.options import load_rules, read_judged, read_table
+    from sfumato.cli.show import check_private, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.numbers import fraction
-    from sfumato.report.sections.skyline import belief_document, skyline_document
+    from sfumato.report.sections.skyline import (
+        belief_document,
+        people_section,
+        people_table,
+        skyline_document,
+    )
 
     # Every mistake is told before a large file is read.
     if (value is None) is not all_values:
@@ -110,6 +126,12 @@ def skyline(
         raise InputError("--target is about one value and no --point; give --value V")
     if target is not None and case is not None:
         raise InputError("--target is about the release as it is published; leave --case out")
+    if private is not None:
+        if table is None or not points:
+            raise InputError(
+                "--private tells whose records a worst case is about: give --table and --point too"
+            )
+        check_private(private, force=force)
     check_confidence(confidence)
     form = None if case is None else check_case(case)
     if html is not None:
@@ -135,7 +157,17 @@ def skyline(
         for known in points
     ]
     document = skyline_document(judged, judged_values, groundings)
+    cast = []
+    if original is not None:
+        column = judged_values[0].attribute
+        cast = [(one, people_behind(judged, one, column, original)) for one in groundings]
+    if private is not None:
+        write_private(people_table(cast), private, force=force)
     _show(document, html, json=json, force=force)
+    if private is not None:
+        say(f"Whose records they are (private): {private}", err=True)
+    elif cast and not json:
+        _show_people(people_section(cast))
     raise typer.Exit(
         Exit.VIOLATED if any(one.status == "none_safe" for one in judged_values) else Exit.HOLDS
     )
@@ -149,6 +181,18 @@ def _show(document: Document, html: Path | None, *, json: bool, force: bool) -> 
     show_document(document, json=json)
     if html is not None:
         say(f"The page: {html}", err=True)
+
+
+def _show_people(people: Section) -> None:
+    """On a terminal only: what is piped or logged may be read by others than the owner."""
+    from sfumato.cli.show import open_console
+    from sfumato.report.document import Document
+    from sfumato.report.text import show
+
+    if open_console().is_terminal:
+        show(Document("people", "", "", (replace(people, private=False),)), open_console())
+    else:
+        say("Whose records they are is shown on a terminal only; --private FILE writes it.")
 
 
 def _named(text: str) -> tuple[str, str]:

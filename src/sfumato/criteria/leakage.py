@@ -227,7 +227,7 @@ class LeakageCriterion(GroupCriterion):
         before = max(share - float(gain.max()), 0.0)
         gone = int(leakage(groups, expected).ruled_out[worst])
         sentence = (
-            f"in group {worst} {value!r} is had by {share:.2g} where {before:.2g} was expected"
+            f"in the worst group {value!r} is had by {share:.2g} where {before:.2g} was expected"
         )
         return f"{sentence}, and {gone} values are ruled out" if gone else sentence
 

@@ -445,7 +445,11 @@ class SkylinePrivacy(ReleaseCriterion):
             worst = int(np.argmax(scaled))
             point = check_point(asked.points[worst].tolist())
             grounding = ground(groups, int(asked.targets[worst]), point, asked.case)
-            sentences.append(grounding.sentence.rstrip("."))
+            # Who is worst off is told by the verdict's `worst`, which not everybody may see.
+            told = grounding.told(
+                lambda group: f"{'the worst' if group == grounding.target else 'another'} group"
+            )
+            sentences.append(told.rstrip("."))
         sentences += [
             f"{point} is implied by {other}"
             for points in self._lists

@@ -282,7 +282,7 @@ def _suppress(
 
 
 def _described(release: Release, group: int) -> str:
-    return ", ".join(f"{name} {text}" for name, text in release.regions.describe(group).items())
+    return release.regions.name(group)
 
 
 def _without(release: Release, bad: Bools) -> Release:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import sfumato as sf
 from sfumato.adversaries.skyline.acquaintance import Acquainted, words
-from sfumato.adversaries.skyline.grounding import people_behind
 from sfumato.errors import InputError
 
 GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="disease")
@@ -72,7 +73,7 @@ def test_the_people_of_a_grounding_are_those_of_the_table() -> None:
     rows = "zip,disease\n1,HIV\n1,flu\n1,flu\n1,cold\n1,gout\n2,flu\n2,flu\n"
     release = release_of(rows)
     found = sf.worst_grounding(release, "HIV", 1, 1, 1)
-    records = people_behind(release, found)
+    records = sf.people_behind(release, found)
     assert [(one.part, one.people, one.values) for one in records] == [
         ("target", 1, ("HIV",)),
         ("known", 1, ("cold",)),
@@ -84,7 +85,7 @@ def test_the_people_of_a_grounding_are_those_of_the_table() -> None:
 def test_nobody_plays_two_parts() -> None:
     release = release_of("zip,disease\n" + "1,HIV\n" * 2 + "1,flu\n" * 4 + "1,cold\n" * 5)
     found = sf.worst_grounding(release, "HIV", 1, 3, 2)
-    records = people_behind(release, found)
+    records = sf.people_behind(release, found)
     given = {
         part: sum(one.people for one in records if one.part == part)
         for part in ("target", "known", "family")
@@ -99,19 +100,57 @@ def test_people_with_several_values_lack_the_value_to_be_known() -> None:
     release = release_of(rows, person="id")
     found = sf.worst_grounding(release, "HIV", 1, 2, 0)
     assert found.case == "lists"
-    known = [one for one in people_behind(release, found) if one.part == "known"]
+    known = [one for one in sf.people_behind(release, found) if one.part == "known"]
     assert sum(one.people for one in known) == 2
     assert all("HIV" not in one.values for one in known)
 
 
 def test_a_value_nobody_has_involves_nobody() -> None:
     release = release_of("zip,disease\n1,HIV\n1,flu\n", domains={"disease": ["HIV", "flu", "gout"]})
-    assert people_behind(release, sf.worst_grounding(release, "gout", 1, 1, 1)) == []
+    assert sf.people_behind(release, sf.worst_grounding(release, "gout", 1, 1, 1)) == []
 
 
-def test_only_a_release_of_ours_knows_its_people(tmp_path) -> None:
-    (tmp_path / "rows.csv").write_text("zip,disease\n1,HIV\n1,flu\n")
-    release = sf.read_release(tmp_path / "rows.csv", sf.Schema(quasi="zip", sensitive="disease"))
-    found = sf.worst_grounding(release, "HIV", 0, 0, 0)
-    with pytest.raises(InputError, match="only known of a release made here"):
-        people_behind(release, found)
+ROWS = "zip,disease\n2,flu\n1,HIV\n1,flu\n2,HIV\n1,flu\n1,cold\n1,gout\n2,flu\n"
+
+
+def parts_of(people: list) -> list[tuple[str, tuple[int, ...], str, bool]]:
+    return [(one.part, one.records, one.group, one.sure) for one in people]
+
+
+def test_a_release_that_was_read_needs_the_table_to_name_people(tmp_path: Path) -> None:
+    """And the same records are named as by the release just made."""
+    (tmp_path / "rows.csv").write_text(ROWS)
+    schema = sf.Schema(quasi="zip", sensitive="disease")
+    table = sf.read(tmp_path / "rows.csv", schema)
+    made = sf.generalize(table, {"zip": 0})
+    made.save(tmp_path / "out")
+    read = sf.read_release(tmp_path / "out", schema)
+    grounding = sf.worst_grounding(read, "HIV", 1, 1, 1)
+    assert "whose target is in the group zip " in grounding.sentence
+    with pytest.raises(InputError, match="known by the table alone"):
+        sf.people_behind(read, grounding)
+    told = parts_of(sf.people_behind(read, grounding, table=table))
+    assert told == parts_of(sf.people_behind(made, sf.worst_grounding(made, "HIV", 1, 1, 1)))
+    lines = ROWS.splitlines()
+    for part, records, group, sure in told:
+        assert sure
+        assert len(records) == 1
+        assert lines[records[0]].split(",")[0] == group.removeprefix("zip ")
+        assert part != "target" or lines[records[0]].endswith("HIV")
+    (tmp_path / "other.csv").write_text("zip,disease\n1,HIV\n")
+    with pytest.raises(InputError, match="does not have the people of the release"):
+        sf.people_behind(read, grounding, table=sf.read(tmp_path / "other.csv", schema))
+
+
+def test_who_fits_two_groups_is_perhaps_in_this_one(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("age,ill\n25,A\n30,A\n30,B\n35,B\n35,C\n28,C\n")
+    shown = {"[20, 31)": ["A", "A", "C"], "[30, 40)": ["B", "B", "C"]}
+    lines = [f'"{age}",{ill}\n' for age, ills in shown.items() for ill in ills]
+    (tmp_path / "release.csv").write_text("age,ill\n" + "".join(lines))
+    schema = sf.Schema(quasi="age", sensitive="ill")
+    release = sf.read_release(tmp_path / "release.csv", schema)
+    table = sf.read(tmp_path / "rows.csv", schema)
+    grounding = sf.worst_grounding(release, "A", 0, 1, 1)
+    told = parts_of(sf.people_behind(release, grounding, table=table))
+    assert told
+    assert not any(sure for *_, sure in told)

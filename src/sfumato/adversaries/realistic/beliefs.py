@@ -191,9 +191,9 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     shift, what = binding.shift, binding.values.words(groups)
     size = int(groups.sizes[binding.group])
     if size <= known:
-        return f"in group {binding.group} she may know everybody: {size} people"
+        return f"in the worst group she may know everybody: {size} people"
     if shift.epsilon is None and shift.ratio == "R1":
-        return f"in group {binding.group} somebody has {what}, which her prior rules out"
+        return f"in the worst group somebody has {what}, which her prior rules out"
     seen = "an adversary whose prior nothing can move"
     if binding.total is not None:
         many = f"{int(binding.total):,}" if binding.total.denominator == 1 else ""
@@ -201,7 +201,7 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     if known:
         seen += f" and knows {known} of its people"
     moved = (
-        f"in group {binding.group} {seen} would raise her belief in {what} from "
+        f"in the worst group {seen} would raise her belief in {what} from "
         f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"
     )
     if shift.epsilon is None:

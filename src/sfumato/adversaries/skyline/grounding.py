@@ -15,12 +15,14 @@ value nor among those l, so that what is left for the target shrinks. Several va
 lack the target value. Where fewer people or values than (l, k, m) settle it, the grounding names
 only those.
 
-Private: whom of the table it speaks of (`grounding_people`).
+Private: whom of the table it speaks of (`people_behind`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -40,12 +42,15 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
 )
+from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, name_some
-from sfumato.numbers import Floats
+from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.made import Placement
 from sfumato.release.release import Release
-from sfumato.schema.region import text_of
+from sfumato.release.write.cells import rows_and_tuples
+from sfumato.schema.region import MISSING, codes_inside, text_of
+from sfumato.table import Table
 
 _TIE = 1 + 1e-12  # of equally revealing groundings the simplest is told: one group
 
@@ -54,7 +59,8 @@ _TIE = 1 + 1e-12  # of equally revealing groundings the simplest is told: one gr
 class Grounding:
     """Which facts make her surest that her target has `value`.
 
-    `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent);
+    `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent),
+    which `names` calls by what they publish;
     `facts` the values she knows about her target; `known_values` how many of the known people have
     which value (single values only); `people` and `members` how many of the known people and of
     the family it takes. `at_most`: she is no surer than `confidence`, and perhaps less sure.
@@ -72,31 +78,48 @@ class Grounding:
     family: int | None = None
     members: int = 0
     at_most: bool = False
+    names: Mapping[int, str] = field(default_factory=dict, compare=False)
 
     def to_dict(self) -> dict[str, object]:
-        """The grounding for JSON."""
-        return {**asdict(self), "case": CASE_WORDS[self.case], "sentence": self.sentence}
+        """The grounding for JSON; groups by their names."""
+        content = asdict(self) | {"case": CASE_WORDS[self.case], "sentence": self.sentence}
+        del content["names"]
+        parts = {"target": self.target, "known": self.known, "family": self.family}
+        return content | {
+            part: None if group is None else self.names.get(group, f"group {group}")
+            for part, group in parts.items()
+        }
 
     @property
     def sentence(self) -> str:
-        """All of it in plain words."""
+        """All of it in plain words, groups by their names."""
+        return self.told(
+            lambda group: (
+                f"the group {self.names[group]}" if group in self.names else f"group {group}"
+            )
+        )
+
+    def told(self, name: Callable[[int], str]) -> str:
+        """All of it in plain words; `name` says how a group is called."""
         if self.target is None:
             return (
                 f"Nobody in the release has {self.value!r}, so nothing makes anybody surer of it."
             )
-        learnt = [part for part in (self._about_target(), self._about_others()) if part]
-        if self.members:
+        where = {
+            group: "there" if group == self.target else f"in {name(group)}"
+            for group in (self.known, self.family)
+            if group is not None
+        }
+        learnt = [part for part in (self._about_target(), self._about_others(where)) if part]
+        if self.family is not None:
             who = "one of the family" if self.members == 1 else f"any of {self.members:,} relatives"
-            learnt.append(f"that the target has it if {who} {self._at(self.family)} has")
+            learnt.append(f"that the target has it if {who} {where[self.family]} has")
         knows = _joined(learnt) if learnt else "nothing but the release"
         return (
-            f"Looking for {self.value!r}, somebody whose target is in group {self.target} and who "
+            f"Looking for {self.value!r}, somebody whose target is in {name(self.target)} and who "
             f"knows {knows} is {'at most ' * self.at_most}{_surely(self.confidence)} that the "
             "target has it."
         )
-
-    def _at(self, group: int | None) -> str:
-        return "there" if group == self.target else f"in group {group}"
 
     def _about_target(self) -> str:
         if not self.facts:
@@ -107,10 +130,10 @@ class Grounding:
             return f"that the target has {f'none of {listed}' if several else f'not {listed}'}"
         return f"that the target has it if he has {'any of ' if several else ''}{listed}"
 
-    def _about_others(self) -> str:
-        if not self.people:
+    def _about_others(self, places: Mapping[int, str]) -> str:
+        if self.known is None:
             return ""
-        where, alone = self._at(self.known), self.people == 1
+        where, alone = places[self.known], self.people == 1
         if self.case != "single":
             return f"{'one other' if alone else f'{self.people:,} others'} {where} without it"
         listed = ", ".join(f"{n:,} with {value!r}" for value, n in self.known_values[:10])
@@ -133,7 +156,12 @@ def worst_grounding(
     """The facts that make somebody who knows (l, k, m) surest that a target has `value`."""
     judged = groups_of(groups, sensitive)
     given, point = case_of(judged, case), check_point((l, k, m))
-    return ground(judged, code_of(judged, value), point, given)
+    grounding = ground(judged, code_of(judged, value), point, given)
+    described = groups.regions
+    concerned = {grounding.target, grounding.known, grounding.family} - {None}
+    if described is None or not concerned:
+        return grounding
+    return replace(grounding, names={g: described.name(g) for g in concerned if g is not None})
 
 
 def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case) -> Grounding:
@@ -268,34 +296,51 @@ def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tup
 #
 # Of everybody in the groups in question some fit the part: a target who really has the value,
 # others whose values are those to be known, and whoever else is there for the family. People with
-# equal quasi-identifiers and values are told as one record with their number. Rows never leave the
-# data owner's hands: this is for private reports only.
+# equal quasi-identifiers and values are told together, with the numbers of their records. Of a
+# release that was read, the table tells who fits a group, and the owner's files who of them is
+# there, where they were kept. Rows never leave the data owner's hands: this is for private reports
+# only.
 
 
 @dataclass(frozen=True)
 class GroundedPeople:
-    """So many people of the table, by their part in the grounding, with all their values."""
+    """So many people of the table, by their part in the grounding, with all their values.
+
+    `group` is its name; `records` are the numbers of their rows, 1 being the first, where a row is
+    a person. Not `sure`: they fit the group, and may be in another one that they fit as well.
+    """
 
     part: str
     people: int
-    group: int
+    group: str
     quasi: dict[str, str]
     values: tuple[str, ...]
+    records: tuple[int, ...] = ()
+    sure: bool = True
 
 
 def people_behind(
-    release: Release, grounding: Grounding, sensitive: str | None = None
+    release: Release,
+    grounding: Grounding,
+    sensitive: str | None = None,
+    table: Table | None = None,
 ) -> list[GroundedPeople]:
-    """Records of people who would play the parts of a grounding, the target first."""
-    if release.placement is None:
+    """Records of people who would play the parts of a grounding, the target first.
+
+    `table` is the one the release was made of; a release just made knows it.
+    """
+    placement = None
+    if release.placement is not None and table in (None, release.placement.table):
+        placement = release.placement.in_memory("naming people of a group")
+        table = placement.table
+    if table is None:
         raise InputError(
-            "who the people of a group are is only known of a release made here, from its table"
+            "who the people of a group are is known by the table alone that the release was made "
+            "of; give it (table=, --table)"
         )
     if grounding.target is None:
         return []
-    placement = release.placement.in_memory("naming people of a group")
-    place = 0 if sensitive is None else placement.counts.attribute(sensitive)
-    cast = _Cast(placement, place)
+    cast = _Cast(release, table, sensitive, placement)
     own, value = grounding.target, grounding.value
     cast.give("target", own, 1, having=value)
     if grounding.known is not None and grounding.case == "single":
@@ -305,32 +350,59 @@ def people_behind(
         cast.give("known", grounding.known, grounding.people, lacking=value)
     if grounding.family is not None:
         cast.give("family", grounding.family, grounding.members)
-    return cast.records
+    return cast.parts
 
 
 class _Cast:
     """Gives out parts to people of the table, nobody two."""
 
-    def __init__(self, placement: Placement, attribute: int) -> None:
-        self.records: list[GroundedPeople] = []
-        self._placement, self._left = placement, placement.n.copy()
-        self._described = placement.counts.sensitive[attribute]
-        self._codes = placement.counts.values[attribute]
+    def __init__(
+        self, release: Release, table: Table, sensitive: str | None, placement: Placement | None
+    ) -> None:
+        self.parts: list[GroundedPeople] = []
+        self._release, self._placement = release, placement
+        self._counts = table.counts.in_memory("naming people of a group")
+        attribute = 0 if sensitive is None else self._counts.attribute(sensitive)
+        self._described = self._counts.sensitive[attribute]
+        self._codes = self._counts.values[attribute]
+        self._left = self._counts.n.copy()
+        self._rows: Ints | None = None
+        # Rows of a second table, and several of one person, are nobody's own.
+        if table.schema.person is None and table.schema.count is None:
+            self._rows = rows_and_tuples(table, in_order=True)[1]
 
     def give(self, part: str, group: int, number: int, having: str = "", lacking: str = "") -> None:
         """A part for so many people of a group who have, or lack, a value; fewer if there are."""
-        placement = self._placement
-        for at in np.flatnonzero((placement.groups == group) & (self._left > 0)).tolist():
-            if number == 0:
-                return
-            values = self._values(int(placement.tuples[at]))
-            if (having and having not in values) or (lacking and lacking in values):
+        for at, most, sure in self._members(group):
+            values = self._values(at)
+            people = min(number, most, int(self._left[at]))
+            if (having and having not in values) or (lacking and lacking in values) or not people:
                 continue
-            people = min(number, int(self._left[at]))
+            records: tuple[int, ...] = ()
+            if self._rows is not None:
+                taken = int(self._counts.n[at] - self._left[at])
+                rows = np.flatnonzero(self._rows == at)[taken : taken + people]
+                records = tuple((rows + 1).tolist())
             number -= people
             self._left[at] -= people
-            quasi = self._quasi(int(placement.tuples[at]))
-            self.records.append(GroundedPeople(part, people, group, quasi, values))
+            name = self._release.regions.name(group)
+            quasi = self._quasi(at)
+            self.parts.append(GroundedPeople(part, people, name, quasi, values, records, sure))
+
+    def _members(self, group: int) -> list[tuple[int, int, bool]]:
+        """Tuples of the table that are in a group, how many people of each; those surely first."""
+        placed, counts = self._placement, self._counts
+        if placed is not None:
+            here = np.flatnonzero(placed.groups == group)
+            return [(int(placed.tuples[i]), int(placed.n[i]), True) for i in here]
+        fits = _fitting(self._release, counts, group)
+        if sum(int(counts.n[at]) for at, _ in fits) < self._release.groups.sizes[group]:
+            raise InputError(
+                "the table does not have the people of the release: fewer than a group has fit it; "
+                "give the table it was made of"
+            )
+        ordered = sorted(fits, key=lambda fit: not fit[1])
+        return [(at, int(counts.n[at]), sure) for at, sure in ordered]
 
     def _values(self, number: int) -> tuple[str, ...]:
         code, sets = int(self._codes[number]), self._described.sets
@@ -338,8 +410,51 @@ class _Cast:
         return tuple(self._described.domain.labels[code] for code in held)
 
     def _quasi(self, number: int) -> dict[str, str]:
-        counts = self._placement.counts
-        return {
-            domain.name: text_of(domain.values[code])
-            for domain, code in zip(counts.quasi, counts.codes[:, number], strict=True)
-        }
+        columns = [domain.name for domain in self._counts.quasi]
+        return dict(zip(columns, _texts(self._counts, columns, number), strict=True))
+
+
+def _fitting(release: Release, counts: Counts, group: int) -> list[tuple[int, bool]]:
+    """Tuples of a table whose people fit a group of a release, and whether they are surely there.
+
+    Nobody fits another group where groups are apart; where it is known who is in them, people are
+    surely there if all of their quasi-identifiers are.
+    """
+    columns = [domain.name for domain in counts.quasi]
+    inside, described = release.inside(), release.regions
+    if inside is None:
+        regions = described.require_regions()
+        if described.centroids:
+            raise InputError(
+                "the people of a group of a microaggregated release are not those near its "
+                "centroid; read the release with its private folder, which knows them"
+            )
+        fits = np.ones(len(counts), dtype=bool)
+        for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
+            at = columns.index(name)
+            ((_, meant),) = codes_inside(parts, codes[[group]], counts.quasi[at])
+            fits &= np.isin(counts.codes[at], np.asarray(meant, dtype=np.int64))
+        return [(int(at), release.disjoint) for at in np.flatnonzero(fits)]
+    held = slice(int(inside.indptr[group]), int(inside.indptr[group + 1]))
+    there: Counter[tuple[str, ...]] = Counter()
+    for at, n in zip(inside.tuples[held].tolist(), inside.n[held].tolist(), strict=True):
+        there[_texts(inside.counts, columns, at)] += n
+    everybody: Counter[tuple[str, ...]] = Counter()
+    likely = np.ones(len(counts), dtype=bool)
+    for place, (domain, codes) in enumerate(zip(counts.quasi, counts.codes, strict=True)):
+        shown = {texts[place] for texts in there}
+        known = {domain.code(None if text == MISSING else text) for text in shown}
+        likely &= np.isin(codes, [code for code in known if code is not None])
+    listed = [(at, _texts(counts, columns, at)) for at in np.flatnonzero(likely).tolist()]
+    for at, texts in listed:
+        everybody[texts] += int(counts.n[at])
+    return [(at, there[texts] >= everybody[texts]) for at, texts in listed if texts in there]
+
+
+def _texts(counts: Counts, columns: Sequence[str], at: int) -> tuple[str, ...]:
+    """The quasi-identifiers of a tuple."""
+    known = {
+        domain.name: text_of(domain.values[code])
+        for domain, code in zip(counts.quasi, counts.codes[:, at], strict=True)
+    }
+    return tuple(known[name] for name in columns)

@@ -54,6 +54,31 @@ def check_keep(table: Table) -> None:
         )
 
 
+def rows_and_tuples(
+    table: Table, columns: Sequence[str] = (), *, in_order: bool = False
+) -> tuple[pa.Table, Ints]:
+    """Some columns of a table's rows, x0, x1, ..., and which tuple of its counts each row is of.
+
+    One row is one person, or several with the same values; `in_order`: as they stand in the file.
+    """
+    schema, source = table.schema, table.source
+    listed = [named(source.column(name), f"k{place}") for place, name in enumerate(keys(schema))]
+    listed += [named(source.column(name), f"x{place}") for place, name in enumerate(columns)]
+    rows = table.engine.fetch(select(listed, source.name), in_order=in_order)
+    coded = [
+        encode(name, rows.column(f"k{place}").combine_chunks(), source, schema)
+        for place, name in enumerate(keys(schema))
+    ]
+    counts = table.counts.in_memory("telling of each row which tuple it is")
+    extra = [] if counts.protect is None else [counts.protect[1][None, :]]
+    known = np.vstack([counts.codes, counts.values, *extra])
+    both = np.hstack([known, np.vstack([column.codes for column in coded])])
+    number, _ = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+    tuple_of = np.empty(int(number.max()) + 1, dtype=np.int64)
+    tuple_of[number[: len(counts)]] = np.arange(len(counts))
+    return rows, tuple_of[number[len(counts) :]]
+
+
 def rows_of_people(
     table: Table, tuples: Ints, shuffle: np.random.Generator
 ) -> dict[str, pa.ChunkedArray]:
@@ -62,26 +87,11 @@ def rows_of_people(
     if not schema.keep:
         return {}
     check_keep(table)
-    source = table.source
-    listed = [named(source.column(name), f"k{place}") for place, name in enumerate(keys(schema))]
-    listed += [named(source.column(name), f"x{place}") for place, name in enumerate(schema.keep)]
-    rows = table.engine.fetch(select(listed, source.name))
-    coded = [
-        encode(name, rows.column(f"k{place}").combine_chunks(), source, schema)
-        for place, name in enumerate(keys(schema))
-    ]
-    counts = table.counts.in_memory("publishing kept columns row by row")
-    extra = [] if counts.protect is None else [counts.protect[1][None, :]]
-    known = np.vstack([counts.codes, counts.values, *extra])
-    both = np.hstack([known, np.vstack([column.codes for column in coded])])
-    number, _ = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
-    tuple_of = np.empty(int(number.max()) + 1, dtype=np.int64)
-    tuple_of[number[: len(counts)]] = np.arange(len(counts))
-    of_row = tuple_of[number[len(counts) :]]
+    rows, of_row = rows_and_tuples(table, schema.keep)
     # Deal rows to people: both sorted by tuple, rows in random order within a tuple.
     mixed = shuffle.permutation(len(of_row))
     dealt = mixed[np.argsort(of_row[mixed], kind="stable")]
-    first = tallied_offsets(of_row, len(counts))
+    first = tallied_offsets(of_row, len(table.counts))
     by_tuple = np.argsort(tuples, kind="stable")
     ordered = tuples[by_tuple]
     nth = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)

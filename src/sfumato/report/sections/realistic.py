@@ -78,7 +78,7 @@ def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
 
 
 def _who(evidence: Evidence, group: int) -> str:
-    return ", ".join(f"{c} {text}" for c, text in evidence.release.regions.describe(group).items())
+    return evidence.release.regions.name(group)
 
 
 def _chart(title: str, sheet: Sheet) -> Chart:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.belief import InformedBelief
 from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
-from sfumato.adversaries.skyline.grounding import Grounding
+from sfumato.adversaries.skyline.grounding import GroundedPeople, Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
+from sfumato.errors import list_some
 from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 from sfumato.report.report import Report, shows_all
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SHOWN = 40  # points of a table; all are in the JSON
 _DRAWN = 6  # values of one chart
@@ -26,7 +32,7 @@ _VALUES = 40  # of each attribute, the most frequent
 _CHECKS = 5_000  # points judged in all: a second or two
 _MOST = 50  # how far each kind of knowledge is followed; `sfumato skyline` goes on
 _MOST_COUNTS = 500_000  # stored counts; beyond, walks along skylines take too long
-_EXACTLY = "is safe, any more is not."
+_EXACTLY = "is safe; any more, and she may be that sure."
 _BOUNDED = (
     "is safe; more may be, where what she believes is known as at most so much only: finding the "
     "facts that tell her most took too long."
@@ -168,6 +174,58 @@ def _grounding(release: Release, found: Grounding) -> Section:
             rows.append((part, people, release.regions.name(group)))
     sheets = (Sheet(("part", "people", "group"), tuple(rows)),) if rows else ()
     return Section(f"Worst case of {found.value} knowing {found.point}", found.sentence, sheets)
+
+
+def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> Section:
+    """Private: records of the table who would play the parts of worst cases."""
+    sheets = tuple(
+        Sheet(
+            ("part", "people", "records", "group"),
+            tuple(
+                (
+                    one.part if one.sure else f"{one.part}, perhaps",
+                    one.people,
+                    _records(one),
+                    one.group,
+                )
+                for one in people
+            ),
+            title=f"{grounding.value} knowing {grounding.point}",
+        )
+        for grounding, people in groundings
+    )
+    unsure = any(not one.sure for _, people in groundings for one in people)
+    words = "Rows of the table who would play the parts, 1 being the first." + unsure * (
+        " Perhaps: they fit the group, and may be in another one that they fit as well."
+    )
+    return Section("Who they would be (private)", words, sheets, private=True)
+
+
+def people_table(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> pa.Table:
+    """The same with all that is known of them, for the owner's file."""
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(
+        [
+            {
+                "value": grounding.value,
+                "point": ",".join(map(str, grounding.point)),
+                "part": one.part,
+                "sure": one.sure,
+                "people": one.people,
+                "records": list(one.records),
+                "group": one.group,
+                "quasi": json.dumps(one.quasi, ensure_ascii=False),
+                "values": list(one.values),
+            }
+            for grounding, people in groundings
+            for one in people
+        ]
+    )
+
+
+def _records(people: GroundedPeople) -> str:
+    return list_some(people.records, 8) if people.records else "not numbered"
 
 
 def belief_document(

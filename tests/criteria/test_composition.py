@@ -23,7 +23,7 @@ from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.summing import group_counts
 from tests.adversaries.releases import release
-from tests.oracles.exposure_oracle import fewest_left, shown_of, table_of
+from tests.oracles.exposure_oracle import drop, exposed_before, fewest_left, table_of
 
 # Ages 1 to 4 with two people each; before, 1 and 2 were published apart, 3 and 4 together.
 ROWS = pa.table({"x": [1, 1, 2, 2, 3, 3, 4, 4], "s": list("abacabcd")})
@@ -170,13 +170,26 @@ def parts_of(table: sf.Table, parts: list[list[int]]) -> Groups:
 
 
 @pytest.mark.parametrize(
-    ("share", "counting"), [(0.0, "all"), (0.1, "all"), (0.3, "all"), (1.0, "all"), (0.1, "added")]
+    ("share", "counting", "confidence", "drop"),
+    [
+        (0.0, "all", 1, 0),
+        (0.1, "all", 1, 0),
+        (0.3, "all", 1, 0),
+        (1.0, "all", 1, 0),
+        (0.1, "added", 1, 0),
+        (0.2, "all", 0, 1),  # the vulnerable population
+        (0.05, "all", 1, 2),
+        (0.1, "added", 0.5, 1),
+    ],
 )
-def test_a_search_counts_what_each_split_changes(share: float, counting: Any) -> None:
+def test_a_search_counts_what_each_split_changes(
+    share: float, counting: Any, confidence: float, drop: int
+) -> None:
     """Splits weighed together are judged as the finished release would be."""
     new = table_of(5, 60)
     earlier = [sf.Mondrian().run(Task(table_of(6 + j), (sf.KAnonymity(3),))) for j in (0, 1)]
-    bound = CompositionBound(share, 1, earlier, counting).bind(new.counts)
+    bound = CompositionBound(share, confidence, earlier, counting, drop).bind(new.counts)
+    rule = (counting, int(1 / confidence) if confidence else 9, drop)
     total = len(new.counts)
     rng = np.random.default_rng(1)
     halves = np.array_split(rng.permutation(total), 4)
@@ -190,8 +203,8 @@ def test_a_search_counts_what_each_split_changes(share: float, counting: Any) ->
     made = {at: [part] for at, part in enumerate(parts)}
     for at in range(4):
         now, then = chain(*made.values()), chain(*{**made, at: split[at]}.values())
-        before = people_exposed(new, list(now), earlier, counting)
-        exposed = people_exposed(new, list(then), earlier, counting)
+        before = people_exposed(new, list(now), earlier, *rule)
+        exposed = people_exposed(new, list(then), earlier, *rule)
         allowed = exposed <= max(state.limit, before)
         assert weighed.allows(state, at) is allowed
         one = bound.split(state, parts_of(new, [parts[at]]), parts_of(new, split[at]))
@@ -201,7 +214,7 @@ def test_a_search_counts_what_each_split_changes(share: float, counting: Any) ->
             state = weighed.take(state, at)
             assert state == one == State(exposed, state.limit)
             made[at] = split[at]
-    exposed = people_exposed(new, parts, earlier, counting)
+    exposed = people_exposed(new, parts, earlier, *rule)
     assert bound.verdict(whole).holds is (exposed <= state.limit)
 
 
@@ -230,7 +243,12 @@ def test_anonymizers_make_releases_that_are_safe_beside_earlier_ones(
 
 
 def people_exposed(
-    table: sf.Table, parts: list[list[int]], earlier: list[sf.Release], counting: str = "all"
+    table: sf.Table,
+    parts: list[list[int]],
+    earlier: list[sf.Release],
+    counting: str = "all",
+    most: int = 1,
+    least: int = 0,
 ) -> int:
     counts = table.counts
     labels = counts.sensitive[0].domain.labels
@@ -243,10 +261,10 @@ def people_exposed(
                 domain.name: domain.values[code]
                 for domain, code in zip(counts.quasi, counts.codes[:, t], strict=True)
             }
-            exposed = fewest_left(mine, earlier, person) == 1
+            exposed = fewest_left(mine, earlier, person) <= most
+            exposed &= not least or drop(mine, earlier, person) >= least
             if counting == "added":
-                located = any(shown_of(one, person) is not None for one in earlier)
-                exposed &= not (located and fewest_left(everything, earlier, person) == 1)
+                exposed &= not exposed_before(everything, earlier, person, most, least)
             total += int(counts.n[t]) * exposed
     return total
 
@@ -325,6 +343,44 @@ def test_what_is_added_is_judged_by_regions_where_people_are_not_known() -> None
         status = "holds" if not most else "violated" if least else "cannot_judge"
         assert verdict.status == status
         assert judge(CompositionBound(0, 1, sure), new).status != "holds"
+
+
+def test_earlier_releases_that_narrow_too_many_are_not_mended_by_coarsening() -> None:
+    """A bound on the vulnerable that they break by themselves: told so, and what to ask instead."""
+    new = table_of(5, 80)
+    earlier = [sf.Mondrian().run(Task(table_of(5 + j, 80), (sf.KAnonymity(6),))) for j in (0, 1)]
+    bound = CompositionBound(0.01, 0, earlier, drop=1)
+    assert people_exposed(new, [list(range(len(new.counts)))], earlier, "all", 9, 1) > 0.8
+    policy = sf.Policy([sf.EntropyDiversity(3), bound], anonymizer=sf.Mondrian())
+    with pytest.raises(sf.NoSafeRelease) as caught:
+        sf.anonymize(new, policy, seed=0)
+    assert "coarsening cannot help, earlier releases alone exceed it" in str(caught.value)
+    assert "or coarsen" not in str(caught.value)
+    adding = replace(bound, counting="added")
+    policy = sf.Policy([sf.EntropyDiversity(3), adding], anonymizer=sf.Mondrian())
+    made = sf.anonymize(new, policy, seed=0)
+    assert people_exposed(new, parts_in(made), earlier, "added", 9, 1) <= 0.8
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        ({"drop": -1}, "drop = -1 is not allowed; it is a whole number"),
+        ({"drop": 1.5}, "drop = 1.5 is not allowed"),
+        ({"drop": True}, "drop = True is not allowed"),
+        ({"confidence": 0}, "confidence = 0 is not allowed"),  # counts everybody
+    ],
+)
+def test_drops_that_mean_nothing(bound: dict[str, Any], text: str) -> None:
+    with pytest.raises(PolicyError, match=text):
+        CompositionBound(**{"share": 0, "confidence": 1, "earlier": BEFORE, **bound})
+
+
+def test_a_bound_on_the_vulnerable_reads_as_one() -> None:
+    bound = CompositionBound(0.05, 0, BEFORE, drop=2)
+    assert bound.required == (
+        "≤ 0.05 of people with 2 or more values fewer than by any one by this and earlier releases"
+    )
 
 
 def test_how_to_count_is_one_of_two() -> None:

@@ -10,7 +10,10 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +37,7 @@ from sfumato.release.made import ReadFrom
 from sfumato.report.sections.composition import check_document
 from sfumato.schema.region import Anything, Mask, Span, ValueSet
 from tests.adversaries.releases import buckets, generalized, release
+from tests.oracles.exposure_oracle import table_of
 
 OLD = release(["x"], [(((1, 5),), {"a": 2, "b": 1}), (((6, 9),), {"c": 3})], label="old")
 NEW = release(["x"], [(((1, 3),), {"a": 1, "c": 1}), (((4, 9),), {"b": 2, "c": 1})], label="new")
@@ -516,6 +520,57 @@ def test_a_check_and_the_criterion_count_the_same(ledger: sf.Ledger) -> None:
 
 
 # -- links that lead back to themselves ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("counting", "drop"), [("all", 0), ("all", 1), ("added", 0)])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4])
+def test_culprits_are_the_releases_without_which_it_would_hold(
+    share: float, counting: Any, drop: int
+) -> None:
+    """Every subset of earlier releases, checked by itself."""
+    earlier = [
+        replace(release_, label=f"r{place}")
+        for place, release_ in enumerate(
+            sf.Mondrian().run(Task(table_of(seed), (sf.KAnonymity(k),)))
+            for seed, k in ((5, 12), (6, 3), (7, 2))
+        )
+    ]
+    new = sf.Mondrian().run(Task(table_of(5, 60), (sf.KAnonymity(6),)))
+
+    def checked(some: Any) -> Any:
+        return check_release(new, some, share=share, counting=counting, drop=drop)
+
+    found = checked(earlier)
+    (finding,) = found.findings
+    expected: list[tuple[str, ...]] = []
+    if found.status == "violated" and checked([]).holds:
+        for many in (1, 2, 3):
+            expected = [
+                tuple(one.label for one in some)
+                for some in combinations(earlier, many)
+                if checked([one for one in earlier if one not in some]).holds
+            ]
+            if expected:
+                break
+    assert finding.culprits == tuple(expected)
+    for label, people in finding.by_release:
+        (before,) = (one for one in earlier if one.label == label)
+        assert people == checked([before]).findings[0].together[1]
+
+
+def test_a_culprit_is_told(tmp_path: Path) -> None:
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    wide = release(["x"], [(((1, 9),), {"a": 1, "b": 1, "c": 1})])
+    for name, kept in (("wide", wide), ("old", OLD)):
+        ledger.add(kept, name)
+    found = ledger.check(NEW, [{"x": 2}, {"x": 8}])
+    words = " ".join(check_document(found).text().split())
+    assert "It would hold without 'old'." in words
+    # Of x = 8 the old one shows c alone, whatever is published now.
+    assert "Earlier releases expose 1 people by themselves, which no new one can mend" in words
+    narrow = release(["x"], [(((1, 9),), {"a": 3})])
+    words = " ".join(check_document(ledger.check(narrow, [{"x": 2}])).text().split())
+    assert "The new release exceeds it by itself: coarsen it." in words
 
 
 @pytest.fixture

@@ -27,6 +27,29 @@ def fewest_left(mine: set[str], earlier: list[sf.Release], person: dict[str, obj
     return min(len(values) for values in left if values)
 
 
+def drop(mine: set[str], earlier: list[sf.Release], person: dict[str, object]) -> int:
+    """How many values fewer than the fewest any one release leaves; at most so many where some
+    release is not about her."""
+    told = [shown for one in earlier if (shown := shown_of(one, person)) is not None]
+    if told and mine.intersection(*told):
+        return min(len(mine), *map(len, told)) - len(mine.intersection(*told))
+    return len(mine) - fewest_left(mine, earlier, person)
+
+
+def exposed_before(
+    everything: set[str],
+    earlier: list[sf.Release],
+    person: dict[str, object],
+    most: int,
+    least: int,
+) -> bool:
+    """Whether earlier releases by themselves leave so few values, and so many fewer than one."""
+    told = [shown for one in earlier if (shown := shown_of(one, person)) is not None]
+    left = fewest_left(everything, earlier, person)
+    lost = min(map(len, told), default=0) - left
+    return bool(told) and left <= most and (not least or lost >= least)
+
+
 def table_of(seed: int, n: int = 120) -> sf.Table:
     rng = np.random.default_rng(seed)
     rows = pa.table(

@@ -119,12 +119,14 @@ class KnownTogether:
     """At most a `share` of people may be known this surely by all releases together.
 
     `counting`: all who are known so well, or those a new release "added" to whom the earlier ones
-    expose by themselves.
+    expose by themselves. `drop`: only those of whom all together leave at least so many values
+    fewer than any one release does.
     """
 
     share: float = 0.0
     confidence: float = 1.0
     counting: Counting = "all"
+    drop: int = 0
 
 
 def _nobody(_groups: Groups) -> Iterable[Adversary]:

@@ -179,7 +179,8 @@ class Finished:
             if self.judged == 1
             else f"the nearest of {self.judged:,} releases that were judged came to"
         )
-        return no_safe_release(criterion, verdict.measured, verdict.note, came=came)
+        advice = verdict.advice or USUAL_ADVICE
+        return no_safe_release(criterion, verdict.measured, verdict.note, advice, came)
 
 
 def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) -> bool:
@@ -192,11 +193,14 @@ def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) ->
     return verdict.measured > nearest.measured
 
 
+USUAL_ADVICE = "loosen that bound, or coarsen what is published"
+
+
 def no_safe_release(
     criterion: Criterion,
     nearest: float | None,
     why: str = "",
-    advice: str = "loosen that bound, or coarsen what is published",
+    advice: str = USUAL_ADVICE,
     came: str = "the nearest any release came is",
 ) -> NoSafeRelease:
     """Which criterion stands in the way, how near one came, what to change."""
@@ -220,7 +224,8 @@ def refused(criterion: Criterion, verdict: Verdict, *advice: str) -> NoSafeRelea
         return NoSafeRelease(
             f"no release satisfies {criterion.name}, required {criterion.required}: {verdict.note}"
         )
-    return no_safe_release(criterion, verdict.measured, verdict.note, *advice)
+    told = (verdict.advice,) if verdict.advice else advice
+    return no_safe_release(criterion, verdict.measured, verdict.note, *told)
 
 
 # Groups gathered batch by batch into a release, without the tuples they are made of.

@@ -131,6 +131,13 @@ def check(
             "earlier ones expose by themselves; default: the policy's, else all."
         ),
     ] = None,
+    drop: Annotated[
+        int | None,
+        typer.Option(
+            help="Count only people left with at least so many values fewer than by any one "
+            "release (with --confidence 0: however many); default: the policy's, else 0."
+        ),
+    ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="Only this attribute; default: every one.")
     ] = None,
@@ -139,7 +146,7 @@ def check(
     *,
     reading: Reading,
 ) -> None:
-    """Judge a new release together with all that the ledger holds.
+    """Judge a new release with all that the ledger holds, and say which of them is to blame.
 
     Exit code 0: holds; 1: violated; 2: bad input; 3: could not judge.
 
@@ -172,6 +179,7 @@ def check(
         confidence=bound.confidence if confidence is None else confidence,
         sensitive=sensitive,
         counting=bound.counting if counting is None else counting,
+        drop=bound.drop if drop is None else drop,
         unknown=unknown,
     )
     show_document(check_document(checked), json=json)

@@ -139,11 +139,10 @@ class Measure:
 class Verdict:
     """Does the criterion hold, how tightly, and which groups are worst (private).
 
-    `beyond_mending`: why no release of the same people can hold, and what to ask instead. `per`:
-    what `worst` and `per_group` go through, the release's groups or the exact tuples that a
-    bucketized release lists.
-    `at_most`: what is measured is an upper bound, the truth may be less; a bound that it exceeds
-    counts as violated. `bounded` says the same of each group.
+    `beyond_mending`: why no release of the same people can hold, and what to ask instead; `advice`:
+    what may help, where coarsening would not. `per`: what `worst` and `per_group` go through, the
+    release's groups or the exact tuples that a bucketized release lists. `at_most`: what is
+    measured is an upper bound; what exceeds it counts as violated. `bounded` says so of each group.
     """
 
     criterion: str
@@ -157,6 +156,7 @@ class Verdict:
     note: str = ""
     threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
     beyond_mending: str = ""
+    advice: str = ""
     per: Literal["group", "tuple"] = "group"
     at_most: bool = False
     bounded: Bools | None = None

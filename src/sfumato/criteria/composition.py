@@ -15,6 +15,11 @@ Whom the earlier releases expose by themselves the new one cannot hide, so a bou
 be out of reach for any release. `counting = "added"` bounds what the new one does: the people whom
 it exposes and the earlier ones do not (of the paper's measures, a drop across the confidence).
 
+`drop = 1` counts only whom the combination narrows: people of whom all releases leave fewer values
+than any one of them, the paper's vulnerable population; `drop = d` those who lose d values or more.
+With `confidence = 0` that is all there is to it, so a share bounds VP; with a confidence it bounds
+the vulnerable who end up known so well.
+
 Splitting a group usually exposes more people, but not always: a finer group may show that somebody
 cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
 """
@@ -27,7 +32,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -35,11 +40,11 @@ from sfumato.adversaries.base import FACTOR, Asked, BeliefChange, Counting, Know
 from sfumato.adversaries.composition.attack import NAME
 from sfumato.adversaries.composition.exposure import (
     Exposed,
+    ExposureRule,
     Watched,
     exposed_alone,
     exposed_by_regions,
 )
-from sfumato.adversaries.composition.summary import values_left
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -101,6 +106,8 @@ class CompositionBound(ReleaseCriterion):
 
     `earlier`: a Ledger, releases, or paths of ledgers and release folders. `counting`: "all" who
     are known so well, or those the new release "added" to whom earlier ones expose by themselves.
+    `drop`: only those of whom all releases leave at least so many values fewer than any one does;
+    then a confidence of 0 counts them however many values are left.
     """
 
     name: ClassVar[str] = "composition"
@@ -116,15 +123,14 @@ class CompositionBound(ReleaseCriterion):
     confidence: float
     earlier: Earlier | Source | Sequence[Source]
     counting: Counting = "all"
+    drop: int = 0
 
     def __post_init__(self) -> None:
         parameter(self.name, "share", self.share, least=0, most=1)
-        parameter(self.name, "confidence", self.confidence, above=0, most=1)
-        if self.counting not in get_args(Counting):
-            raise PolicyError(
-                f"{self.name}: counting = {self.counting!r} is not allowed; use 'all', or 'added' "
-                "for the people whom earlier releases do not expose by themselves"
-            )
+        try:
+            ExposureRule.of(self.together)
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
         if not isinstance(self.earlier, Earlier):
             try:
                 object.__setattr__(self, "earlier", Earlier(self.earlier))
@@ -135,15 +141,22 @@ class CompositionBound(ReleaseCriterion):
 
     @property
     def required(self) -> str:
+        known = f"known with confidence ≥ {shortest(self.confidence)}" if self.confidence else ""
+        narrowed = f"with {self.drop} or more values fewer than by any one" if self.drop else ""
         added = " and not by those alone" if self.counting == "added" else ""
         return (
-            f"≤ {shortest(self.share)} of people known with confidence ≥ "
-            f"{shortest(self.confidence)} by this and earlier releases{added}"
+            f"≤ {shortest(self.share)} of people {' and '.join(filter(None, (known, narrowed)))} "
+            f"by this and earlier releases{added}"
         )
 
     @property
     def together(self) -> KnownTogether:
-        return KnownTogether(self.share, self.confidence, self.counting)
+        return KnownTogether(self.share, self.confidence, self.counting, self.drop)
+
+    @cached_property
+    def rule(self) -> ExposureRule:
+        """Who counts."""
+        return ExposureRule.of(self.together)
 
     @cached_property
     def before(self) -> tuple[Release, ...]:
@@ -185,10 +198,10 @@ class CompositionBound(ReleaseCriterion):
 
     def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
         """Who has at most so many values left; by default what the confidence comes to."""
-        most = values_left(self.confidence) if most is None else most
+        rule = self.rule if most is None else replace(self.rule, most=most)
         if groups.inside is None:
-            return exposed_by_regions(groups, self.before, most, self.counting)
-        people = self._watch(groups.inside.counts, groups).exposed(groups, most, self.counting)
+            return exposed_by_regions(groups, self.before, rule)
+        people = self._watch(groups.inside.counts, groups).exposed(groups, rule)
         return Exposed(people, people)
 
     def _limit(self, people: int) -> int:
@@ -223,7 +236,7 @@ class CompositionBound(ReleaseCriterion):
         try:
             exposed = self.exposed(groups)
         except (InputError, ResourceError) as error:
-            alone = exposed_alone(groups, values_left(self.confidence), self.counting)
+            alone = exposed_alone(groups, self.rule)
             exposed, note = Exposed(alone, groups.sizes), str(error)
         sure, possible = exposed.people(groups)
         limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
@@ -236,34 +249,46 @@ class CompositionBound(ReleaseCriterion):
         if status == "cannot_judge" and not note:
             note = "who is in which group is not known; give the table it was made of (--table)"
         words = f"{exposed_people} of {groups.headcount()}, with {self.beside}"
-        beyond_mending = ""
+        beyond_mending = advice = ""
         if groups.inside is not None and not note:
-            words += self._before(groups, sure)
+            before = self._exposed_before(groups)
+            words += self._told_before(before, sure)
             if status == "violated":
                 beyond_mending = self._beyond_mending(groups, limit)
+                advice = self._advice(before, limit)
         told_of = "; ".join(filter(None, (words, note, beyond_mending)))
         verdict = self.decided(status, self._measured(groups, exposed), groups, told_of)
-        return replace(verdict, beyond_mending=beyond_mending)
+        return replace(verdict, beyond_mending=beyond_mending, advice=advice)
 
-    def _before(self, groups: Groups, sure: int) -> str:
-        """How many people the earlier releases expose by themselves, where that may explain it."""
+    def _exposed_before(self, groups: Groups) -> int:
         inside = groups.inside
         assert inside is not None
-        watched = self._watch(inside.counts, groups)
-        before = watched.exposed_before(groups, values_left(self.confidence))
+        return self._watch(inside.counts, groups).exposed_before(groups, self.rule)
+
+    def _told_before(self, before: int, sure: int) -> str:
+        """How many people the earlier releases expose by themselves, where that may explain it."""
         those = "that" if len(self.before) == 1 else "those"
         if self.counting == "added":
             return f", beside {before:,} by {those} alone" if before else ""
         return f", {before:,} by {those} alone" if sure else ""
 
+    def _advice(self, before: int, limit: int) -> str:
+        """What may help where coarser groups cannot: they hide nobody from earlier releases."""
+        if self.counting == "added" or before <= limit:
+            return ""
+        return (
+            "coarsening cannot help, earlier releases alone exceed it; bound what this one adds "
+            'with counting = "added", or loosen that bound'
+        )
+
     def _beyond_mending(self, groups: Groups, limit: int) -> str:
         """Why no release of these people holds, if none does, and what can be asked instead."""
         inside = groups.inside
         assert inside is not None
-        if self.counting == "added":
-            return ""
+        if self.counting == "added" or self.drop:
+            return ""  # whoever keeps few values by her group alone does not drop
         watched = self._watch(inside.counts, groups)
-        lost = watched.exposed_whatever(groups, values_left(self.confidence))
+        lost = watched.exposed_whatever(groups, self.rule.most)
         if lost is None or lost <= limit:
             return ""
         by = "that release" if len(self.before) == 1 else "those releases"
@@ -291,10 +316,10 @@ class CompositionBound(ReleaseCriterion):
         inside = children.inside
         if inside is None:
             raise InputError(f"{self.name}: a search must tell who is inside the parts of a split")
-        watched, most = self._watch(inside.counts, children), values_left(self.confidence)
+        watched = self._watch(inside.counts, children)
         whole = parents.with_beside(replace(parents.beside, inside=inside.together(first)))
-        after = np.add.reduceat(watched.exposed(children, most, self.counting), first[:-1])
-        return Weighed(after - watched.exposed(whole, most, self.counting), state)
+        after = np.add.reduceat(watched.exposed(children, self.rule), first[:-1])
+        return Weighed(after - watched.exposed(whole, self.rule), state)
 
 
 @dataclass(frozen=True)
@@ -327,9 +352,8 @@ class ReadTogether:
         status: Literal["measured", "not_measured"] = "measured"
         if verdict.status == "cannot_judge":
             status = "not_measured"
-        learns = (
-            f"{groups.attribute}, with confidence {bound.confidence:.4g} or more: {verdict.note}"
-        )
+        surely = f"with confidence {bound.confidence:.4g} or more: " if bound.confidence else ""
+        learns = f"{groups.attribute}, {surely}{verdict.note}"
         if status != "measured":
             return [Threat(NAME, knows, learns, groups.attribute, status=status)]
         people, belief = self._moves()

@@ -5,31 +5,30 @@ some choice of earlier releases she may be in leaves so few values that one of t
 the given confidence (`adversaries/composition/exposure.py`). Randomised releases are left out here:
 what they give away is bounded by their promise, whatever else is released, and adds up in the
 ledger's accounting.
-
-Randomised releases add up by their guarantees; the others are judged by whom they expose together.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations as combinations_of
+from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.base import Counting, Threat
+from sfumato.adversaries.base import Counting, KnownTogether, Threat
 from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.composition.combinations import combinations
 from sfumato.adversaries.composition.exposure import (
     EarlierExposure,
     Exposed,
+    ExposureRule,
     Watched,
     expose,
-    exposed_already,
-    exposed_by_regions,
+    exposed_alone,
+    exposed_by_combinations,
 )
 from sfumato.adversaries.composition.intersection import share_values
-from sfumato.adversaries.composition.summary import values_left
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
@@ -38,86 +37,15 @@ from sfumato.adversaries.locating.targets import (
     refuse_published,
     unknown_notes,
 )
-from sfumato.adversaries.randomised import compose
-from sfumato.errors import InputError, ResourceError, quoted
-from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places
+from sfumato.errors import InputError, ResourceError
+from sfumato.ledger.spent import Spent
+from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places, shortest
 from sfumato.release.beside import Headcount
 from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
-from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
 from sfumato.release.release import Release
 
-# What randomised releases about one population add up to.
-#
-# Releases about the same people that promise (eps_i, delta_i) together promise (sum eps_i, sum
-# delta_i): basic composition. Of many releases OpenDP tells a smaller epsilon at some delta, which
-# is told beside it where OpenDP is installed (`adversaries/randomised.py`). Releases
-# without such a promise add nothing to either and are not covered by them: they are counted
-# beside.
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What a population's releases promise together, by one relation of neighbours.
-
-    `epsilon` and `delta` are the basic sums, None where some release promises nothing by that
-    relation. `tighter` is OpenDP's figure, None where there is none, and `note` says why.
-    `releases` are randomised, `unprotected` have no such promise at all.
-    """
-
-    about: str
-    neighbours: Relation
-    epsilon: float | None
-    delta: float | None
-    releases: int
-    unprotected: int
-    tighter: PrivacyLoss | None = None
-    note: str = ""
-
-    @property
-    def basic(self) -> PrivacyLoss | None:
-        """The sums."""
-        if self.epsilon is None or self.delta is None:
-            return None
-        return PrivacyLoss(self.epsilon, self.delta)
-
-    def to_dict(self) -> dict[str, object]:
-        """The sum for JSON."""
-        return asdict(self)
-
-
-Promised = tuple[str, Guarantee | None]  # the population a release is about, and what it promises
-
-
-def add_up(promised: Sequence[Promised]) -> tuple[Spent, ...]:
-    """The sums for each population that has a randomised release."""
-    spent = []
-    for population in dict.fromkeys(name for name, _ in promised):
-        mine = [guarantee for name, guarantee in promised if name == population]
-        given = [guarantee for guarantee in mine if guarantee is not None]
-        if given:
-            unprotected = len(mine) - len(given)
-            spent += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
-    return tuple(spent)
-
-
-def _spent(
-    population: str, given: Sequence[Guarantee], relation: Relation, unprotected: int
-) -> Spent:
-    together = compose(given, neighbours=relation)
-    basic = together.basic if math.isfinite(together.basic.epsilon) else None
-    return Spent(
-        population,
-        relation,
-        None if basic is None else basic.epsilon,
-        None if basic is None else basic.delta,
-        len(given),
-        unprotected,
-        together.tighter,
-        together.why,
-    )
-
-
+MOST_PAIRED = 24  # earlier releases of which any two are tried together
 Basis = Literal["targets", "people", "population", "combinations"]
 Status = Literal["holds", "violated", "could_not_judge"]
 
@@ -132,6 +60,8 @@ class Finding:
     the new release adds up to with each earlier one. `added`: of those exposed together whom the
     earlier releases do not expose by themselves, at least and at most; None where that was not
     asked. `not_located` people were not found in the new release and are not among those judged.
+    `culprits`: where the bound is violated, the earlier releases without which it would hold, one
+    alone if that is enough, else two, else all; none where the new release breaks it by itself.
     """
 
     attribute: str
@@ -144,6 +74,7 @@ class Finding:
     not_located: int = 0
     reason: str = ""
     added: tuple[int, int] | None = None
+    culprits: tuple[tuple[str, ...], ...] = ()
 
     def counted(self, counting: Counting) -> tuple[int, int]:
         """The people a bound is about: all who are exposed, or those the new release added."""
@@ -157,7 +88,8 @@ class Finding:
 class Check:
     """The verdict on a new release, and what it rests on.
 
-    `counting`: the bound is on "all" who are exposed, or on those the new release "added".
+    `counting`: the bound is on "all" who are exposed, or on those the new release "added"; `drop`:
+    only on those of whom all together leave so many values fewer than any one release.
     `spent`: what the promises of randomised releases add up to, the new one among them.
     """
 
@@ -170,6 +102,7 @@ class Check:
     notes: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
     counting: Counting = "all"
+    drop: int = 0
 
     @property
     def status(self) -> Status:
@@ -183,25 +116,30 @@ class Check:
     def holds(self) -> bool:
         return self.status == "holds"
 
+    @property
+    def who_counts(self) -> str:
+        """What may not be so of more than a share of people."""
+        known = f"have their value known with confidence {shortest(self.confidence)} or more"
+        narrowed = f"be left with {self.drop} or more values fewer than by any one release"
+        parts = [known] if self.confidence else []
+        return " and ".join([*parts, narrowed] if self.drop else parts)
+
     def _status(self, finding: Finding) -> Status:
-        if not finding.people.number:
-            return "could_not_judge"
-        share = fraction(self.share)
-        least, most = finding.counted(self.counting)
-        if least > share * finding.people.number:
-            return "violated"
-        return "holds" if most <= share * finding.fewest else "could_not_judge"
+        return _status(
+            finding.counted(self.counting), finding.people.number, finding.fewest, self.share
+        )
 
     def threats(self) -> list[Threat]:
         also = f", and {len(self.earlier) + 1} releases" if self.earlier else ""
         knows = f"the target's quasi-identifiers{also}"
+        surely = f"with confidence {self.confidence:g} or more " if self.confidence else ""
+        narrowed = f", {self.drop} or more values fewer than by any one" if self.drop else ""
         return [
             Threat(
                 NAME,
                 knows,
-                f"{finding.attribute}: with confidence {self.confidence:g} or more of "
-                f"{_range(finding.together)} of {finding.people} people ({finding.alone} by the "
-                "new release alone)",
+                f"{finding.attribute}: {surely}of {_range(finding.together)} of {finding.people} "
+                f"people ({finding.alone} by the new release alone){narrowed}",
                 finding.attribute,
                 Headcount(finding.together[1], at_most=finding.together[0] < finding.together[1]),
             )
@@ -219,6 +157,7 @@ class Check:
                 "share": self.share,
                 "confidence": self.confidence,
                 "counting": self.counting,
+                "drop": self.drop,
             },
             "status": self.status,
             "findings": [
@@ -238,6 +177,15 @@ class Check:
             "notes": list(self.notes),
             "spent": [spending.to_dict() for spending in self.spent],
         }
+
+
+def _status(exposed: tuple[int, int], people: int, fewest: int, share: float) -> Status:
+    """Whether at most a share of people is exposed, of whom there are at least the fewest."""
+    if not people:
+        return "could_not_judge"
+    if exposed[0] > fraction(share) * people:
+        return "violated"
+    return "holds" if exposed[1] <= fraction(share) * fewest else "could_not_judge"
 
 
 def _ends(people: tuple[int, int]) -> dict[str, int]:
@@ -266,19 +214,15 @@ def check_release(
     confidence: float = 1.0,
     sensitive: str | None = None,
     counting: Counting = "all",
+    drop: int = 0,
     unknown: str = UNKNOWN,
 ) -> Check:
     """Judge a new release together with earlier ones."""
-    if counting not in get_args(Counting):
-        raise InputError(
-            f"counting = {quoted(counting)} is not allowed; use 'all', or 'added' for the people "
-            "whom earlier releases do not expose by themselves"
-        )
     if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
         raise InputError(f"share = {share!r} is not allowed; it is a number from 0 to 1")
     if targets is not None and population is not None:
         raise InputError("give targets or a population, not both")
-    most = values_left(confidence)
+    rule = ExposureRule.of(KnownTogether(share, confidence, counting, drop))
     notes = []
     if new.regions.noisy:
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
@@ -305,7 +249,7 @@ def check_release(
         unrelated = [before.label for before in exact if name not in before.by_attribute]
         if unrelated:
             notes.append(f"tell nothing about {name!r}: {', '.join(unrelated)}")
-        findings.append(_finding(new, about_it, name, people, most, counting))
+        findings.append(_finding(new, about_it, name, people, rule, share))
     return Check(
         new.label,
         tuple(before.label for before in earlier),
@@ -315,6 +259,7 @@ def check_release(
         tuple(findings),
         tuple(notes),
         counting=counting,
+        drop=drop,
     )
 
 
@@ -330,60 +275,102 @@ def _finding(
     earlier: Sequence[Release],
     name: str,
     people: Targets | None,
-    most: int,
-    counting: Counting,
+    rule: ExposureRule,
+    share: float,
 ) -> Finding:
-    """The people exposed by a new release and earlier ones: of at most `most` values left."""
+    """The people exposed by a new release and earlier ones, and by which of them."""
     for before in earlier:
         share_values([new, before], name)  # refuses what cannot be compared at all
     if people is not None:
-        return _of_targets(new, earlier, name, people, most)
+        return _of_targets(new, earlier, people, rule, share, name)
     groups = with_inside(new, new.groups_for(name))
     if groups.inside is not None:
-        return _of_people(groups, earlier, name, most)
+        return _of_people(groups, earlier, rule, share, name)
     try:
-        return _of_regions(groups, earlier, name, most, counting)
+        return _of_regions(groups, earlier, rule, share, name)
     except (InputError, ResourceError) as error:
-        by_itself = np.where(groups.distinct <= most, groups.sizes, 0)
-        least, everybody = Exposed(by_itself, groups.sizes).people(groups)
-        alone = groups.headcount(groups.distinct <= most)
-        added = None if counting == "all" else (0, everybody)
-        reason = str(error)
+        least, everybody = Exposed(exposed_alone(groups, rule), groups.sizes).people(groups)
         return Finding(
             name,
             groups.headcount(),
             groups.fewest_people,
-            alone,
+            _alone(groups, rule),
             None,
             (least, everybody),
             (),
-            reason=reason,
-            added=added,
+            reason=str(error),
+            added=None if rule.counting == "all" else (0, everybody),
         )
 
 
-def _of_people(groups: Groups, earlier: Sequence[Release], name: str, most: int) -> Finding:
+def _alone(groups: Groups, rule: ExposureRule) -> Headcount:
+    """Whom the new release exposes by itself: nobody drops by one release."""
+    return Headcount(0) if rule.drop else groups.headcount(groups.distinct <= rule.most)
+
+
+Counted = Callable[[EarlierExposure, ExposureRule], tuple[int, int]]
+
+
+def _with_releases(
+    finding: Finding,
+    earlier: Sequence[Release],
+    exposure: EarlierExposure,
+    counted: Counted,
+    rule: ExposureRule,
+    share: float,
+) -> Finding:
+    """What the new release adds up to with all earlier ones, with each, and which are to blame.
+
+    `counted` tells how many people are exposed, at least and at most, by the new release and what
+    is left of the earlier ones.
+    """
+    everyone = replace(rule, counting="all")
+    labels = [before.label for before in earlier]
+    found = replace(
+        finding,
+        together=counted(exposure, everyone),
+        by_release=tuple(
+            (label, counted(exposure.only([place]), everyone)[1])
+            for place, label in enumerate(labels)
+        ),
+        added=counted(exposure, replace(rule, counting="added")),
+    )
+
+    def status(left_out: Collection[int]) -> Status:
+        kept = [place for place in range(len(labels)) if place not in left_out]
+        exposed = counted(exposure.only(kept), rule)
+        return _status(exposed, finding.people.number, finding.fewest, share)
+
+    every = range(len(labels))
+    if status(()) != "violated" or status(every) != "holds":
+        return found
+    for many in (1, 2):
+        if many == 2 and len(labels) > MOST_PAIRED:
+            break
+        blamed = [some for some in combinations_of(every, many) if status(some) == "holds"]
+        if blamed:
+            named = tuple(tuple(labels[place] for place in some) for some in blamed)
+            return replace(found, culprits=named)
+    return replace(found, culprits=(tuple(labels),))
+
+
+def _of_people(
+    groups: Groups, earlier: Sequence[Release], rule: ExposureRule, share: float, name: str
+) -> Finding:
     """The people the new release was made of, each in her own group."""
     inside = groups.inside
     assert inside is not None
-    counts = inside.counts
+    watched = Watched.of(inside.counts, groups, earlier)
+    people = int(inside.n.sum())
 
-    def exposed(release: Release) -> int:
-        return int(Watched.of(counts, groups, [release]).exposed(groups, most).sum())
+    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
+        exposed = int(replace(watched, exposure=exposure).exposed(groups, rule).sum())
+        return exposed, exposed
 
-    watched = Watched.of(counts, groups, earlier)
-    together = int(watched.exposed(groups, most).sum())
-    added = int(watched.exposed(groups, most, "added").sum())
-    return Finding(
-        name,
-        Headcount(int(inside.n.sum())),
-        int(inside.n.sum()),
-        Headcount(int(groups.sizes[groups.distinct <= most].sum())),
-        watched.exposed_before(groups, most),
-        (together, together),
-        tuple((before.label, exposed(before)) for before in earlier),
-        added=(added, added),
-    )
+    before = watched.exposed_before(groups, rule)
+    alone = Headcount(int(exposed_alone(groups, replace(rule, counting="all")).sum()))
+    finding = Finding(name, Headcount(people), people, alone, before, (0, 0), ())
+    return _with_releases(finding, earlier, watched.exposure, counted, rule, share)
 
 
 def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets:
@@ -395,7 +382,12 @@ def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets
 
 
 def _of_targets(
-    new: Release, earlier: Sequence[Release], name: str, people: Targets, most: int
+    new: Release,
+    earlier: Sequence[Release],
+    people: Targets,
+    rule: ExposureRule,
+    share: float,
+    name: str,
 ) -> Finding:
     """People who are given: located in the new release as an adversary locates them."""
     groups, located = new.groups_for(name), locate(new, people)
@@ -404,30 +396,27 @@ def _of_targets(
     indptr, codes = _shown(groups, located, here)
     one_each = np.arange(len(here) + 1)
 
-    def exposed(exposure: EarlierExposure) -> Bools:
-        few_left: Bools = exposure.fewest(indptr, codes, one_each, here) <= most
-        return few_left
-
-    def counted(chosen: Bools) -> int:
+    def people_of(chosen: Bools) -> int:
         return int(per_case[here[chosen]].sum())
 
+    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
+        exposed = people_of(exposure.exposed(indptr, codes, one_each, here, rule))
+        return exposed, exposed
+
     exposure = expose(groups, earlier, people)
-    known = exposure.alone() <= most
-    now = exposed(exposure)
-    together, added = counted(now), counted(now & ~exposed_already(exposure, most)[here])
-    return Finding(
+    judged = int(per_case[here].sum())
+    alone = people_of(np.diff(indptr) <= rule.most) if not rule.drop else 0
+    finding = Finding(
         name,
-        Headcount(int(per_case[here].sum())),
-        int(per_case[here].sum()),
-        Headcount(int(per_case[here[np.diff(indptr) <= most]].sum())),
-        int(per_case[here[known[here]]].sum()),
-        (together, together),
-        tuple(
-            (before.label, counted(exposed(expose(groups, [before], people)))) for before in earlier
-        ),
-        int(per_case.sum() - per_case[here].sum()),
-        added=(added, added),
+        Headcount(judged),
+        judged,
+        Headcount(alone),
+        people_of(exposure.exposed_already(rule)[here]),
+        (0, 0),
+        (),
+        int(per_case.sum()) - judged,
     )
+    return _with_releases(finding, earlier, exposure, counted, rule, share)
 
 
 def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
@@ -441,20 +430,25 @@ def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
 
 
 def _of_regions(
-    groups: Groups, earlier: Sequence[Release], name: str, most: int, counting: Counting
+    groups: Groups, earlier: Sequence[Release], rule: ExposureRule, share: float, name: str
 ) -> Finding:
     """Nobody's values are known: every combination the groups allow."""
+    if groups.regions is None:
+        raise InputError("the groups do not say whom they hold; give the people, or a population")
+    tried = combinations(groups.regions, earlier)
 
-    def exposed(releases: Sequence[Release], counting: Counting = "all") -> tuple[int, int]:
-        return exposed_by_regions(groups, releases, most, counting).people(groups)
+    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
+        return exposed_by_combinations(groups, tried, exposure, rule).people(groups)
 
-    return Finding(
+    finding = Finding(
         name,
         groups.headcount(),
         groups.fewest_people,
-        groups.headcount(groups.distinct <= most),
+        _alone(groups, rule),
         None,
-        exposed(earlier),
-        tuple((before.label, exposed([before])[1]) for before in earlier),
-        added=None if counting == "all" else exposed(earlier, "added"),
+        (0, 0),
+        (),
     )
+    exposure = expose(groups, earlier, tried.targets)
+    found = _with_releases(finding, earlier, exposure, counted, rule, share)
+    return found if rule.counting == "added" else replace(found, added=None)

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from sfumato.adversaries.locating.targets import UNKNOWN
 from sfumato.errors import InputError, ResourceError, did_you_mean, other_than_file, quoted
 from sfumato.files import new_file, note_standing
-from sfumato.ledger.check import Spent, add_up
 from sfumato.ledger.content import pack, unpack
+from sfumato.ledger.spent import Spent, add_up
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 
@@ -368,6 +368,7 @@ class Ledger:
         confidence: float = 1.0,
         sensitive: str | None = None,
         counting: Counting = "all",
+        drop: int = 0,
         unknown: str = UNKNOWN,
     ) -> Check:
         """What a new release adds up to with those of the ledger.
@@ -379,7 +380,8 @@ class Ledger:
         there and cells that say `unknown` are not known, and whoever they are not known of may be
         in every group that fits the rest. `about` names the population whose releases count.
         `counting`: "all" who are known so well, or those the new release "added" to whom the
-        earlier ones expose by themselves.
+        earlier ones expose by themselves. `drop`: only those of whom all together leave at least
+        so many values fewer than any one release (1: the paper's vulnerable population).
         """
         from sfumato.ledger.check import check_release
 
@@ -393,6 +395,7 @@ class Ledger:
             confidence=confidence,
             sensitive=sensitive,
             counting=counting,
+            drop=drop,
             unknown=unknown,
         )
         return replace(checked, spent=self.spent(about, new))

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.composition import exposure as tried
-from sfumato.adversaries.composition.exposure import Watched, examples, expose, exposed_by_regions
+from sfumato.adversaries.composition import combinations as tried
+from sfumato.adversaries.composition.combinations import examples
+from sfumato.adversaries.composition.exposure import (
+    ExposureRule,
+    Watched,
+    expose,
+    exposed_by_regions,
+)
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.anonymizers.base import Task
 from sfumato.errors import InputError, ResourceError
@@ -42,7 +48,7 @@ def test_the_fewest_values_over_all_choices(
         np.arange(total + 1) * many,
         np.tile(np.arange(many), total),
     ).reshape(total, many)
-    alone = exposure.alone()
+    alone = exposure.alone
     for person, case in zip(EVERYBODY, people.case, strict=True):
         for g, one in enumerate(mine):
             assert left[g, case] == fewest_left(one, earlier, person)
@@ -60,15 +66,15 @@ def test_many_earlier_releases() -> None:
         earlier = [wide] * 100
         earlier[place] = narrow
         exposure = expose(groups, earlier, people)
-        assert exposure.alone().tolist() == [2]
+        assert exposure.alone.tolist() == [2]
         exposure = expose(groups, [*earlier, other], people)
-        assert exposure.alone().tolist() == [1]
+        assert exposure.alone.tolist() == [1]
 
 
 def test_an_earlier_release_about_something_else_tells_nothing() -> None:
     groups = Groups([[1, 1]], ("s", "t"), attribute="s")
     other = release(["x"], [((1,), {"s": 1})], sensitive="z")
-    assert expose(groups, [other], read_targets([{"x": 1}], ("x",))).alone().tolist() == [2]
+    assert expose(groups, [other], read_targets([{"x": 1}], ("x",))).alone.tolist() == [2]
 
 
 def test_a_spelling_that_differs_is_refused() -> None:
@@ -95,7 +101,7 @@ def test_people_are_counted_tuple_by_tuple(seed: int) -> None:
     made = sf.Mondrian().run(Task(table, (sf.KAnonymity(4),)))
     groups = with_inside(made, made.groups)
     for most in (1, 2):
-        found = Watched.of(table.counts, groups, earlier).exposed(groups, most)
+        found = Watched.of(table.counts, groups, earlier).exposed(groups, ExposureRule(most))
         expected = np.zeros(len(groups), dtype=int)
         assert made.placement is not None
         for t, g, n in zip(
@@ -141,7 +147,7 @@ def test_groups_carry_who_is_inside_them() -> None:
 def test_every_combination_is_tried(new: sf.Release, earlier: list[sf.Release], most: int) -> None:
     if any(isinstance(part, Span) for one in (new, *earlier) for part in one.regions.parts[1]):
         return
-    found = exposed_by_regions(new.groups, earlier, most)
+    found = exposed_by_regions(new.groups, earlier, ExposureRule(most))
     halves = [{"x": x / 4, "w": w} for x in range(-8, 60) for w in (*WORDS, "zz", "b!", "!a", "!!")]
     everybody = [*halves, *({**person, "x": None} for person in halves[:12]), *EVERYBODY]
     for g in range(len(new.groups)):
@@ -193,16 +199,16 @@ def test_too_many_combinations_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     new = release(["x"], [(("*",), {"a": 1, "b": 1})])
     old = release(["x"], [((1,), {"a": 1}), ((2,), {"b": 1}), ((3,), {"b": 1})])
     with pytest.raises(ResourceError, match="at most 3 are tried; give the people"):
-        exposed_by_regions(new.groups, [old], 1)
+        exposed_by_regions(new.groups, [old], ExposureRule(1))
     near = release(["x"], [((1.0,), {"a": 1})], scheme="microaggregated", label="points")
     with pytest.raises(InputError, match="points publishes centroids"):
-        exposed_by_regions(new.groups, [near], 1)
+        exposed_by_regions(new.groups, [near], ExposureRule(1))
 
 
 def test_columns_and_lists_of_earlier_releases_are_gone_through() -> None:
     new = release(["x"], [(((1, 5),), {"a": 1, "b": 1}), (((6, 9),), {"a": 1, "b": 1})])
     listed = buckets(["x", "sex"], [([(3, "F"), (8, "M")], {"a": 1, "c": 1})])
-    found = exposed_by_regions(new.groups, [listed], 1)
+    found = exposed_by_regions(new.groups, [listed], ExposureRule(1))
     assert found.possible.tolist() == [2, 2]  # 3 F and 8 M
     assert found.sure.tolist() == [0, 0]
     assert isinstance(listed.regions, Buckets)
@@ -211,9 +217,9 @@ def test_columns_and_lists_of_earlier_releases_are_gone_through() -> None:
 
 def test_without_regions_only_what_a_group_tells_itself_is_sure() -> None:
     groups = Groups([[3, 0], [1, 1]], ("a", "b"), attribute="s")
-    found = exposed_by_regions(groups, [], 1)
+    found = exposed_by_regions(groups, [], ExposureRule(1))
     assert (found.sure.tolist(), found.possible.tolist()) == ([3, 0], [3, 2])
     assert not found.exact
     wide = release(["x"], [(("*",), {"a": 3})])
-    assert exposed_by_regions(wide.groups, [], 1).exact
+    assert exposed_by_regions(wide.groups, [], ExposureRule(1)).exact
     assert isinstance(wide.regions.parts[0][0], Anything | ValueSet)

@@ -13,213 +13,70 @@ u in V with T(u) containing T(v). No choice needs to be tried.
 
 Where nobody knows the people, every combination of values that a group's regions allow is tried.
 What searches and verdicts ask is how many people of each group are known too well (`Watched`).
+
+Her *drop* is how many values fewer are left than the one release leaves that leaves fewest, the new
+one or one of the earlier: what only the combination does. Whoever drops by 1 or more is one of the
+paper's vulnerable population. Where nothing is left by all releases that locate her, some of them
+are about others; which ones nobody knows, so her drop is told from her group in the new release
+alone, which it cannot exceed.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property
+from typing import get_args
 
 import numpy as np
 
-from sfumato.adversaries.base import Counting
+from sfumato.adversaries.base import Counting, KnownTogether
+from sfumato.adversaries.composition.combinations import Combinations, combinations
 from sfumato.adversaries.composition.intersection import (
     SharedValues,
     common_attribute,
     match_values,
     stack,
 )
-from sfumato.adversaries.locating.locate import Located, Scale, locate, value_classes
+from sfumato.adversaries.composition.summary import values_left
+from sfumato.adversaries.locating.locate import Located, Scale, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
-from sfumato.counts.counts import Counts, rank_rows
-from sfumato.errors import InputError, ResourceError
+from sfumato.counts.counts import Counts
+from sfumato.errors import InputError, quoted
 from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row
-from sfumato.release.description import Description, Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.schema.domain import Domain, Kind
-from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, codes_inside, place_of
-
-# Examples of everything that regions of one column tell apart.
-#
-# A domain such that any value whatever lies in the same regions as one of its values: the ends of
-# ranges, something between and beyond them, every word that is named, a text for every mask and for
-# every two masks that meet, a word that is none of these, and NULL where some region contains it.
-
-_OTHER = "\uffff"  # a sign that stands in no value
-_MOST_MASKS = 2_000
-
-
-def examples(name: str, regions: Sequence[Region]) -> Domain:
-    """Values of which one lies wherever any value may lie."""
-    named = {value for region in regions if isinstance(region, ValueSet) for value in region.values}
-    spans = [one for one in regions if isinstance(one, Span)]
-    masks = {one.pattern for one in regions if isinstance(one, Mask)}
-    ends: list[End] = [end for span in spans for end in (span.low, span.high)]
-    ends += [value for value in named if _on_axis(value)]  # type: ignore[misc]
-    finite = [end for end in ends if math.isfinite(place_of(end))]
-    if masks and spans:
-        raise InputError(
-            f"column {name!r} is masked in one release and a range in another, so what they have "
-            "in common cannot be gone through; give the people, or a population"
-        )
-    numbers = _between([end for end in finite if not isinstance(end, dt.date)])
-    dates = _between_dates([end for end in finite if isinstance(end, dt.date)])
-    words: list[Value] = [value for value in named if value is not None and not _on_axis(value)]
-    if not (numbers or dates) or words or masks:
-        words += [pattern.replace("*", _OTHER) for pattern in sorted(_meets(name, masks))]
-        words.append(_OTHER)
-    values: list[Value] = [*numbers, *dates, *dict.fromkeys(words)]
-    kind: Kind = "categorical"
-    if not words and not (numbers and dates):
-        kind = "numeric" if numbers else "date"
-    missing = [None] if any(one.contains(None) for one in regions) else []
-    return Domain(name, kind, (*values, *missing))
-
-
-def _on_axis(value: Value) -> bool:
-    return isinstance(value, int | float | dt.date) and not isinstance(value, bool)
-
-
-def _between(ends: Iterable[End]) -> list[float]:
-    """The places of the ends, one between each two, and one beyond either.
-
-    Whether all values are whole is not known, so there is always something between.
-    """
-    places = sorted({place_of(end) for end in ends})
-    if not places:
-        return []
-    middles = [(low + high) / 2 for low, high in pairwise(places)]
-    return sorted([places[0] - 1, *places, *middles, places[-1] + 1])
-
-
-def _between_dates(ends: Sequence[dt.date]) -> list[Value]:
-    """The same for dates; what lies between them may have a time of day."""
-    start = dt.datetime(1, 1, 1)
-    days: dict[float, dt.date] = {
-        place: start + dt.timedelta(days=place - 1) for place in _between(ends)
-    }
-    days |= {place_of(end): end for end in ends}
-    return [days[place] for place in sorted(days)]
-
-
-def _meets(name: str, masks: set[str]) -> set[str]:
-    """The masks, and what any of them have in common."""
-    all_masks, new = set(masks), set(masks)
-    while new:
-        met = {
-            both for one in new for other in all_masks if (both := _meet(one, other)) is not None
-        }
-        new = met - all_masks
-        all_masks |= new
-        if len(all_masks) > _MOST_MASKS:
-            raise ResourceError(
-                f"column {name!r}: its masks meet in more than {_MOST_MASKS:,} ways; give the "
-                "people, or a population"
-            )
-    return all_masks
-
-
-def _meet(one: str, other: str) -> str | None:
-    if len(one) != len(other):
-        return None
-    signs = []
-    for a, b in zip(one, other, strict=True):
-        if a != b and "*" not in (a, b):
-            return None
-        signs.append(b if a == "*" else a)
-    return "".join(signs)
-
-
-# All combinations of values that the people of a release may have, as far as releases differ.
-#
-# Whoever has no table of the people can still go through everything a group's regions allow.
-# Values that no release tells apart need be tried once: of numbers and dates the ends of all
-# ranges and one value between each two of them, of words those that some release names and one
-# that none does.
-
-MOST = 2_000_000  # combinations that are tried
 
 
 @dataclass(frozen=True)
-class Combinations:
-    """The cases that may be in each group: group g may hold `cases[begins[g]:begins[g + 1]]`."""
+class ExposureRule:
+    """Who counts as exposed: at most `most` values are left of her, and she drops by `drop`.
 
-    targets: Targets
-    begins: Ints
-    cases: Ints
+    `counting`: all of them, or those the new release "added" to whom the earlier ones expose by
+    themselves.
+    """
 
+    most: int
+    counting: Counting = "all"
+    drop: int = 0
 
-def combinations(regions: Regions, earlier: Sequence[Release]) -> Combinations:
-    """Everything the groups allow; columns only earlier releases have may take any value."""
-    for release in earlier:
-        if release.regions.centroids:
+    @classmethod
+    def of(cls, bound: KnownTogether) -> ExposureRule:
+        """By a confidence; one of 0 asks for a drop, however many values are left."""
+        if bound.counting not in get_args(Counting):
             raise InputError(
-                f"{release.label} publishes centroids, which any combination of values may be near "
-                "to; give the people, or a population"
+                f"counting = {quoted(bound.counting)} is not allowed; use 'all', or 'added' for "
+                "the people whom earlier releases do not expose by themselves"
             )
-    columns = list(regions.columns)
-    for release in earlier:
-        columns += [name for name in release.regions.columns if name not in columns]
-    domains = [_domain(name, regions, earlier) for name in columns]
-    choices = [
-        _choices(regions, name, domain) for name, domain in zip(columns, domains, strict=True)
-    ]
-    many = np.prod([[len(one) for one in column] for column in choices], axis=0, dtype=np.float64)
-    if many.sum() > MOST:
-        raise ResourceError(
-            f"the groups allow {many.sum():.3g} combinations of quasi-identifiers that the "
-            f"releases tell apart, of which at most {MOST:,} are tried; give the people, or a "
-            "population"
-        )
-    blocks = [
-        np.stack(np.meshgrid(*group, indexing="ij")).reshape(len(columns), -1)
-        for group in zip(*choices, strict=True)
-    ]
-    codes = np.concatenate([np.zeros((len(columns), 0), np.int64), *blocks], axis=1)
-    number, first = rank_rows(codes.astype(np.int32), [len(domain) for domain in domains])
-    none = np.zeros(0, dtype=np.int64)
-    targets = Targets(tuple(domains), codes[:, first].astype(np.int32), none, none)
-    return Combinations(targets, offsets_of(many), number)
-
-
-def _choices(regions: Regions, name: str, domain: Domain) -> list[Ints]:
-    """The values each group allows in a column."""
-    if name not in regions.columns:
-        return [np.arange(len(domain))] * len(regions)
-    place = regions.columns.index(name)
-    codes = regions.codes[place]
-    fits = dict(codes_inside(regions.parts[place], np.unique(codes), domain))
-    return [np.asarray(fits[code], dtype=np.int64) for code in codes.tolist()]
-
-
-def _parts(described: Description, name: str) -> Sequence[Region]:
-    """What a release says in a column: its regions, or every value it lists."""
-    if name not in described.columns:
-        return ()
-    place = described.columns.index(name)
-    if described.buckets is not None:
-        listed = described.buckets.domains[place]
-        return [ValueSet(frozenset({value})) for value in listed.values]
-    return described.require_regions().parts[place]
-
-
-def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
-    """The values of a column to be tried: one of each class that no release tells apart."""
-    said = [_parts(one, name) for one in (regions, *(release.regions for release in earlier))]
-    said = [parts for parts in said if parts]
-    domain = examples(name, [part for parts in said for part in parts])
-    classes = np.array(
-        [
-            value_classes(domain, parts, np.arange(len(parts), dtype=np.int32)).class_of
-            for parts in said
-        ]
-    ).astype(np.int32)
-    _, first = rank_rows(classes + 1, [int(row.max()) + 2 for row in classes])
-    return Domain(name, domain.kind, tuple(domain.values[place] for place in sorted(first)))
+        drop = bound.drop
+        if not isinstance(drop, int) or isinstance(drop, bool) or drop < 0:
+            raise InputError(
+                f"drop = {quoted(drop)} is not allowed; it is a whole number: so many values fewer "
+                "than any one release leaves, 1 for all who lose any"
+            )
+        anyhow = drop > 0 and not isinstance(bound.confidence, bool) and bound.confidence == 0
+        most = np.iinfo(np.int64).max if anyhow else values_left(bound.confidence)
+        return cls(most, bound.counting, drop)
 
 
 @dataclass(frozen=True)
@@ -236,6 +93,7 @@ class EarlierExposure:
     values: Ints
     shown_by: Words
     located: Words
+    _already: dict[ExposureRule, Bools] = field(default_factory=dict, repr=False, compare=False)
 
     def fewest(self, indptr: Ints, codes: Ints | Codes, begins: Ints, cases: Ints) -> Ints:
         """The fewest values left of each member.
@@ -243,6 +101,59 @@ class EarlierExposure:
         Group g shows the values `codes[indptr[g]:indptr[g + 1]]` and has the members
         `cases[begins[g]:begins[g + 1]]`.
         """
+        return self._left(indptr, codes, begins, cases)[0]
+
+    def exposed(
+        self, indptr: Ints, codes: Ints | Codes, begins: Ints, cases: Ints, rule: ExposureRule
+    ) -> Bools:
+        """Which members are exposed by this rule, of all or of those who were not before."""
+        left, by_all = self._left(indptr, codes, begins, cases)
+        counted: Bools = left <= rule.most
+        if rule.drop:
+            group = np.repeat(np.diff(indptr), np.diff(begins))
+            by_one = np.where(by_all, np.minimum(group, self.fewest_by_one[cases]), group)
+            counted &= by_one - left >= rule.drop
+        if rule.counting == "added":
+            counted &= ~self.exposed_already(rule)[cases]
+        return counted
+
+    def exposed_already(self, rule: ExposureRule) -> Bools:
+        """The cases whom the earlier releases expose by themselves; they must have them."""
+        if rule not in self._already:
+            exposed: Bools = self.located_anywhere() & (self.alone <= rule.most)
+            if rule.drop:
+                exposed &= self.fewest_by_one - self.alone >= rule.drop
+            self._already[rule] = exposed
+        return self._already[rule]
+
+    @cached_property
+    def fewest_by_one(self) -> Ints:
+        """The fewest values that one earlier release leaves of each case; all, if none has her."""
+        fewest = np.full(len(self.ends) - 1, len(self.labels), dtype=np.int64)
+        for release in range(64 * self.located.shape[1]):
+            word, bit = release // 64, np.uint64(1) << np.uint64(release % 64)
+            there = (self.located[:, word] & bit) != 0
+            if there.any():
+                shown = sums_by_row((self.shown_by[:, word] & bit) != 0, self.ends)
+                fewest = np.where(there, np.minimum(fewest, shown), fewest)
+        return fewest
+
+    def only(self, releases: Iterable[int]) -> EarlierExposure:
+        """What some of the earlier releases show, told by their numbers."""
+        mask = np.zeros(self.located.shape[1], dtype=np.uint64)
+        for release in releases:
+            mask[release // 64] |= np.uint64(1) << np.uint64(release % 64)
+        shown_by = self.shown_by & mask
+        kept: Bools = np.logical_or.reduce(shown_by != 0, axis=1)
+        ends = offsets_of(sums_by_row(kept, self.ends))
+        return EarlierExposure(
+            self.labels, ends, self.values[kept], shown_by[kept], self.located & mask
+        )
+
+    def _left(
+        self, indptr: Ints, codes: Ints | Codes, begins: Ints, cases: Ints
+    ) -> tuple[Ints, Bools]:
+        """The fewest values left of each member, and whether all that locate her leave them."""
         from sfumato.adversaries.composition.kernel import fewest  # its compiler loads slowly
 
         return fewest(
@@ -257,6 +168,7 @@ class EarlierExposure:
             self.located,
         )
 
+    @cached_property
     def alone(self) -> Ints:
         """The fewest values the earlier releases leave of each case by themselves."""
         cases = len(self.ends) - 1
@@ -389,7 +301,6 @@ class Watched:
     case: Ints
     people: Targets
     exposure: EarlierExposure
-    _already: dict[int, Bools] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, counts: Counts, groups: Groups, earlier: Sequence[Release]) -> Watched:
@@ -397,31 +308,23 @@ class Watched:
         people = targets_of(counts)
         return cls(counts, counts.group_of[0], people, expose(groups, earlier, people))
 
-    def exposed(self, groups: Groups, most: int, counting: Counting = "all") -> Ints:
-        """The people inside each group of whom at most so many values are left.
+    def exposed(self, groups: Groups, rule: ExposureRule) -> Ints:
+        """The people inside each group who are exposed.
 
         This is what a search calls, again and again: linear in the people inside the groups.
         """
         inside = groups.inside
         assert inside is not None
         cases = self.case[inside.tuples]
-        left = self.exposure.fewest(groups.indptr, groups.indices, inside.indptr, cases)
-        counted = left <= most
-        if counting == "added":
-            counted &= ~self.exposed_already(most)[cases]
+        counted = self.exposure.exposed(groups.indptr, groups.indices, inside.indptr, cases, rule)
         return sums_by_row(np.where(counted, inside.n, 0), inside.indptr)
 
-    def exposed_already(self, most: int) -> Bools:
-        """The cases whom the earlier releases expose by themselves."""
-        if most not in self._already:
-            self._already[most] = exposed_already(self.exposure, most)
-        return self._already[most]
-
-    def exposed_before(self, groups: Groups, most: int) -> int:
+    def exposed_before(self, groups: Groups, rule: ExposureRule) -> int:
         """The people inside the groups whom the earlier releases expose by themselves."""
         inside = groups.inside
         assert inside is not None
-        return int(inside.n[self.exposed_already(most)[self.case[inside.tuples]]].sum())
+        already = self.exposure.exposed_already(rule)
+        return int(inside.n[already[self.case[inside.tuples]]].sum())
 
     def exposed_whatever(self, groups: Groups, most: int) -> int | None:
         """The people inside the groups whom no release can hide; None where values are unknown.
@@ -439,24 +342,20 @@ class Watched:
         return int(inside.n[left <= most].sum())
 
 
-def exposed_already(exposure: EarlierExposure, most: int) -> Bools:
-    """The cases of whom earlier releases by themselves leave so few values; they must have them."""
-    return exposure.located_anywhere() & (exposure.alone() <= most)
-
-
-def exposed_by_regions(
-    groups: Groups, earlier: Sequence[Release], most: int, counting: Counting = "all"
-) -> Exposed:
+def exposed_by_regions(groups: Groups, earlier: Sequence[Release], rule: ExposureRule) -> Exposed:
     """What can be said of groups whose people are not known."""
-    alone = exposed_alone(groups, most, counting)
     if groups.regions is None:
-        return Exposed(alone, groups.sizes)
+        return Exposed(exposed_alone(groups, rule), groups.sizes)
     tried = combinations(groups.regions, earlier)
-    exposure = expose(groups, earlier, tried.targets)
-    left = exposure.fewest(groups.indptr, groups.indices, tried.begins, tried.cases)
-    counted = left <= most
-    if counting == "added":
-        counted &= ~exposed_already(exposure, most)[tried.cases]
+    return exposed_by_combinations(groups, tried, expose(groups, earlier, tried.targets), rule)
+
+
+def exposed_by_combinations(
+    groups: Groups, tried: Combinations, exposure: EarlierExposure, rule: ExposureRule
+) -> Exposed:
+    """The same by every combination their regions allow, as earlier releases show it."""
+    alone = exposed_alone(groups, rule)
+    counted = exposure.exposed(groups.indptr, groups.indices, tried.begins, tried.cases, rule)
     many = np.diff(tried.begins)
     hits = sums_by_row(counted, tried.begins)
     # A group that allows nothing we can think of says nothing about its people.
@@ -464,7 +363,7 @@ def exposed_by_regions(
     return Exposed(sure, np.where((hits > 0) | (many == 0), groups.sizes, alone))
 
 
-def exposed_alone(groups: Groups, most: int, counting: Counting) -> Ints:
+def exposed_alone(groups: Groups, rule: ExposureRule) -> Ints:
     """The people whom groups give away by themselves; nobody knows whether that is new."""
-    exposed = np.where(groups.distinct <= most, groups.sizes, 0)
-    return exposed if counting == "all" else np.zeros_like(exposed)
+    exposed = np.where(groups.distinct <= rule.most, groups.sizes, 0)
+    return exposed if rule.counting == "all" and not rule.drop else np.zeros_like(exposed)

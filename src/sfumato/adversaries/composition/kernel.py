@@ -91,9 +91,11 @@ def fewest(
     values: Ints,
     shown_by: Words,
     located: Words,
-) -> Ints:
-    """The fewest values left of each member of each group, over all choices of releases."""
+) -> tuple[Ints, Bools]:
+    """The fewest values left of each member of each group, over all choices of releases; and
+    whether that is what all releases leave that locate her."""
     least = np.empty(len(members), np.int64)
+    by_all = np.zeros(len(members), np.bool_)
     mark = np.full(width, -1, np.int64)
     mine = np.empty(width, np.int64)
     for g in range(len(indptr) - 1):
@@ -111,6 +113,7 @@ def fewest(
                         everywhere += 1
             if everywhere > 0:
                 least[place] = everywhere
+                by_all[place] = True
                 continue
             # Nobody is in all of them: the choice that leaves the fewest, or the group alone.
             best = shown
@@ -121,7 +124,7 @@ def fewest(
                         fits += 1
                 best = min(best, fits)
             least[place] = best
-    return least
+    return least, by_all
 
 
 @nb.njit(cache=True, nogil=True)

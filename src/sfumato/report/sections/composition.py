@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
-from sfumato.ledger.check import Check, Finding, Spent
+from sfumato.ledger.check import Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
-from sfumato.numbers import shortest
+from sfumato.ledger.spent import Spent
+from sfumato.numbers import fraction, shortest
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 
 _BASIS = {
@@ -118,10 +119,9 @@ def check_document(check: Check) -> Document:
         who += ", beyond those whom earlier releases expose by themselves,"
     about = (
         f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
-        f"{_BASIS[check.basis]}: {who} may have their value known with confidence "
-        f"{shortest(check.confidence)} or more. {_STATUS[check.status]}"
+        f"{_BASIS[check.basis]}: {who} may {check.who_counts}. {_STATUS[check.status]}"
     )
-    sections = [_finding(finding) for finding in check.findings]
+    sections = [_finding(finding, check) for finding in check.findings]
     if check.notes:
         sections.append(Section("Besides", "; ".join(check.notes)))
     if check.spent:
@@ -140,7 +140,29 @@ def _releases(many: int, what: str = "release") -> str:
     return f"{many or 'no'} {what}{'' if many in (0, 1) else 's'}"
 
 
-def _finding(finding: Finding) -> Section:
+def _blame(finding: Finding, check: Check) -> str:
+    """Which earlier releases are to blame where the bound is violated, and what can be done."""
+    least = finding.counted(check.counting)[0]
+    if least <= fraction(check.share) * finding.people.number:
+        return ""
+    words = "The new release exceeds it by itself: coarsen it."
+    if finding.culprits == (check.earlier,) and len(check.earlier) > 2:
+        words = "It would hold without all earlier releases, but without no two of them."
+    elif finding.culprits:
+        named = [" and ".join(map(repr, some)) for some in finding.culprits]
+        words = f"It would hold without {', or without '.join(named)}."
+    elif not finding.alone.number:
+        words = "It would not hold without earlier releases either."
+    already = finding.before or 0
+    if check.counting == "all" and already > fraction(check.share) * finding.people.number:
+        words += (
+            f" Earlier releases expose {already:,} people by themselves, which no new one can "
+            "mend: bound what it adds (counting = added)."
+        )
+    return words
+
+
+def _finding(finding: Finding, check: Check) -> Section:
     low, high = finding.together
     together: list[tuple[object, ...]] = [("all together", low)]
     if low < high:
@@ -165,7 +187,7 @@ def _finding(finding: Finding) -> Section:
     if finding.not_located:
         notes.append(f"{finding.not_located:,} more were not found in the new release")
     sheet = Sheet(("exposed by", "people"), tuple(rows), notes=tuple(notes))
-    return Section(finding.attribute, finding.reason, (sheet,))
+    return Section(finding.attribute, finding.reason or _blame(finding, check), (sheet,))
 
 
 def _promises(spent: Sequence[Spent]) -> Section:

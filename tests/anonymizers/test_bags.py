@@ -30,6 +30,7 @@ from tests.oracles.skyline_oracle import Tiny
 
 CASES = ["set", "multiset"]
 VALUES = "ABC"
+DOMAIN = {"ill": list(VALUES)}
 
 
 def table_of(lists: list[list[str]], several: str = "set", ages: list[int] | None = None):
@@ -37,7 +38,7 @@ def table_of(lists: list[list[str]], several: str = "set", ages: list[int] | Non
         "age": ages or [20 + place for place in range(len(lists))],
         "ill": pa.array(lists, pa.list_(pa.string())),
     }
-    schema = sf.Schema(["age"], "ill", several=several, domains={"ill": list(VALUES)})
+    schema = sf.Schema(["age"], "ill", several=several, domains=DOMAIN)
     return sf.read(pa.table(people), schema)
 
 
@@ -67,13 +68,18 @@ def test_no_value_occurs_more_often_than_once_for_l_people(
         for i in number.tolist()
     ]
     most = max(sum(held, Counter()).values(), default=0)
-    assume(most * l <= len(lists))
+    assume(max(most, 1) * l <= len(lists))
     luck = np.random.default_rng(seed).random(len(lists))
     bucket = deal_lists(number, sets.offsets, sets.members, len(VALUES), l, luck)
     for one in np.unique(bucket):
         mine = [held[person] for person in np.flatnonzero(bucket == one)]
         assert len(mine) >= l
         assert max(sum(mine, Counter()).values(), default=0) * l <= len(mine)
+
+
+def test_too_few_people_without_a_value_are_no_bucket() -> None:
+    with pytest.raises(sf.NoSafeRelease, match="no buckets with l = 3 exist: there are 2 people"):
+        Anatomy(3).run(Task(table_of([[], []]), ()))
 
 
 def test_people_whose_lists_share_nothing_go_together_l_at_a_time() -> None:
@@ -113,6 +119,15 @@ def test_what_is_made_is_judged_as_every_world_tells(
     truth = tiny.breach(sigma, point)
     told = sf.breach_probability(release, VALUES[sigma], *point)
     assert told == pytest.approx(float(truth), abs=1e-12)
+    # And so is what anybody reads who is handed the two tables.
+    if (groups.occurrences != groups.sizes).any() and groups.occurrences.any():
+        pair = release.tables()
+        schema = sf.Schema(
+            ["age"], "ill", several=several, count="count", lists={"ill": ";"}, domains=DOMAIN
+        )
+        again = sf.read_release((pair["quasi"], pair["sensitive"]), schema, group="group_id")
+        assert sorted(tiny_of(again).groups) == sorted(tiny.groups)
+        assert sf.breach_probability(again, VALUES[sigma], *point) == told
     believed = [RandomWorlds(groups).belief(g).get(VALUES[sigma], 0) for g in range(len(groups))]
     assert max(believed) == pytest.approx(float(tiny.breach(sigma, (0, 0, 0))), abs=1e-12)
 

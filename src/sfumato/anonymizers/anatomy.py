@@ -33,7 +33,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.base import Anonymizer, Task, refused
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Criterion, Verdict, judge, parameter
 from sfumato.criteria.k_anonymity import AlphaK
@@ -99,6 +99,11 @@ class Anatomy(Anonymizer):
 
     def _check_eligible(self, attribute: Attribute, classes: Ints, people: int) -> None:
         most = int(classes.max(initial=0))
+        if people < self.l and most == 0:  # else some value is too frequent, too
+            raise NoSafeRelease(
+                f"{self.name}: no buckets with l = {self.l} exist: there are {people:,} people; "
+                "give a smaller l, or use another anonymizer"
+            )
         if most * self.l <= people:
             return
         label = attribute.domain.labels[int(classes.argmax())]
@@ -126,12 +131,13 @@ class Anatomy(Anonymizer):
             if verdict.holds:
                 continue
             refuse_k(self.name, self.l, criterion, verdict, release)
-            measured = "" if verdict.measured is None else f", measured {verdict.measured:.6g}"
+            if verdict.measured is None:
+                raise refused(criterion, verdict)
             why = f" ({verdict.note})" if verdict.note else ""
             larger = f"give a larger l (at most {largest} here), " if largest > self.l else ""
             raise NoSafeRelease(
                 f"{self.name}: buckets with l = {self.l} do not satisfy {criterion.name}, required "
-                f"{criterion.required}{measured}{why}; {larger}"
+                f"{criterion.required}, measured {verdict.measured:.6g}{why}; {larger}"
                 "loosen that bound, or use an anonymizer that searches by it"
             )
         return release

@@ -34,7 +34,7 @@ from sfumato.adversaries.relative_threat.bucketized import buckets_of
 from sfumato.adversaries.relative_threat.chains import judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
-from sfumato.adversaries.relative_threat.learnt import people_of
+from sfumato.adversaries.relative_threat.learnt import people_of, states_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights, model_of
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.samplers import (
@@ -109,7 +109,7 @@ def crossing(table: sf.Table, name: str) -> None:
     assert values is not None
     assert isinstance(release.regions, Regions)
     model = model_of(values, release.groups, release.regions, domains, DirichletWeights())
-    people = people_of(release, None, release.groups, values, domains)
+    people = people_of(release, None, states_of(release.groups, (values.name,), table), domains)
     assert people is not None
     cases = WatchedPeople(
         people.codes[:, people.tuples], people.s, people.where.take(people.tuples)

@@ -115,6 +115,18 @@ CASES = {
     "not evidence": (("--table", "DATA", "--private", "r.csv"), "ending in .parquet or .json"),
     "unknown domain": (("--victim", "age=34"), "column 'age': its domain is not known"),
     "sensitive": (("--table", "DATA", "--sensitive", "x"), "'x' is not a sensitive column"),
+    "joint": (("--table", "DATA", "--joint", "income"), "two or more different sensitive columns"),
+    "gain": (("--table", "DATA", "--gain", "top"), "gain = 'top' is not allowed; use 'value'"),
+    "gain's value": (("--table", "DATA", "--gain", "flue=2"), "gain names 'flue', not a value of"),
+    "known": (("--table", "DATA", "--known", "agee"), "known: 'agee' is not a quasi-identifier"),
+    "noise": (("--table", "DATA", "--noise", "1.5"), "noise = 1.5 is not allowed"),
+    "noise's text": (("--table", "DATA", "--noise", "age:2"), "noise 'age:2' is not understood"),
+    "chains": (("--table", "DATA", "--chains", 2), "chains = 2 is not allowed; use 4 or more"),
+    "seconds": (("--table", "DATA", "--seconds", -1), "seconds = -1.0 is not allowed"),
+    "draws": (("--table", "DATA", "--draws", 5), "draws = 5 is not allowed; use 100 or more"),
+    "prior's column": (("--table", "DATA", "--prior", "aeg=2"), "prior: no column 'aeg'"),
+    "prior's value": (("--table", "DATA", "--prior", "sex:X=2"), "'X' is not in its domain"),
+    "chances": (("--table", "DATA", "--victim", "age=34@x"), "not understood at '34@x'"),
 }
 
 
@@ -148,3 +160,51 @@ def test_help_has_an_example() -> None:
     run = sfumato("attack", "relative", "--help")
     assert "sfumato attack relative release --table patients.csv" in run.stdout
     assert "relative" in sfumato("attack", "--help").stdout
+
+
+def answer(files: dict[str, Path], *more: object, policy: str = "policy") -> dict[str, dict]:
+    run = relative(files, "--table", files["data"], "--json", *more, policy=policy)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_every_option_asks_what_python_asks(files) -> None:
+    """One option at a time: the same measures, and the same of one victim."""
+    table = sf.read(files["data"], census_schema())
+    release = sf.read_release(files["release"], census_schema())
+    person = ("--victim", "age=34@0.7|35@0.3,sex=F")
+    seen = {"age": {"34": 0.7, "35": 0.3}, "sex": "F"}
+    usual = sf.relative_threat(release, table)
+    asked = {
+        ("--prior", "age=2,sex:F=3"): {"prior": {"age": 2, "sex": {"F": 3}}},
+        ("--prior", "0.5"): {"prior": 0.5},
+        ("--prior", files["data"], "--weight", "0.5"): {"prior": table, "weight": 0.5},
+        ("--gain", "top 2"): {"gain": "top 2"},
+        ("--known", "age, sex"): {"known": ["age", "sex"]},
+        ("--noise", "age=0.2"): {"noise": {"age": 0.2}},
+    }
+    for options, given in asked.items():
+        expected = sf.relative_threat(release, table, **given)
+        content = answer(files, *options, *person)
+        measures = content["facts"]["measures"]
+        assert measures["gt_attacker"] == pytest.approx(expected.measures.gt_attacker)
+        assert measures["attacker"]["highest"] == pytest.approx(expected.measures.attacker.highest)
+        assert expected.measures != usual.measures
+        told = {row[0]: row[1] for row in content["sections"][0]["tables"][0]["rows"]}
+        assert told == pytest.approx(expected.attacker(seen))
+
+
+def test_the_policys_keys_are_the_options_unless_told(files) -> None:
+    keys = BOUND.format(1000) + 'prior = 0.5\ngain = "top 2"\n'
+    (files["folder"] / "keys.toml").write_text(census_policy() + keys)
+    content = answer(files, policy="keys")
+    table = sf.read(files["data"], census_schema())
+    release = sf.read_release(files["release"], census_schema())
+    expected = sf.relative_threat(release, table, prior=0.5, gain="top 2").measures
+    assert content["facts"]["gain"] == "top 2"
+    assert content["facts"]["measures"]["rgt"] == pytest.approx(expected.rgt)
+    # Asked otherwise, the bound is still judged as the policy has it.
+    other = answer(files, "--gain", "value", policy="keys")
+    assert other["facts"]["gain"] == "value"
+    (verdict,) = other["facts"]["verdicts"]
+    assert (verdict["status"], "2 best guesses" in verdict["required"]) == ("holds", True)

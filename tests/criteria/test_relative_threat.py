@@ -278,3 +278,107 @@ def test_mondrian_takes_groups_that_are_large_enough() -> None:
             sf.Policy([sf.KAnonymity(3), sf.RelativeThreatBound(0.1)], anonymizer=sf.Mondrian()),
             seed=0,
         )
+
+
+# -- what it asks ----------------------------------------------------------------------------------
+
+
+def test_every_key_of_a_policy_is_an_option_of_the_attack(tmp_path) -> None:
+    """Each alone: written, read again, and asked as `relative_threat` asks it."""
+    keys = {
+        "prior": {"q": 3, "s": {"u": 2}},
+        "weight": 0.5,
+        "learner": "conditional",
+        "gain": {"u": 4},
+        "known": ["q"],
+        "noise": {"q": 0.25},
+        "method": "exact",
+        "seed": 7,
+        "chains": 6,
+        "ess": 200,
+        "sweeps": 900,
+        "seconds": 3,
+        "draws": 500,
+    }
+    whole = table([("a", "u"), ("a", "v"), ("b", "v"), ("b", "u"), ("b", "u")], ["a", "b", "c"])
+    usual = judge(sf.RelativeThreatBound(9), as_it_stands(whole)).measured
+    for key, value in keys.items():
+        bound = sf.RelativeThreatBound(9, **{key: value})
+        policy = sf.Policy([bound], schema=whole.schema)
+        policy.save(tmp_path / f"{key}.toml")
+        (again,) = sf.Policy.load(tmp_path / f"{key}.toml").require
+        assert again == bound
+        asked = sf.relative_threat(whole, **{key: value})
+        assert again.attacker.question == asked.question
+        measured = judge(again, as_it_stands(whole)).measured
+        assert measured == pytest.approx(asked.measures.attacker.highest)
+        if key in ("prior", "weight", "noise"):
+            assert measured != pytest.approx(usual)
+    with pytest.raises(sf.PolicyError, match="relative-threat: prior: weight = 0"):
+        sf.RelativeThreatBound(2, prior=0)
+
+
+def test_a_prior_from_a_file_is_named_in_the_policy(tmp_path) -> None:
+    (tmp_path / "others.csv").write_text("q,s\na,u\na,u\nb,v\n")
+    text = (
+        '[schema]\nquasi = ["q"]\nsensitive = ["s"]\n[schema.domains]\nq = ["a", "b"]\n'
+        '[[require]]\nkind = "relative-threat"\nmax_ti = 9\nprior = "others.csv"\nweight = 0.5\n'
+    )
+    (tmp_path / "policy.toml").write_text(text)
+    policy = sf.Policy.load(tmp_path / "policy.toml")
+    whole = sf.read(pa.table({"q": ["a", "b"], "s": ["u", "v"]}), policy.schema)
+    others = sf.read(tmp_path / "others.csv", policy.schema)
+    found = sf.relative_threat(whole, prior=others, weight=0.5)
+    assert judge(policy.require[0], as_it_stands(whole)).measured == pytest.approx(
+        found.measures.attacker.highest
+    )
+    # A weight of 1/2 and what was seen: pi is (2.5, 1.5) of 4 people before, (3.5, 2.5) of 6 after.
+    theta_u, theta_v = (3.5 / 4) * (3.5 / 6), (0.5 / 3) * (2.5 / 6)
+    assert found.learner({"q": "a"})["u"] == pytest.approx(theta_u / (theta_u + theta_v))
+
+
+def test_an_attack_that_asked_something_else_does_not_decide() -> None:
+    release = as_it_stands(table(TWO))
+    loose = sf.relative_threat(release, prior=0.01)
+    assert loose.measures.attacker.highest < 1.1 < 1.5
+    bound = sf.RelativeThreatBound(1.4)
+    assert bound.judge_attacks(release, [loose]) is None
+    assert sf.audit(release, [bound], attacks=[loose]).status == "violated"
+    same = sf.RelativeThreatBound(1.4, weight=0.01)
+    assert same.judge_attacks(release, [loose]).holds
+
+
+def test_an_attack_on_one_column_does_not_decide_about_another() -> None:
+    rows = pa.table({"q": list("aabb"), "s": list("uuuv"), "t": list("kmkm")})
+    whole = sf.read(rows, sf.Schema(["q"], ["s", "t"]))
+    about_t = sf.relative_threat(whole, sensitive="t")
+    bound = sf.RelativeThreatBound(about_t.measures.attacker.highest + 0.01)
+    release = as_it_stands(whole)
+    assert not judge(bound, release).holds
+    assert not bound.judge_attacks(release, [about_t]).holds
+    assert sf.RelativeThreatBound(bound.max_ti, sensitive="t").judge_attacks(release, [about_t])
+
+
+def test_joint_columns_and_lists_are_searched_by() -> None:
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 8, 60)
+    s = np.where(age < 4, "u", rng.choice(["u", "v"], 60))
+    hierarchies = {"age": sf.intervals([2, 4])}
+    columns = {"age": age, "s": s, "t": rng.choice(["k", "m"], 60)}
+    whole = sf.read(pa.table(columns), sf.Schema(["age"], ["s", "t"], hierarchies=hierarchies))
+    lists = pa.table({"age": age, "s": [[one, "w"] if one == "v" else [one] for one in s]})
+    several = sf.read(lists, sf.Schema(["age"], "s", hierarchies=hierarchies))
+    for people, options in (
+        (whole, {"joint": ["s", "t"]}),
+        (several, {}),
+        (several, {"gain": "list"}),
+    ):
+        nodes = [sf.generalize(people, [level]) for level in range(4)]
+        free = sf.RelativeThreatBound(1e6, **options)
+        ti = [judge(free, node).measured for node in nodes]
+        bound = sf.RelativeThreatBound(round(ti[0] - 1e-3, 4), **options)
+        made = sf.anonymize(people, sf.Policy([bound], anonymizer=sf.Lattice()), seed=0)
+        held = [level for level, node in enumerate(nodes) if judge(bound, node).holds]
+        assert 0 not in held
+        assert len(made.groups) == len(nodes[held[0]].groups)
+        assert sf.audit(made, [bound]).holds

@@ -11,7 +11,7 @@ One parser for Python, policies and `--prior`; every form is a type of its own:
     [{"class": ..., "shares": ...}]  a distribution for each class, by the cells it publishes
     an outside Table, an earlier Release, or {"file": ...} with either, in policies and options
     0.5                              the weight of every value
-    {"age": 2, "zip": {"13053": 3}}  weights by column
+    {"age": 2, "zip": {"13053": 3}}  weights by column; as text: age=2,zip:13053=3
 
 Who is asked says by a `PriorUse` which of them she can work with, and refuses the others in one
 line that names what she takes. What the weights mean is told where they are used: people seen by a
@@ -249,7 +249,7 @@ def _understood(given: object, use: PriorUse) -> Prior | None:
 
 
 def _of_text(text: str, use: PriorUse) -> Prior | None:
-    """A word, a weight, `given=age,sex` or `flu=0.7,HIV=0.3`."""
+    """A word, a weight, `given=age,sex`, `flu=0.7,HIV=0.3` or, by column, `age=2,zip:13053=3`."""
     if text in _WORDS:
         return _WORDS[text]
     number = _number(text)
@@ -261,8 +261,19 @@ def _of_text(text: str, use: PriorUse) -> Prior | None:
         pairs = [part.rpartition("=")[::2] for part in text.split(",")]
         numbers = {name.strip(): _number(told.strip()) for name, told in pairs}
         if len(numbers) == len(pairs) and all(numbers) and None not in numbers.values():
-            return _of_mapping(numbers, use)
+            return _by_column(numbers) if ColumnWeights in use.forms else _of_mapping(numbers, use)
     return None
+
+
+def _by_column(numbers: Mapping[str, Any]) -> Prior | None:
+    """`age=2,zip:13053=10`: the weights of a column, or of single values of one."""
+    columns: dict[str, Any] = {name: n for name, n in numbers.items() if ":" not in name}
+    for name in numbers.keys() - columns.keys():
+        column, _, value = name.partition(":")
+        if not isinstance(columns.setdefault(column, {}), dict):
+            return None
+        columns[column][value] = numbers[name]
+    return ColumnWeights(columns)
 
 
 def _of_mapping(given: Mapping[Any, object], use: PriorUse) -> Prior:
@@ -403,10 +414,7 @@ def _plain_shares(prior: ValueShares | ValueCounts) -> dict[str, int | float]:
 
 
 def check_values(
-    prior: ValueShares | ValueCounts,
-    values: Sequence[str],
-    attribute: str | None,
-    use: PriorUse,
+    prior: ValueShares | ValueCounts, values: Sequence[str], attribute: str | None, use: PriorUse
 ) -> None:
     """A prior somebody wrote down names values of the column only."""
     known = set(values)

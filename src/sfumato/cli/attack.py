@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,29 +37,66 @@ def relative(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE,...",
-            help="What is known of somebody: exact values, labels or notations; columns left out "
-            "are unknown. Repeatable.",
+            help="What is known of somebody: exact values, labels or notations, several (34|35) or "
+            "with the chance of what was seen (34@0.7|35@0.3); columns left out are unknown. "
+            "Repeatable.",
         ),
     ] = None,
     sensitive: Annotated[
         str | None, typer.Option(help="The sensitive column, where there are several.")
     ] = None,
+    joint: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,...", help="Sensitive columns that are one together."),
+    ] = None,
+    gain: Annotated[
+        str | None,
+        typer.Option(
+            help="What they are after: value; 'top 3', it is among three guesses; HIV=10,flu=0.5, "
+            "what a value is worth (others 1); list, all values of a person who has several."
+        ),
+    ] = None,
+    known: Annotated[
+        str | None, typer.Option(metavar="COLUMN,...", help="The columns they see of people.")
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            help="The chance that what they see of a column is wrong: 0.1, or age=0.1,zip=0.2."
+        ),
+    ] = None,
     learner: Annotated[
-        str, typer.Option(help="joint: condition the expected population; conditional: average.")
-    ] = "joint",
+        str | None,
+        typer.Option(help="joint: condition the expected population; conditional: average."),
+    ] = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(help="auto, exact, sample; or the paper's row-gibbs, swap, permutation."),
-    ] = "auto",
+    ] = None,
     prior: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What is believed before: uniform, the weight of every value (1 is no opinion), "
-            "or a file of other people."
+            "weights by column or value (age=2,zip:13053=10), or a file of other people."
         ),
-    ] = "uniform",
-    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
-    sweeps: Annotated[int, typer.Option(help="Sweeps a chain may make at most.")] = 32_000,
+    ] = None,
+    weight: Annotated[
+        float | None, typer.Option(help="The weight of values that --prior says nothing of.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all chance.")] = None,
+    chains: Annotated[int | None, typer.Option(help="Chains to sample with, 4 or more.")] = None,
+    ess: Annotated[
+        float | None, typer.Option(help="Effective draws that sampling must reach (400).")
+    ] = None,
+    sweeps: Annotated[
+        int | None, typer.Option(help="Sweeps a chain may make at most (32000).")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Begin no further stage of sampling after so long.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Populations drawn for --learner conditional (4000).")
+    ] = None,
     check: Annotated[
         list[str] | None, typer.Option(help="Also check chains by geweke or weiss. Repeatable.")
     ] = None,
@@ -75,18 +112,22 @@ def relative(
 ) -> None:
     """Compare a learner with an attacker who knows that her victim is in the release.
 
+    What is not told is as the policy's relative-threat bound has it, or as usual. The bound itself
+    is judged as the policy has it.
+
     Exit code 0: fine, or the policy's relative-threat bound holds; 1: it is violated; 2: bad input;
     3: it could not be judged, or the chains did not converge.
 
     Example: sfumato attack relative release --table patients.csv --policy policy.toml
     """
     from sfumato.adversaries.locating.targets import read_description
-    from sfumato.adversaries.relative_threat.relative import observer_of, relative_threat
+    from sfumato.adversaries.relative_threat.relative import MembershipAttacker, observer_of
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.policy.linked_files import linked_prior
+    from sfumato.release.build import checked_joint
     from sfumato.report.sections.relative_threat import relative_document
 
     # Every mistake is told before a large file is read.
@@ -97,31 +138,58 @@ def relative(
         if table is None:
             raise InputError("--private needs --table: a release does not tell who is who")
         check_private(private, force=force)
-    victims = [(text, read_description(text, "victim")) for text in victim or ()]
+    victims = []
+    for text in victim or ():
+        told = read_description(text, "victim").items()
+        victims.append((text, {name: _seen(text, value) for name, value in told}))
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
-    believed = linked_prior("--prior", prior, Path(), schema)
+    given: dict[str, Any] = {
+        "joint": checked_joint("--joint", _names(joint), sensitive) if joint else None,
+        "prior": None if prior is None else linked_prior("--prior", prior, Path(), schema),
+        "weight": weight,
+        "learner": learner,
+        "gain": gain,
+        "known": None if known is None else _names(known),
+        "noise": None if noise is None else noise_of(noise),
+        "method": method,
+        "seed": seed,
+        "chains": chains,
+        "ess": ess,
+        "sweeps": sweeps,
+        "seconds": seconds,
+        "draws": draws,
+        "checks": tuple(check or ()),
+    }
+    asked = {option: value for option, value in given.items() if value is not None}
+    MembershipAttacker(**asked)
     judged = read_judged(release, rules, schema, reading)
     original = None
     if table is not None:
         original = read_table(table, rules, schema, reading.about("engine"))
     observer = observer_of(judged, original)
-    for _, known in victims:
-        observer.read(known)
-    threat = relative_threat(
-        judged,
-        original,
-        sensitive=sensitive,
-        prior=believed,
-        learner=learner,  # type: ignore[arg-type]  # both checked there
-        method=method,  # type: ignore[arg-type]
-        seed=seed,
-        sweeps=sweeps,
-        checks=tuple(check or ()),
-    )
-    answers = (criterion.judge_attacks(judged, [threat]) for criterion in rules.require)
-    verdicts = [verdict for verdict in answers if verdict is not None]
+    for _, person in victims:
+        observer.read(person)
+    named = [one for bound in rules.require for one in bound.asked_with(judged, original)]
+    about = None if sensitive is None else judged.groups_for(sensitive)
+    attacker = MembershipAttacker(table=original)
+    for adversary, groups in named:
+        if isinstance(adversary, MembershipAttacker) and sensitive in (None, groups.attribute):
+            attacker, about = adversary, groups
+            break
+    threat = replace(attacker, **asked).attack(judged, about)
+    verdicts = []
+    for criterion in rules.require:
+        # The bound is the policy's, whatever is asked here: of each of its columns, by its terms.
+        same = criterion.judge_attacks(judged, [threat]) is not None
+        attacks = [threat] + [
+            her.attack(judged, groups)
+            for her, groups in criterion.asked_with(judged, original)
+            if original is not None and not (same and groups.attribute == threat.attribute)
+        ]
+        verdict = criterion.judge_attacks(judged, attacks)
+        verdicts += [] if verdict is None else [verdict]
     document = relative_document(threat, judged.label, victims, verdicts)
     if html is not None:
         document.save_page(html, force=force)
@@ -131,6 +199,40 @@ def relative(
     if private is not None:
         say(f"Everybody's rows (private): {private}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], threat.status))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def noise_of(text: str) -> float | dict[str, float]:
+    """`0.1`, or `age=0.1,zip=0.2`."""
+    from sfumato.errors import InputError
+
+    pairs = [piece.rpartition("=")[::2] for piece in text.split(",")]
+    try:
+        chances = {name.strip(): float(chance) for name, chance in pairs}
+    except ValueError:
+        chances = {}
+    if len(chances) < len(pairs) or (len(pairs) > 1 and "" in chances):
+        raise InputError(f"noise {text!r} is not understood; write 0.1, or age=0.1,zip=0.2")
+    return chances.get("", chances)
+
+
+def _seen(victim: str, value: str) -> object:
+    """A value; several of them (`34|35`), or what was seen with its chances (`34@0.7|35@0.3`)."""
+    from sfumato.errors import InputError
+
+    several = [piece.strip() for piece in value.split("|")]
+    pairs = [piece.rpartition("@") for piece in several]
+    if not any(mark for _, mark, _ in pairs):
+        return several if len(several) > 1 else several[0]
+    try:
+        return {seen.strip(): float(chance) for seen, _, chance in pairs if seen.strip()}
+    except ValueError:
+        raise InputError(
+            f"victim {victim!r} is not understood at {value!r}; write 34@0.7|35@0.3"
+        ) from None
 
 
 def _exit(judged: list[str], status: str) -> Exit:

@@ -75,7 +75,7 @@ def audit(
     engine = reading.about("engine")
     people = None if table is None else read_table(table, rules, schema, engine)
     others = [read_judged([path], rules, schema, engine) for path in earlier or ()]
-    attacks = () if people is None else attacks_on(judged, people, others)
+    attacks = () if people is None else attacks_on(judged, people, others, rules.require)
     audited = run_audit(
         judged,
         rules,

@@ -13,8 +13,6 @@ In doubt a criterion does not hold: only the status "holds" counts as holding.
 Two methods of scope "group" are for searches that try changes one by one, and may be left out:
 `count_rules` says the criterion as inequalities of counts, `tightened` is the same criterion with
 less room, for a search that wants to leave some.
-
-`judge` judges one criterion on a release of any number of sensitive attributes: the worst counts.
 """
 
 from __future__ import annotations
@@ -206,6 +204,10 @@ class Criterion(ABC):
     def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
         """The verdict by attacks that were run already, where one is what this bounds."""
         return None
+
+    def asked_with(self, release: Release, table: Table | None) -> Iterable[Asked]:
+        """Those whose attack judges this and takes the original table, for who has it."""
+        return ()
 
     @property
     def limit(self) -> float | None:
@@ -426,8 +428,6 @@ def parameter(
             f"{' and '.join(limits)}".rstrip()
         )
 
-
-# One criterion against one release with any number of sensitive attributes: the worst counts.
 
 # From worst to best: a violation anywhere decides, then whatever could not be judged.
 _ORDER = ("violated", "cannot_judge", "not_converged", "not_applicable", "holds")

@@ -7,6 +7,11 @@ value is her best guess. No Ti may exceed `max_ti` (or, with `quantile` q, no mo
 1 - q of the threatened people may), and with `max_rgt` the share of people guessed right may not be
 that much larger for her than for the learner.
 
+What both believe before (`prior`, `weight`), how the learner is read (`learner`), what they are
+after (`gain`), how they see people (`known`, `noise`) and how beliefs are sampled (`method`,
+`seed`, `chains`, `ess`, `sweeps`, `seconds`, `draws`) is as `relative_threat` takes it; `joint` are
+sensitive columns that are one together. An attack that asked the same decides, or one of its own.
+
 It is judged on finished releases and with the original table: whose value is guessed right cannot
 be told without, and what the learner believes of anybody depends on all groups together. Splitting
 and merging may both raise or lower it, so a search can infer nothing. The lattice makes the nodes
@@ -22,30 +27,52 @@ quasi-identifier. That reading can show that the bound is violated; it never sho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.base import Attack
-from sfumato.adversaries.relative_threat.learnt import SURE, Belief
-from sfumato.adversaries.relative_threat.relative import relative_threat
-from sfumato.adversaries.relative_threat.result import ATTACKER, RelativeThreat, exact_ti
-from sfumato.criteria.base import Measure, ReleaseCriterion, Status, Verdict, parameter, worst_of
+from sfumato.adversaries.base import Asked, Attack
+from sfumato.adversaries.priors import PriorGiven, parse_prior
+from sfumato.adversaries.relative_threat.chains import CHAINS, ESS, SWEEPS
+from sfumato.adversaries.relative_threat.guesses import SURE, Belief, GainGiven, parse_gain
+from sfumato.adversaries.relative_threat.learnt import DRAWS, Reading
+from sfumato.adversaries.relative_threat.model import LEARNER
+from sfumato.adversaries.relative_threat.relative import MembershipAttacker, Method, Noise
+from sfumato.adversaries.relative_threat.result import (
+    ATTACKER,
+    RelativeThreat,
+    exact_ti,
+    undefined,
+)
+from sfumato.counts.counts import TableCounts
+from sfumato.criteria.base import (
+    Measure,
+    ReleaseCriterion,
+    Status,
+    Verdict,
+    groups_about,
+    parameter,
+    worst_of,
+)
 from sfumato.criteria.exact import NEAR
 from sfumato.criteria.steps import FACTORS, SHARES, Ladder
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.numbers import Floats, fraction, shortest
+from sfumato.release.build import checked_joint
 from sfumato.release.description import Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
+from sfumato.table import Table
 
 MOST_TIES = 1_000  # cases decided in fractions; what is beyond counts as above the bound
+_DENOMINATORS = 10**6  # of what somebody gains, as a fraction
 NO_REGIONS = "what the groups publish is not known, only that they are told apart"
 NO_TABLE = (
     "it takes the original table to tell whose value is guessed right: audit with --table, or "
@@ -64,6 +91,7 @@ class RelativeThreatBound(ReleaseCriterion):
     adversary: ClassVar[str] = ATTACKER
     at_end: ClassVar[bool] = True
     private: ClassVar[bool] = True
+    of_several: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (
@@ -76,6 +104,20 @@ class RelativeThreatBound(ReleaseCriterion):
     _: KW_ONLY
     quantile: float | None = None
     max_rgt: float | None = None
+    joint: Sequence[str] = ()  # type: ignore[misc]
+    prior: PriorGiven = "uniform"
+    weight: float = 1.0
+    learner: Reading = "joint"
+    gain: GainGiven = "value"
+    known: Sequence[str] | None = None
+    noise: Noise = 0.0
+    method: Method = "auto"
+    seed: int = 0
+    chains: int = CHAINS
+    ess: float = ESS
+    sweeps: int = SWEEPS
+    seconds: float | None = None
+    draws: int = DRAWS
 
     def __post_init__(self) -> None:
         parameter(self.name, "max_ti", self.max_ti, above=0)
@@ -83,14 +125,57 @@ class RelativeThreatBound(ReleaseCriterion):
             parameter(self.name, "quantile", self.quantile, above=0, most=1)
         if self.max_rgt is not None:
             parameter(self.name, "max_rgt", self.max_rgt, least=0, most=1)
+        object.__setattr__(self, "joint", checked_joint(self.name, self.joint, self.sensitive))
+        use = replace(LEARNER, who=self.name, error=PolicyError)
+        object.__setattr__(self, "prior", parse_prior(self.prior, use))
+        object.__setattr__(self, "gain", parse_gain(self.gain, self.name, PolicyError))
+        for name in ("seed", "chains", "sweeps", "draws"):
+            parameter(self.name, name, getattr(self, name), whole=True, least=0)
+        for name in ("weight", "ess", "seconds"):
+            if getattr(self, name) is not None:
+                parameter(self.name, name, getattr(self, name), above=0)
+        try:
+            question = self.attacker.question
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {error}") from None
+        object.__setattr__(self, "known", question.known)
+
+    @cached_property
+    def attacker(self) -> MembershipAttacker:
+        """Whose beliefs are bounded, without the table that tells people's true values."""
+        given = {f.name for f in fields(MembershipAttacker)} & {f.name for f in fields(self)}
+        return MembershipAttacker(**{name: getattr(self, name) for name in given})
 
     @property
     def required(self) -> str:
         which = "" if self.quantile is None else f" at quantile {shortest(self.quantile)}"
         also = "" if self.max_rgt is None else f", RGT ≤ {shortest(self.max_rgt)}"
-        return f"Ti ≤ {shortest(self.max_ti)}{which}{also}"
+        return f"Ti ≤ {shortest(self.max_ti)}{which}{also}{self._asked}"
+
+    @property
+    def _asked(self) -> str:
+        """What is asked otherwise than usually."""
+        usual = MembershipAttacker().question
+        question = self.attacker.question
+        words = {
+            "a prior of its own": question.prior != usual.prior,
+            "learner conditional": question.reading != usual.reading,
+            f"gain: {question.gain.words}": not question.gain.usual,
+            f"{' and '.join(self.joint)} together": bool(self.joint),
+            f"seen: {', '.join(question.known or ())}": question.known is not None,
+            "seen with noise": bool(question.noise),
+        }
+        listed = [text for text, asked in words.items() if asked]
+        return f" ({'; '.join(listed)})" if listed else ""
+
+    def inapplicable(self, groups: Groups) -> str:
+        listed = len(groups) > 0 and groups.width > 0 and groups.lists is not None
+        return "" if listed else super().inapplicable(groups)
 
     # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
+
+    def bind(self, counts: TableCounts) -> RelativeThreatBound:
+        return self
 
     def start(self, groups: Groups) -> object:
         return ()
@@ -104,14 +189,14 @@ class RelativeThreatBound(ReleaseCriterion):
         reason = self.inapplicable(groups)
         if reason:
             raise InputError(f"{self.name} cannot be measured: {reason}")
-        threat = relative_threat(_told_apart(groups))
+        threat = self._alone(groups)
         return self._measure(groups, threat, self._status(threat)[0])
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
             return self.unjudged("not_applicable", reason, groups)
-        decided = self._decided(groups, relative_threat(_told_apart(groups)))
+        decided = self._decided(groups, self._alone(groups))
         if decided.status == "violated":
             return decided
         return replace(decided, status="cannot_judge", note=NO_REGIONS, threats=())
@@ -123,18 +208,37 @@ class RelativeThreatBound(ReleaseCriterion):
         if reason:
             return self.unjudged("not_applicable", reason, groups)
         try:
-            threat = relative_threat(release, sensitive=groups.attribute)
+            threat = self.attacker.attack(release, groups)
         except SfumatoError as error:
             return self.unjudged("cannot_judge", str(error), groups)
         return self.judge_threat(groups, threat)
 
     def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
-        verdicts = [
-            self.judge_threat(release.groups_for(attack.attribute), attack)
+        question = self.attacker.question
+        about = {groups.attribute: groups for groups in groups_about(self, release)}
+        verdicts = {
+            attack.attribute: self.judge_threat(about[attack.attribute], attack)
             for attack in attacks
-            if isinstance(attack, RelativeThreat) and self.sensitive in (None, attack.attribute)
-        ]
-        return worst_of(verdicts) if verdicts else None
+            if isinstance(attack, RelativeThreat)
+            and attack.attribute in about
+            and attack.question == question
+        }
+        if not verdicts:
+            return None
+        others = [groups for name, groups in about.items() if name not in verdicts]
+        return worst_of(
+            [*verdicts.values(), *(self.of_release(release, groups) for groups in others)]
+        )
+
+    def asked_with(self, release: Release, table: Table | None) -> Iterator[Asked]:
+        attacker = replace(self.attacker, table=table)
+        for groups in groups_about(self, release):
+            if not undefined(release, groups):
+                yield Asked(attacker, groups)
+
+    def _alone(self, groups: Groups) -> RelativeThreat:
+        """Of groups of which nothing is known but that they are told apart."""
+        return replace(self.attacker, joint=(), known=None, noise=0.0).attack(_told_apart(groups))
 
     def judge_threat(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         """The verdict on what was found already."""
@@ -229,17 +333,21 @@ class RelativeThreatBound(ReleaseCriterion):
         rows, people = threat.judged, threat.people
         assert people is not None
         gap_exact = _hits(rows.attacker, people.n) - _hits(rows.learner, people.n)
-        above = max(gap_exact, Fraction(0)) > bound * people.total
+        possible = Fraction(rows.possible).limit_denominator(_DENOMINATORS)
+        above = max(gap_exact, Fraction(0)) > bound * possible
         return above, not above
 
 
 def _hits(belief: Belief, n: npt.NDArray[np.int64]) -> Fraction:
-    """The expected number of people guessed right, exactly: each counts 1 / modes."""
-    hit = belief.hit > 0
-    modes = np.rint(1 / belief.hit[hit]).astype(np.int64)
-    by_modes = np.bincount(modes, weights=n[hit]) if len(modes) else np.zeros(1)
+    """What is gained of all people, exactly: a gain divided among a few best actions is short."""
+    gains, kind = np.unique(belief.hit, return_inverse=True)
+    people = np.bincount(kind, weights=n, minlength=len(gains)).astype(np.int64)
     return sum(
-        (Fraction(int(people), many) for many, people in enumerate(by_modes) if people), Fraction(0)
+        (
+            Fraction(gain).limit_denominator(_DENOMINATORS) * many
+            for gain, many in zip(gains.tolist(), people.tolist(), strict=True)
+        ),
+        Fraction(0),
     )
 
 

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
+from sfumato.adversaries.relative_threat.guesses import Gain
 from sfumato.criteria.k_anonymity import WEIGHTS
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
 from sfumato.files import new_file
@@ -249,6 +250,8 @@ class Links:
             return self._held("prior", value.people)
         if isinstance(value, Prior):
             return plain_prior(value)
+        if isinstance(value, Gain):
+            return value.plain
         if isinstance(value, Earlier):
             return [told for source in value.sources for told in self._sources(value, source)]
         if isinstance(value, Table | Release):

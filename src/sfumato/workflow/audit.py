@@ -73,24 +73,36 @@ def _shown(groups: Groups) -> Groups:
 
 
 def attacks_on(
-    release: Release, original: Table, earlier: Sequence[Release] = (), *, seed: int = 0
+    release: Release,
+    original: Table,
+    earlier: Sequence[Release] = (),
+    criteria: Sequence[Criterion] = (),
+    *,
+    seed: int = 0,
 ) -> tuple[Attack, ...]:
     """Learner against attacker, and what earlier releases add; for every sensitive attribute.
 
     `original` is the table the release was made of: it has the people who are attacked. Where
-    learner and attacker are not defined they are left out, and the threat matrix says why.
+    learner and attacker are not defined they are left out, and the threat matrix says why. The
+    `criteria` have theirs run as they say; the others' attributes are attacked in the usual way.
     """
     from sfumato.adversaries.relative_threat.relative import MembershipAttacker
-    from sfumato.adversaries.relative_threat.result import undefined
+    from sfumato.adversaries.relative_threat.result import RelativeThreat, undefined
 
     by_attribute = {name: groups for name, groups in release.by_attribute.items() if name}
     if not by_attribute:
         raise InputError("the release has no sensitive column, so nothing could be learnt from it")
     attacker = MembershipAttacker(original, seed=seed)
-    results: list[Attack] = [
+    results: list[Attack] = []
+    for criterion in criteria:
+        if criterion.judge_attacks(release, results) is None:
+            asked = criterion.asked_with(release, original)
+            results += [adversary.attack(release, groups) for adversary, groups in asked]
+    done = {attack.attribute for attack in results if isinstance(attack, RelativeThreat)}
+    results += [
         attacker.attack(release, groups)
-        for groups in by_attribute.values()
-        if not undefined(release, groups)
+        for name, groups in by_attribute.items()
+        if name not in done and not undefined(release, groups)
     ]
     if earlier:
         from sfumato.adversaries.composition.attack import Intersector

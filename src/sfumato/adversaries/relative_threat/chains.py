@@ -31,7 +31,7 @@ from sfumato.progress import Ticker
 # parts of a chain against the whole, adjusted for autocorrelation, for the value a row takes
 # (Weiss 2013; Deonovic and Smith 2017).
 
-RHAT, ESS, CHAINS = 1.01, 400.0, 4
+RHAT, ESS, CHAINS, SWEEPS = 1.01, 400.0, 4, 32_000
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Goal:
 
     ess: float = ESS
     rhat: float = RHAT
-    sweeps: int = 32_000
+    sweeps: int = SWEEPS
     chains: int = CHAINS
     seconds: float | None = None
     checks: tuple[str, ...] = ()
@@ -173,6 +173,8 @@ class Goal:
             raise InputError(f"sweeps = {self.sweeps!r} is not allowed; use {3 * FIRST} or more")
         if not self.ess > 0 or not self.rhat > 1:
             raise InputError("ess must be above 0 and rhat above 1")
+        if self.seconds is not None and not self.seconds > 0:
+            raise InputError(f"seconds = {self.seconds!r} is not allowed; it must be above 0")
         for check in self.checks:
             if check not in ("geweke", "weiss"):
                 raise InputError(f"checks: {check!r} is not known; use 'geweke' or 'weiss'")

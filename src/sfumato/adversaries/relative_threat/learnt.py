@@ -5,18 +5,18 @@ The *joint* reading takes the expected population, E[f(s, r)], and conditions on
 first is exact and cheap; the second always needs draws of the population. One result never mixes
 them.
 
-Beside them the people of the release as far as their true values are known, the ideal learner, who
-has the original table, and everybody's own value as each would guess it.
+Beside them what stands for a person's value, the people of the release as far as their true values
+are known, the ideal learner, who has the original table, and how clearly she who asks sees people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import Targets
@@ -24,19 +24,113 @@ from sfumato.adversaries.relative_threat.atoms import Known
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.adversaries.relative_threat.model import (
     DirichletWeights,
-    jackknife,
     normalised,
     replicates,
     soft_shares,
 )
-from sfumato.counts.counts import rank_rows
+from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Bools, Floats, Ints, offsets_of, sums_by
+from sfumato.numbers import Bools, Codes, Floats, Ints, offsets_of, sums_by
 from sfumato.release.beside import Headcount
+from sfumato.release.build import joint_attribute
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.table import Table
+
+# What stands for a person's value: one value, a combination of several columns', or a whole list.
+#
+# The model has one sensitive attribute S with one value a person. Several columns are one S whose
+# values are the combinations that occur; people with several values of a column have one list each,
+# and the lists that occur are the values of S. What nobody has is not thought possible.
+
+_TOGETHER = "judging combinations and lists of sensitive values"
+
+
+@dataclass(frozen=True)
+class States:
+    """The values of S, the groups by them, and of lists what each holds (else None)."""
+
+    columns: tuple[str, ...]
+    values: Domain
+    groups: Groups
+    lists: tuple[tuple[str, ...], ...] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether they are the values of one column as they stand."""
+        return self.lists is None and len(self.columns) == 1
+
+    def table(self, table: Table) -> Table:
+        """A table whose only sensitive attribute is S."""
+        if self.plain:
+            return table
+        counts = table.counts.in_memory(_TOGETHER)
+        domain, codes = _state_codes(counts, self.columns)
+        return replace(
+            table, counts=replace(counts, sensitive=(Attribute(domain),), values=codes[None])
+        )
+
+
+def states_of(groups: Groups, columns: Sequence[str], table: Table | None) -> States:
+    """S of groups by one column, or by the combinations of several; with those of their table."""
+    if groups.single_valued and len(columns) == 1:
+        domain = groups.domain
+        if domain is None:
+            domain = Domain(columns[0], "categorical", groups.values)
+        return States(tuple(columns), domain, groups)
+    lists: dict[str, tuple[str, ...]] = {}
+    name, texts = groups.attribute or columns[0], groups.values
+    if groups.lists is not None:
+        domain = groups.domain or Domain(name, "categorical", groups.values)
+        lists = _lists(Attribute(domain, groups.lists.sets))
+        texts, held = tuple(lists), groups.lists
+        beside = replace(groups.beside, everyone=None)
+        groups = Groups.from_sparse(
+            held.indptr, held.indices, held.data, len(texts), values=texts, beside=beside
+        )
+    every = set(texts)
+    if table is not None:
+        counts = table.counts.in_memory(_TOGETHER)
+        every |= set(_state_codes(counts, columns)[0].labels)
+        if lists:
+            lists |= _lists(counts.sensitive[counts.attribute(name)])
+    values = Domain(name, "categorical", tuple(sorted(every)))
+    place = {text: code for code, text in enumerate(values.labels)}
+    codes = np.array([place[text] for text in texts], dtype=np.int64)
+    wider = groups.relabel(codes, values.labels, values)
+    known = tuple(lists[text] for text in values.labels) if lists else None
+    return States(tuple(columns), values, wider, known)
+
+
+def _state_codes(counts: Counts, columns: Sequence[str]) -> tuple[Domain, Codes]:
+    """S of every tuple of a table."""
+    places = [counts.attribute(name) for name in columns]
+    if len(places) > 1:
+        attribute, codes = joint_attribute(counts, places)
+        return attribute.domain, codes
+    attribute = counts.sensitive[places[0]]
+    return Domain(attribute.name, "categorical", tuple(_lists(attribute))), counts.values[places[0]]
+
+
+def _lists(attribute: Attribute) -> dict[str, tuple[str, ...]]:
+    """The lists of an attribute by how they are written, in the order of their codes."""
+    sets, labels = attribute.sets, attribute.domain.labels
+    if sets is None:
+        return {f"{{{label}}}": (label,) for label in labels}
+    ends = sets.offsets.tolist()
+    lists = [
+        tuple(sorted(labels[member] for member in sets.members[start:stop]))
+        for start, stop in pairwise(ends)
+    ]
+    written = {"{" + ", ".join(listed) + "}": listed for listed in lists}
+    if len(written) < len(lists):
+        raise InputError(
+            f"two different lists of {attribute.name!r} are written alike, for a value holds a "
+            "comma; write its values without"
+        )
+    return written
+
 
 # The people of a release with their true values, as far as they are known to the owner.
 #
@@ -78,13 +172,10 @@ class People:
 
 
 def people_of(
-    release: Release,
-    table: Table | None,
-    groups: Groups,
-    values: Domain,
-    domains: Sequence[Domain],
+    release: Release, table: Table | None, states: States, domains: Sequence[Domain]
 ) -> People | None:
     """Everybody whose true values are known; None where nobody's are."""
+    groups, values = states.groups, states.values
     placement = release.placement
     if placement is not None and (table is None or table is placement.table):
         known = placement.in_memory("asking what is believed of everybody")
@@ -94,7 +185,10 @@ def people_of(
         held, rows, group = table, np.arange(len(n)), None
     else:
         return _of_release(release, groups, domains)
-    place = _attribute(held, values)
+    for name in states.columns:
+        _check_attribute(held, name, states)
+    held = states.table(held)
+    place = held.counts.attribute(values.name)
     counts = held.counts.in_memory("asking what is believed of everybody")
     names = [domain.name for domain in counts.quasi]
     wanted = [names.index(domain.name) for domain in domains]
@@ -141,20 +235,18 @@ def _only_group(where: Located) -> Ints:
     return np.where(many == 1, first, -1)
 
 
-def _attribute(table: Table, values: Domain) -> int:
+def _check_attribute(table: Table, column: str, states: States) -> None:
     names = [attribute.name for attribute in table.counts.sensitive]
-    if values.name not in names:
+    if column not in names:
         raise InputError(
-            f"the table {table.source.label} lacks the sensitive column {values.name!r}; "
-            f"{did_you_mean(values.name, names)}"
+            f"the table {table.source.label} lacks the sensitive column {column!r}; "
+            f"{did_you_mean(column, names)}"
         )
-    place = names.index(values.name)
-    if table.counts.sensitive[place].sets is not None:
+    if states.plain and table.counts.sensitive[names.index(column)].sets is not None:
         raise InputError(
-            f"people have several values of {values.name!r} each; relative threat is defined for "
-            "one"
+            f"people of the table {table.source.label} have several values of {column!r} each, "
+            "those of the release one"
         )
-    return place
 
 
 def _where(
@@ -312,141 +404,72 @@ class Conditional:
         return replicates(by_batch)
 
 
-# Everybody's own value as each of the three would guess it: private, one line a case.
-#
-# A row is *threatened* under a belief if its true value is a mode of that belief. Ties are not
-# drawn for: a value that is one of m modes counts 1/m (what guessing among them gives on average),
-# and whether it is any mode at all is kept beside it.
+# How she who asks sees people: exactly, or some columns only, or not surely.
 
-TWICE = 2 * (1 - 1e-12)  # log2 Ti of 1 or more
-TIE = 1e-9  # beliefs that differ by less, relatively, are equal
-SURE = 3.0  # standard errors within which nothing is taken for decided
-_BELIEFS_AT_ONCE = 1 << 20  # beliefs about people held at once
+
+def blurred(weights: Floats, noise: float) -> Floats:
+    """P(seen | value) where the column is seen wrong with a chance, any other value as likely.
+
+    `weights` are those of what is seen; 1 for one value, or for each of several.
+    """
+    others = (weights.sum() - weights) / max(len(weights) - 1, 1)
+    seen: Floats = (1 - noise) * weights + noise * others
+    return seen
 
 
 @dataclass(frozen=True)
-class Belief:
-    """What one of them believes of each case: its probability, and 1/modes if it is a mode, else 0.
+class Sight:
+    """What everybody believes of people whose quasi-identifiers are known exactly."""
 
-    `error` is the Monte Carlo error of `p`. `short` is how far it lies below the highest belief, at
-    most so far as sampling may be off (0: it may be a mode). By replicate: `hits`, the expected
-    number of people guessed right, and `missed`, the sum of (1 - p).
-    """
+    learnt: Learnt
+    ideal: Ideal
+    conditional: Conditional | None
 
-    p: Floats
-    hit: Floats
-    error: Floats
-    short: Floats
-    hits: Floats
-    missed: Floats
+    def beliefs(self, codes: Ints, where: Located) -> dict[str, Floats]:
+        """By whose they are: replicates by people by values."""
+        learnt, conditional = self.learnt, self.conditional
+        return {
+            "attacker": learnt.attacker(codes, where),
+            "learner": learnt.learner(codes, where)
+            if conditional is None
+            else conditional.learner(codes),
+            "random_worlds": learnt.random_worlds(codes, where),
+            "ideal": self.ideal.learner(codes)[None],
+        }
 
 
 @dataclass(frozen=True)
-class CaseBeliefs:
-    """The beliefs about every case, and Ti = p_A / p_L with its error.
+class BlurredSight(Sight):
+    """The same of people who are seen as they are, by somebody who is not sure of what she sees.
 
-    `ti_sums`, by replicate, of the people threatened under the attacker's and under the learner's
-    belief: how many, how many with Ti of 2 or more, and the sums of log2 Ti, its square and cube.
+    `noise` has for each column the chance that what is seen of it is wrong; None: it is not seen.
     """
 
-    people: People
-    attacker: Belief
-    learner: Belief
-    random_worlds: Belief
-    ideal: Belief
-    ti: Floats
-    ti_error: Floats
-    ti_sums: Mapping[str, Floats]
+    domains: tuple[Domain, ...]
+    noise: tuple[float | None, ...]
 
+    def beliefs(self, codes: Ints, where: Located) -> dict[str, Floats]:
+        seen = [place for place, noise in enumerate(self.noise) if noise is not None]
+        kinds, kind = np.unique(codes[seen], axis=1, return_inverse=True)
+        known = [self._known(dict(zip(seen, values, strict=True))) for values in kinds.T.tolist()]
+        learnt, conditional = self.learnt, self.conditional
+        asked: dict[str, Callable[[Known], Floats]] = {
+            "attacker": learnt.attacker_of,
+            "learner": learnt.learner_of
+            if conditional is None
+            else lambda one: conditional.learner_of([(1.0, one)]),
+            "random_worlds": learnt.random_worlds_of,
+            "ideal": lambda one: self.ideal.learner_of(one)[None],
+        }
+        return {
+            name: normalised(np.stack([ask(one) for one in known], axis=1))[:, kind.ravel()]
+            for name, ask in asked.items()
+        }
 
-def judge_rows(
-    learnt: Learnt, people: People, ideal: Ideal, conditional: Conditional | None
-) -> CaseBeliefs:
-    """Work out every belief, block by block of tuples."""
-    names = ("attacker", "learner", "random_worlds", "ideal")
-    blocks: dict[str, list[Belief]] = {name: [] for name in names}
-    ratios: list[Floats] = []
-    errors: list[Floats] = []
-    sums: dict[str, list[Floats]] = {name: [] for name in names[:2]}
-    width = len(ideal.log_pi)
-    total = people.codes.shape[1]
-    step = max(1, _BELIEFS_AT_ONCE // (width * (1 if learnt.kept is None else 21)))
-    for start in range(0, total, step):
-        stop = min(start + step, total)
-        low, high = np.searchsorted(people.tuples, [start, stop])
-        if low == high:
-            continue
-        asked = np.unique(people.tuples[low:high])
-        codes = np.ascontiguousarray(people.codes[:, asked])
-        where = people.where.take(asked)
-        place = np.searchsorted(asked, people.tuples[low:high])
-        cases = (place, people.s[low:high], people.n[low:high])
-        p_a = learnt.attacker(codes, where)
-        p_l = learnt.learner(codes, where) if conditional is None else conditional.learner(codes)
-        blocks["attacker"].append(_belief(p_a, *cases))
-        blocks["learner"].append(_belief(p_l, *cases))
-        blocks["random_worlds"].append(_belief(learnt.random_worlds(codes, where), *cases))
-        blocks["ideal"].append(_belief(ideal.learner(codes)[None], *cases))
-        ratio = _paired(p_a[:, place, cases[1]], p_l[:, place, cases[1]])
-        ratios.append(ratio[0])
-        errors.append(jackknife(ratio))
-        for name, listed in sums.items():
-            listed.append(_ti_sums(ratio, cases[2], blocks[name][-1].hit > 0))
-    joined = {name: _joined(blocks[name]) for name in names}
-    return CaseBeliefs(
-        people,
-        **joined,
-        ti=_concatenated(ratios),
-        ti_error=_concatenated(errors),
-        ti_sums={name: np.sum(listed, axis=0) for name, listed in sums.items() if listed},
-    )
-
-
-def _ti_sums(ratio: Floats, n: Ints, chosen: npt.NDArray[np.bool_]) -> Floats:
-    """Replicates by five sums over the chosen cases; a Ti of 0 has no logarithm."""
-    ti, weights = ratio[:, chosen], n[chosen].astype(np.float64)
-    possible = (ti > 0) & np.isfinite(ti)
-    logs = np.log2(np.where(possible, ti, 1.0))
-    parts = (possible, ti >= TWICE, logs, logs**2, logs**3)
-    summed: Floats = np.stack([part @ weights for part in parts], axis=1)
-    return summed
-
-
-def _paired(p_a: Floats, p_l: Floats) -> Floats:
-    """p_A / p_L by replicate; one that is exact goes with every replicate of the other."""
-    many = max(len(p_a), len(p_l))
-    # The errors of two samplings are independent: what the longer has no partner for stays put.
-    a = p_a if len(p_a) == many else np.repeat(p_a[:1], many, axis=0)
-    b = p_l if len(p_l) == many else np.repeat(p_l[:1], many, axis=0)
-    ratio: Floats = np.divide(a, b, out=np.full(a.shape, np.inf), where=b > 0)
-    return ratio
-
-
-def _belief(beliefs: Floats, place: Ints, s: Ints, n: Ints) -> Belief:
-    """What replicates by tuples by values say of cases at these tuples."""
-    highest = beliefs.max(axis=2)
-    modes = beliefs >= (highest * (1 - TIE))[:, :, None]
-    own = beliefs[:, place, s]
-    hit = np.where(modes[:, place, s] & (own > 0), 1 / modes.sum(axis=2)[:, place], 0.0)
-    below = highest[:, place] - own
-    short = np.maximum(below[0] - SURE * jackknife(below), 0.0)
-    short[hit[0] > 0] = 0.0
-    return Belief(own[0], hit[0], jackknife(own), short, hit @ n, (1 - own) @ n)
-
-
-def _joined(blocks: list[Belief]) -> Belief:
-    none = np.zeros(0)
-    if not blocks:
-        return Belief(none, none, none, none, np.zeros(1), np.zeros(1))
-    return Belief(
-        np.concatenate([block.p for block in blocks]),
-        np.concatenate([block.hit for block in blocks]),
-        np.concatenate([block.error for block in blocks]),
-        np.concatenate([block.short for block in blocks]),
-        np.sum([block.hits for block in blocks], axis=0),
-        np.sum([block.missed for block in blocks], axis=0),
-    )
-
-
-def _concatenated(arrays: list[Floats]) -> Floats:
-    return np.concatenate([np.zeros(0), *arrays])
+    def _known(self, seen: dict[int, int]) -> Known:
+        known: list[Floats | None] = [None] * len(self.domains)
+        for place, code in seen.items():
+            exact = np.zeros(len(self.domains[place]))
+            exact[code] = 1.0
+            known[place] = blurred(exact, self.noise[place] or 0.0)
+        return known

@@ -1,7 +1,8 @@
 """The paper's measures over all people of a release, each with its Monte Carlo error.
 
 GT: the share of people whose true value is a mode of a belief (global threat), for the attacker,
-the learner and random worlds. RGT = max(0, GT_A - GT_L): what knowing that somebody is in the table
+the learner and random worlds; where other than the value is to be gained, the share of all that
+could be (`guesses`). RGT = max(0, GT_A - GT_L): what knowing that somebody is in the table
 adds. RF is told below. ABS = 2 (N - sum of p(own value)): the distance of all beliefs from the
 truth. Ti = p_A / p_L for threatened rows: how much more surely an attacker knows a person.
 
@@ -21,7 +22,8 @@ import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.atoms import Generalized
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.learnt import TWICE, Belief, CaseBeliefs, Ideal
+from sfumato.adversaries.relative_threat.guesses import TWICE, Belief, CaseBeliefs
+from sfumato.adversaries.relative_threat.learnt import Ideal
 from sfumato.adversaries.relative_threat.model import jackknife
 from sfumato.numbers import Floats
 
@@ -179,7 +181,7 @@ class Threatened:
 
 @dataclass(frozen=True)
 class Measures:
-    """Shares of people, and their errors by name where beliefs were sampled (0 where exact)."""
+    """Shares of people, or of what there is to gain, and their errors by name (0 where exact)."""
 
     people: int
     gt_attacker: float
@@ -196,12 +198,11 @@ class Measures:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
-def measure(rows: CaseBeliefs, faithful: Faithfulness | None, most_frequent: float) -> Measures:
+def measure(rows: CaseBeliefs, faithful: Faithfulness | None, baseline: float) -> Measures:
     n = rows.people.n
-    people = max(int(n.sum()), 1)
 
     def share(belief: Belief) -> Floats:
-        return belief.hits / people
+        return belief.hits / (rows.possible or 1.0)
 
     gt_a, gt_l = share(rows.attacker), share(rows.learner)
     many = max(len(gt_a), len(gt_l))
@@ -221,7 +222,7 @@ def measure(rows: CaseBeliefs, faithful: Faithfulness | None, most_frequent: flo
         gt_learner=float(gt_l[0]),
         gt_random_worlds=float(share(rows.random_worlds)[0]),
         gt_ideal=float(share(rows.ideal)[0]),
-        baseline=most_frequent,
+        baseline=baseline,
         rgt=float(rgt[0]),
         rf=None if faithful is None else faithful.value,
         abs_attacker=2 * float(rows.attacker.missed[0]),

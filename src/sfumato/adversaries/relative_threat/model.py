@@ -232,18 +232,21 @@ LEARNER = PriorUse(
 LearnerPrior = PriorGiven | DirichletWeights
 
 
-def prior_of(given: LearnerPrior) -> DirichletWeights:
-    """What a caller may write as weights: "uniform", one weight, weights by column, a table."""
+def prior_of(given: LearnerPrior, weight: float = 1.0) -> DirichletWeights:
+    """What a caller may write as weights: "uniform", one weight, weights by column, a table.
+
+    `weight` is that of every value which the prior says nothing of.
+    """
     if isinstance(given, DirichletWeights):
         return given
     match parse_prior(given, LEARNER):
-        case EqualWeights(weight):
-            return DirichletWeights(weight)
+        case EqualWeights(every):
+            return DirichletWeights(every)
         case ColumnWeights(columns):
-            return DirichletWeights(columns=columns)
+            return DirichletWeights(weight, columns)
         case OutsideTable(people):
-            return DirichletWeights(outside=people)
-    return DirichletWeights()
+            return DirichletWeights(weight, outside=people)
+    return DirichletWeights(weight)
 
 
 def _positive(weight: object, what: str) -> None:

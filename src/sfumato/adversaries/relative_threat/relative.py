@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 
+from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, problems_of
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     CHAINS,
     ESS,
     RHAT,
+    SWEEPS,
     Diagnostics,
     Goal,
     run_chains,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn, domains_of
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, expanded, tree_shape
+from sfumato.adversaries.relative_threat.guesses import GainGiven, parse_gain
 from sfumato.adversaries.relative_threat.learnt import (
     DRAWS,
     Conditional,
     Ideal,
     People,
     Reading,
+    States,
     people_of,
+    states_of,
 )
 from sfumato.adversaries.relative_threat.model import (
+    DirichletWeights,
     LearnerPrior,
     Model,
     Posterior,
@@ -37,7 +44,9 @@ from sfumato.adversaries.relative_threat.model import (
 )
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
+    EVERY,
     Outcome,
+    Question,
     RelativeThreat,
     VictimReader,
     undefined,
@@ -48,6 +57,7 @@ from sfumato.adversaries.relative_threat.samplers import (
     made_up_cases,
 )
 from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
+from sfumato.release.build import checked_joint, joint_groups
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
@@ -57,33 +67,97 @@ Method = Literal["auto", "exact", "sample", "row-gibbs", "swap", "permutation"]
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
 
 
+Noise = float | Mapping[str, float]
+
+
 @dataclass(frozen=True)
 class MembershipAttacker:
     """Who knows that her victim is in the release, beside a learner who does not.
 
-    `table`, `prior`, `learner`, `method`, `seed`: as `relative_threat` takes them.
+    All as `relative_threat` takes it.
     """
 
     table: Table | None = None
+    joint: Sequence[str] = ()
     prior: LearnerPrior = "uniform"
+    weight: float = 1.0
     learner: Reading = "joint"
+    gain: GainGiven = "value"
+    known: Sequence[str] | None = None
+    noise: Noise = 0.0
     method: Method = "auto"
     seed: int = 0
+    chains: int = CHAINS
+    ess: float = ESS
+    rhat: float = RHAT
+    sweeps: int = SWEEPS
+    seconds: float | None = None
+    checks: Sequence[str] = ()
+    draws: int = DRAWS
+
+    def __post_init__(self) -> None:
+        expect("table", self.table, (Table, type(None)), "a Table, as sf.read makes one")
+        if self.learner not in get_args(Reading):
+            raise InputError(
+                f"learner = {quoted(self.learner)} is not known; use 'joint' or 'conditional'"
+            )
+        if self.method not in get_args(Method):
+            hint = did_you_mean(self.method, get_args(Method))
+            raise InputError(f"method = {quoted(self.method)} is not known; {hint}")
+        if not isinstance(self.draws, int) or self.draws < 100:
+            raise InputError(f"draws = {quoted(self.draws)} is not allowed; use 100 or more")
+        assert self.goal
+        assert self.question
 
     @property
     def name(self) -> str:
         return ATTACKER
 
-    def attack(self, release: Release, groups: Groups | None = None) -> RelativeThreat:
-        return relative_threat(
-            release,
-            self.table,
-            sensitive=None if groups is None else groups.attribute,
-            prior=self.prior,
-            learner=self.learner,
-            method=self.method,
-            seed=self.seed,
+    @property
+    def goal(self) -> Goal:
+        """When sampling stops."""
+        checks = tuple(self.checks)
+        return Goal(self.ess, self.rhat, self.sweeps, self.chains, self.seconds, checks)
+
+    @cached_property
+    def weights(self) -> DirichletWeights:
+        """What is believed of the population before."""
+        return prior_of(self.prior, self.weight)
+
+    @cached_property
+    def question(self) -> Question:
+        """What she is asked, whatever the release."""
+        known, noise = self.known, self.noise
+        if known is not None and (
+            isinstance(known, str) or not known or len(set(known)) < len(known)
+        ):
+            raise InputError(
+                f"known = {quoted(known)} is not allowed; list the columns that are seen, each once"
+            )
+        by_column = noise if isinstance(noise, Mapping) else {EVERY: noise}
+        for column, chance in by_column.items():
+            number = isinstance(chance, int | float) and not isinstance(chance, bool)
+            if not number or not 0 <= chance < 1:
+                raise InputError(
+                    f"noise{'' if column == EVERY else f' of {column!r}'} = {quoted(chance)} is "
+                    "not allowed; it is the chance that what is seen is wrong, from 0 to below 1"
+                )
+        weights, outside = self.weights, self.weights.outside
+        people = None if outside is None else OutsideTable(outside)
+        return Question(
+            (weights.weight, dict(weights.columns), people),
+            self.learner,
+            parse_gain(self.gain),
+            None if known is None else tuple(known),
+            {column: float(chance) for column, chance in by_column.items() if chance},
         )
+
+    def attack(self, release: Release, groups: Groups | None = None) -> RelativeThreat:
+        if self.joint:
+            groups = joint_groups(release, self.joint)
+        elif groups is None:
+            groups = release.groups
+        return _attack(self, release, groups)
 
 
 def relative_threat(
@@ -91,14 +165,19 @@ def relative_threat(
     table: Table | None = None,
     *,
     sensitive: str | None = None,
+    joint: Sequence[str] = (),
     prior: LearnerPrior = "uniform",
+    weight: float = 1.0,
     learner: Reading = "joint",
+    gain: GainGiven = "value",
+    known: Sequence[str] | None = None,
+    noise: Noise = 0.0,
     method: Method = "auto",
     seed: int = 0,
     chains: int = CHAINS,
     ess: float = ESS,
     rhat: float = RHAT,
-    sweeps: int = 32_000,
+    sweeps: int = SWEEPS,
     seconds: float | None = None,
     checks: Sequence[str] = (),
     draws: int = DRAWS,
@@ -106,9 +185,14 @@ def relative_threat(
     """What a release teaches about people in general, against what it gives away about its own.
 
     `table` is the original, for the measures over everybody; a release of ours knows it already.
+    `sensitive` is the column in question, or `joint` several that are one together.
     `prior`: "uniform", a weight, {column: weight or {value: weight}}, a table of other people, or
-    DirichletWeights. `learner`: "joint" conditions the expected population, "conditional" averages
-    over populations (`draws` of them).
+    DirichletWeights; `weight` is that of every value it says nothing of. `learner`: "joint"
+    conditions the expected population, "conditional" averages over populations (`draws` of them).
+    `gain` is what they are after: "value", "top 3" (it is among three that are named),
+    {value: worth}, {action: {value: gain}}; of people with several values "value" is any of them
+    and "list" all. `known` are the columns they see of people, and `noise` the chance that what
+    they see of a column is wrong, one for all or by column.
 
     `method`: "auto" is exact where a column's regions are nested or apart and where little is to be
     summed up, and samples else (crossing regions, buckets); "exact" refuses to sample; "sample"
@@ -120,46 +204,121 @@ def relative_threat(
     subject = release
     if isinstance(subject, Table):
         release, table = as_it_stands(subject), subject if table is None else table
-    _check(release, table, learner, method)
-    assert isinstance(release, Release)
-    groups = release.groups if sensitive is None else release.groups_for(sensitive)
+    attacker = MembershipAttacker(
+        table,
+        checked_joint("relative threat", joint, sensitive),
+        prior,
+        weight,
+        learner,
+        gain,
+        known,
+        noise,
+        method,
+        seed,
+        chains,
+        ess,
+        rhat,
+        sweeps,
+        seconds,
+        checks,
+        draws,
+    )
+    if not isinstance(release, Release):
+        raise InputError(
+            f"relative_threat needs a release with regions or buckets, not "
+            f"{type(release).__name__}; see anonymize and read_release"
+        )
+    return attacker.attack(release, None if sensitive is None else release.groups_for(sensitive))
+
+
+def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> RelativeThreat:
+    _check_method(release, attacker.method)
+    if len(groups) == 0:
+        raise InputError("the release has no group")
+    if groups.width == 0:
+        raise InputError("the release has no sensitive column")
     if why := undefined(release, groups):
         raise InputError(why)
-    values = _values(groups)
-    goal = Goal(ess, rhat, sweeps, chains, seconds, tuple(checks))
-    if draws < 100:
-        raise InputError(f"draws = {draws!r} is not allowed; use 100 or more")
-    weights = prior_of(prior)
+    question, method, seed = attacker.question, attacker.method, attacker.seed
+    table = attacker.table
+    held = release.placement.table if release.placement is not None else table
+    states = states_of(groups, attacker.joint or (groups.attribute or "value",), held)
+    values, weights = states.values, attacker.weights
     domains, notes = domains_of(release, table)
-    weights.check_columns((*(domain.name for domain in domains), values.name))
-    people = people_of(release, table, groups, values, domains)
+    names = tuple(domain.name for domain in domains)
+    weights.check_columns((*names, values.name))
+    _check_seen(question, names)
+    if weights.outside is not None and _tells(weights.outside, states):
+        weights = replace(weights, outside=states.table(weights.outside))
+    guesses = question.gain.of(values, states.lists)
+    people = people_of(release, table, states, domains)
     learnt: Generalized | Bucketized
     if release.regions.buckets is not None:
-        buckets = buckets_of(values, groups, release.regions.buckets, domains, weights)
-        learnt, ways, diagnostics = _learn_buckets(buckets, method, goal, seed)
+        buckets = buckets_of(values, states.groups, release.regions.buckets, domains, weights)
+        learnt, ways, diagnostics = _learn_buckets(buckets, method, attacker.goal, seed)
     else:
-        model = model_of(values, groups, release.regions.require_regions(), domains, weights)
-        learnt, ways, diagnostics = _learn_regions(model, people, method, goal, seed)
+        regions = release.regions.require_regions()
+        model = model_of(values, states.groups, regions, domains, weights)
+        learnt, ways, diagnostics = _learn_regions(model, people, method, attacker.goal, seed)
     status: Outcome = "exact"
     if diagnostics is not None:
         status = "converged" if diagnostics.converged else "not_converged"
         notes += [diagnostics.reason] if diagnostics.reason else []
-    notes += _notes(people, domains, learner)
+    notes += _notes(people, domains, question.reading) + _notes_on(states, question)
+    conditional = Conditional(learnt, seed, attacker.draws)
     return RelativeThreat(
         values.name,
-        learner,
+        question,
         ways,
         status,
         diagnostics,
         tuple(notes),
         values,
         seed,
-        VictimReader(domains, release.schema),
+        VictimReader(domains, release.schema, {name: question.noise_of(name) for name in names}),
         learnt,
-        Conditional(learnt, seed, draws) if learner == "conditional" else None,
+        conditional if question.reading == "conditional" else None,
         people,
         None if people is None else Ideal(people, values, domains, weights),
+        guesses,
     )
+
+
+def _check_seen(question: Question, columns: Sequence[str]) -> None:
+    for option, names in (("known", question.known or ()), ("noise", question.noise)):
+        for name in names:
+            if name not in (EVERY, *columns):
+                raise InputError(
+                    f"{option}: {name!r} is not a quasi-identifier of the release; "
+                    f"{did_you_mean(name, columns)}"
+                )
+
+
+def _notes_on(states: States, question: Question) -> list[str]:
+    """What must be told of lists and combinations, and of what is not seen."""
+    notes = []
+    if not states.plain:
+        what = "lists" if states.lists is not None else "combinations"
+        notes.append(
+            f"a person's value of {states.values.name} is one of the {len(states.values):,} {what} "
+            "that somebody has; others are not thought possible"
+        )
+    if states.lists is not None and not (question.gain.whole or question.gain.actions):
+        notes.append("people have lists: a guess is right where the person has what it names")
+    if question.known is not None:
+        notes.append(f"of people only {', '.join(question.known)} are seen")
+    if question.noise:
+        named = [f"{name or 'each column'} {noise:.3g}" for name, noise in question.noise.items()]
+        notes.append(
+            f"what is seen may be wrong (chance: {', '.join(named)}); people are judged as they "
+            "are believed to be where it is right"
+        )
+    return notes
+
+
+def _tells(outside: Table, states: States) -> bool:
+    """Whether a table of other people has the sensitive columns."""
+    return {*states.columns} <= {attribute.name for attribute in outside.counts.sensitive}
 
 
 def observer_of(release: Release, table: Table | None = None) -> VictimReader:
@@ -167,34 +326,12 @@ def observer_of(release: Release, table: Table | None = None) -> VictimReader:
     return VictimReader(domains_of(release, table)[0], release.schema)
 
 
-def _check(release: object, table: object, learner: object, method: object) -> None:
-    expect("table", table, (Table, type(None)), "a Table, as sf.read makes one")
-    if not isinstance(release, Release):
-        raise InputError(
-            f"relative_threat needs a release with regions or buckets, not "
-            f"{type(release).__name__}; see anonymize and read_release"
-        )
-    if learner not in get_args(Reading):
-        raise InputError(f"learner = {quoted(learner)} is not known; use 'joint' or 'conditional'")
-    if method not in get_args(Method):
-        raise InputError(
-            f"method = {quoted(method)} is not known; {did_you_mean(method, get_args(Method))}"
-        )
+def _check_method(release: Release, method: Method) -> None:
     release.refuse_wildcards()
     if method in ("swap", "permutation") and not release.regions.exact:
         raise InputError(f"method {method!r} is for bucketized releases; use 'auto'")
     if method == "row-gibbs" and release.regions.exact:
         raise InputError("method 'row-gibbs' is for generalized releases; use 'auto' or 'swap'")
-
-
-def _values(groups: Groups) -> Domain:
-    if len(groups) == 0:
-        raise InputError("the release has no group")
-    if groups.width == 0:
-        raise InputError("the release has no sensitive column")
-    if groups.domain is not None:
-        return groups.domain
-    return Domain(groups.attribute or "value", "categorical", groups.values)
 
 
 def _learn_regions(

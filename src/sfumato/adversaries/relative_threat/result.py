@@ -20,17 +20,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
+from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, Known
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.chains import Diagnostics
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
-from sfumato.adversaries.relative_threat.learnt import (
+from sfumato.adversaries.relative_threat.guesses import (
     CaseBeliefs,
+    Gain,
+    Guesses,
+    judge_rows,
+)
+from sfumato.adversaries.relative_threat.learnt import (
+    BlurredSight,
     Conditional,
     Ideal,
     People,
     Reading,
-    judge_rows,
+    Sight,
+    blurred,
 )
 from sfumato.adversaries.relative_threat.measures import (
     Faithfulness,
@@ -38,7 +46,7 @@ from sfumato.adversaries.relative_threat.measures import (
     faithfulness,
     measure,
 )
-from sfumato.adversaries.relative_threat.model import jackknife, normalised
+from sfumato.adversaries.relative_threat.model import Weights, jackknife, normalised
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats, fraction
 from sfumato.release.groups import Groups
@@ -58,10 +66,14 @@ from sfumato.schema.roles import Schema
 
 @dataclass(frozen=True)
 class VictimReader:
-    """Reads what is known of a victim in the terms of a release's columns."""
+    """Reads what is known of a victim in the terms of a release's columns.
+
+    `noise`: the chance that what is seen of a column is wrong.
+    """
 
     domains: tuple[Domain, ...]
     schema: Schema
+    noise: Mapping[str, float] = field(default_factory=dict)
 
     def read(self, victim: object) -> list[tuple[float, Known]]:
         """Alternatives with their weights; one of weight 1 unless several are given."""
@@ -90,7 +102,9 @@ class VictimReader:
                     f"{did_you_mean(name, names)}"
                 )
         return [
-            self._weights(domain, victim[domain.name]) if domain.name in victim else None
+            blurred(self._weights(domain, victim[domain.name]), self.noise.get(domain.name, 0.0))
+            if domain.name in victim
+            else None
             for domain in self.domains
         ]
 
@@ -151,6 +165,7 @@ def _weight(given: object, what: str) -> float:
 
 
 LEARNER, ATTACKER = "population learner", "membership attacker"
+EVERY = ""  # of all columns: the noise of each
 Outcome = Literal["exact", "converged", "not_converged"]
 
 
@@ -160,6 +175,29 @@ class ValueProbabilities(dict[str, float]):
     def __init__(self, labels: tuple[str, ...], figures: Floats) -> None:
         super().__init__(zip(labels, figures[0].tolist(), strict=True))
         self.error = dict(zip(labels, jackknife(figures).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What learner and attacker know before, how they see people, and what they are after.
+
+    `prior`: weight, weights by column, and other people. `known`: the columns of which something is
+    seen, None for all. `noise` by column, or of `EVERY` one: the chance that it is seen wrong.
+    """
+
+    prior: tuple[float, Mapping[str, Weights], OutsideTable | None]
+    reading: Reading
+    gain: Gain
+    known: tuple[str, ...] | None
+    noise: Mapping[str, float]
+
+    def noise_of(self, column: str) -> float:
+        return self.noise.get(column, self.noise.get(EVERY, 0.0))
+
+    @property
+    def clear(self) -> bool:
+        """Whether everything is seen, and as it is."""
+        return self.known is None and not self.noise
 
 
 @dataclass(frozen=True)
@@ -175,7 +213,7 @@ class RelativeThreat:
     """
 
     attribute: str
-    reading: Reading
+    question: Question
     method: Mapping[str, str]
     status: Outcome
     diagnostics: Diagnostics | None
@@ -187,6 +225,11 @@ class RelativeThreat:
     conditional: Conditional | None = field(repr=False)
     people: People | None = field(repr=False)
     known_ideal: Ideal | None = field(repr=False)
+    guesses: Guesses = field(repr=False)
+
+    @property
+    def reading(self) -> Reading:
+        return self.question.reading
 
     def attacker(self, victim: object) -> ValueProbabilities:
         """p_A: what somebody believes who knows that the victim is in the table."""
@@ -234,9 +277,17 @@ class RelativeThreat:
     @cached_property
     def judged(self) -> CaseBeliefs:
         """Every case with all beliefs about it; private."""
-        ideal = self._ideal
+        learnt = (self.learnt, self._ideal, self.conditional)
         assert self.people is not None
-        return judge_rows(self.learnt, self.people, ideal, self.conditional)
+        if self.question.clear:
+            return judge_rows(Sight(*learnt), self.people, self.guesses)
+        known, domains = self.question.known, self.observer.domains
+        noise = tuple(
+            self.question.noise_of(domain.name) if known is None or domain.name in known else None
+            for domain in domains
+        )
+        sight = BlurredSight(*learnt, domains, noise)
+        return judge_rows(sight, self.people, self.guesses)
 
     @cached_property
     def faithfulness(self) -> Faithfulness | None:
@@ -248,8 +299,11 @@ class RelativeThreat:
     @cached_property
     def measures(self) -> Measures:
         """The paper's measures over everybody in the release."""
-        seen = self._ideal.seen
-        return measure(self.judged, self.faithfulness, float(seen.max() / seen.sum()))
+        seen, guesses = self._ideal.seen, self.guesses
+        # One action for everybody, who is known to be in the table and no more.
+        everybody = np.zeros(len(seen), dtype=np.int64), np.arange(len(seen))
+        gained = guesses.judge((seen / seen.sum())[None, None], *everybody)[0][0] @ seen
+        return measure(self.judged, self.faithfulness, float(gained / (guesses.most @ seen or 1)))
 
     @cached_property
     def rows(self) -> pa.Table:
@@ -291,7 +345,7 @@ class RelativeThreat:
         rows, measures = self.judged, self.measures
         each = "" if self.people.persons is None else " (who is in several groups, in each)"
         right = {
-            name: f"{self.attribute}: guessed right for {_count(share, measures)} people{each}"
+            name: f"{self.attribute}: {_gained(share, measures, self.question.gain)}{each}"
             for name, share in ((LEARNER, measures.gt_learner), (ATTACKER, measures.gt_attacker))
         }
         learner = right[LEARNER]
@@ -326,17 +380,20 @@ class RelativeThreat:
         return self.diagnostics.reason if self.diagnostics is not None else ""
 
 
-def _count(share: float, found: Measures) -> str:
-    return f"{round(share * found.people):,} of {found.people:,}"
+def _gained(share: float, measures: Measures, gain: Gain) -> str:
+    if gain.worth or gain.actions:
+        return f"{share:.1%} of all there is to gain, {gain.words}"
+    return f"{gain.words} for {round(share * measures.people):,} of {measures.people:,} people"
 
 
 # Ti of one person in fractions, for bounds that floating point cannot decide.
 
 
 def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
-    """p_A / p_L of a case's own value; None where beliefs are estimates."""
+    """Ti of a case; None where beliefs are estimates, or people are not seen clearly."""
     learnt, people = threat.learnt, threat.people
-    if threat.conditional is not None or people is None or not isinstance(learnt, Generalized):
+    estimated = threat.conditional is not None or not threat.question.clear
+    if estimated or people is None or not isinstance(learnt, Generalized):
         return None
     trees = [posterior for posterior in learnt.posteriors if isinstance(posterior, DirichletTree)]
     if len(trees) < len(learnt.posteriors):
@@ -360,8 +417,16 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
             )
             more = prod(inside, start=Fraction(int(groups.data[at])))
             attacker[s] = attacker.get(s, Fraction(0)) + more
-    p_a = attacker.get(own, Fraction(0)) / sum(attacker.values(), Fraction(0))
-    return p_a / (weights[own] / sum(weights, Fraction(0)))
+    everybody = [attacker.get(s, Fraction(0)) for s in range(model.width)]
+    hers, his = (normalised(np.array([[float(w) for w in one]])) for one in (everybody, weights))
+    action = threat.guesses.choose(hers, his, np.zeros(1, dtype=np.int64), np.array([own]))[0]
+    gains = [fraction(gain) for gain in threat.guesses.payoffs(action).tolist()]
+    p_a, p_l = (
+        sum((gain * w for gain, w in zip(gains, one, strict=True) if gain), Fraction(0))
+        / sum(one, Fraction(0))
+        for one in (everybody, weights)
+    )
+    return p_a / p_l
 
 
 def undefined(release: Release, groups: Groups) -> str:
@@ -371,8 +436,11 @@ def undefined(release: Release, groups: Groups) -> str:
             f"a {release.scheme} release has no regions that contain its people's values; relative "
             "threat is defined for generalized and bucketized releases"
         )
-    if groups.width and not groups.single_valued:
-        return "people have several values each; relative threat is defined for one"
+    if groups.width and not groups.single_valued and groups.lists is None:
+        return (
+            "people have several values each, and which of them one person has is not published; "
+            "relative threat is defined for one value, or for whole lists"
+        )
     return ""
 
 

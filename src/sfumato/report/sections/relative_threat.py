@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.learnt import Belief
+from sfumato.adversaries.relative_threat.guesses import Belief, Gain
 from sfumato.adversaries.relative_threat.measures import Measures, threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
@@ -156,6 +156,9 @@ def relative_document(
     facts = {
         "attribute": threat.attribute,
         "learner": threat.reading,
+        "gain": threat.question.gain.plain,
+        "seen": None if threat.question.known is None else list(threat.question.known),
+        "noise": dict(threat.question.noise),
         "status": threat.status,
         "method": dict(threat.method),
         "diagnostics": None if threat.diagnostics is None else asdict(threat.diagnostics),
@@ -212,9 +215,21 @@ def _everybody(threat: RelativeThreat) -> Section:
     measures = threat.measures
     return Section(
         "Everybody in the release",
-        f"{measures.people:,} people. A person is threatened if the true value is a best guess; of "
-        "several best guesses each counts its share.",
+        f"{measures.people:,} people. {_after(threat.question.gain)}",
         tables=(measures_sheet([("this release", measures)]),),
+    )
+
+
+def _after(gain: Gain) -> str:
+    """What threatens somebody."""
+    if gain.usual:
+        return (
+            "A person is threatened if the true value is a best guess; of several best guesses "
+            "each counts its share."
+        )
+    return (
+        f"They are after this: {gain.words}. GT is the share of all there is to gain; Ti compares "
+        "what both expect of the attacker's best action."
     )
 
 

@@ -194,6 +194,8 @@ def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) ->
 
 
 USUAL_ADVICE = "loosen that bound, or coarsen what is published"
+# Everybody together is the coarsest there is, so coarser columns are no way out.
+EVERYBODY_FAILS = "everybody together fails already: loosen that bound"
 
 
 def no_safe_release(

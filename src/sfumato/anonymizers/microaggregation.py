@@ -35,7 +35,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.anonymizers.base import Anonymizer, Task, check_release, no_safe_release
+from sfumato.anonymizers.base import (
+    EVERYBODY_FAILS,
+    Anonymizer,
+    Task,
+    check_release,
+    no_safe_release,
+)
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import judge, parameter
 from sfumato.criteria.k_anonymity import KAnonymity
@@ -199,7 +205,7 @@ class Microaggregation(Anonymizer):
                 f"{people:,} people (at most {MOST_PEOPLE:,}); use mondrian"
             )
         if people < self.k:
-            raise no_safe_release(KAnonymity(self.k), people)
+            raise no_safe_release(KAnonymity(self.k), people, advice=EVERYBODY_FAILS)
         axes = self._axes(task.table.counts.in_memory(self.name))
         places = np.array([axis.standard[row] for axis, row in axes])
         units = DistanceUnits(
@@ -321,7 +327,7 @@ def _check_everybody(task: Task, clusters: Placement, points: Points) -> None:
         if criterion.merge_closed:
             verdict = judge(criterion, together)
             if not verdict.holds:
-                raise no_safe_release(criterion, verdict.measured, verdict.note)
+                raise no_safe_release(criterion, verdict.measured, verdict.note, EVERYBODY_FAILS)
 
 
 def _violators(task: Task, release: Release) -> Bools:

@@ -22,7 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.anonymizers.anatomy import in_buckets, list_members, refuse_exact
-from sfumato.anonymizers.base import Anonymizer, Finished, Task, check_release, refused
+from sfumato.anonymizers.base import (
+    EVERYBODY_FAILS,
+    Anonymizer,
+    Finished,
+    Task,
+    check_release,
+    refused,
+)
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import PolicyError, ResourceError
 from sfumato.numbers import Floats
@@ -225,4 +232,4 @@ class Mondrian(Anonymizer):
 def check_root(safety: Safety, root: Nodes) -> None:
     """An unsafe group of everybody ends the search before it begins."""
     for criterion, verdict in safety.unsafe_root(root):
-        raise refused(criterion, verdict)
+        raise refused(criterion, verdict, EVERYBODY_FAILS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from sfumato import progress
-from sfumato.progress import Ticker
+from sfumato.progress import Ticker, TimeBar
 from tests.program import sfumato
 
 
@@ -30,6 +32,26 @@ def test_only_the_outermost_bar_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     with Ticker("next", 1) as later:
         later.add()
         assert later._bar is not None
+
+
+def test_the_bar_is_whole_however_long_its_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    for width in (50, 80):
+        monkeypatch.setenv("COLUMNS", str(width))
+        with TimeBar("searching", 30) as bar:
+            bar.tell("mondrian, tight [one]", "best so far mondrian, cells, loss 0.2854")
+            with Ticker("dealing", 300) as ticker:
+                ticker.reach(100, "dealing, loss 0.1094")
+            bar._bar.update(bar._task, completed=150)
+            paper = StringIO()
+            Console(file=paper, width=width).print(bar._bar.get_renderable())
+        line = paper.getvalue().rstrip("\n")
+        assert len(line) <= width
+        assert line.count("━") == 8  # half of the bar
+        assert " 50% " in line
+        assert "mondrian, tight [o" in line
+        assert line.endswith("…")
 
 
 # -- phases ---------------------------------------------------------------------------------------

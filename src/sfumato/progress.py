@@ -19,6 +19,8 @@ from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 _PATIENCE = 1.0  # seconds before anything appears
+_BAR = 16  # columns of the bar, however long the label is
+_BESIDE = 15  # columns of the percentage and the time that is left, with what is between them
 
 Phase = Literal["reading", "searching", "judging", "reporting", "writing"]
 Listener = Callable[[Phase], None]
@@ -165,14 +167,35 @@ class Ticker:
             return
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeRemainingColumn,
+            )
 
             _line.pause()
             Ticker.showing = True
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._label, total=self._total)
+            self._bar = Progress(
+                BarColumn(_BAR),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}", markup=False),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=self._total)
             self._bar.start()
-        self._bar.update(self._task, completed=self._done, description=self._label)
+        self._bar.update(self._task, completed=self._done, description=self._cropped())
+
+    def _cropped(self) -> str:
+        """As much of the label as there is room for beside the bar."""
+        from rich.text import Text
+
+        label = Text(self._label)
+        label.truncate(max(self._bar.console.width - _BAR - _BESIDE, 1), overflow="ellipsis")
+        return label.plain
 
     def __exit__(
         self,
@@ -195,21 +218,22 @@ class TimeBar(Ticker):
 
     def __init__(self, label: str, seconds: float) -> None:
         super().__init__(label, max(1, round(10 * seconds)))
-        self._way, self._before = label, Ticker._clock
+        self._way, self._known, self._before = label, "", Ticker._clock
 
     def __enter__(self) -> Self:
         Ticker._clock = self
         return super().__enter__()
 
-    def tell(self, way: str) -> None:
-        """Another way is tried."""
-        self._way = way
+    def tell(self, way: str, known: str) -> None:
+        """Another way is tried; `known` says what was found before, if anything."""
+        self._way, self._known = way, known
         self.pass_on("")
 
     def pass_on(self, inside: str) -> None:
         """The work inside got so far."""
         self._done = min(round(10 * (time.monotonic() - self._start)), self._total)
-        self._label = f"{self._way}: {inside}" if inside else self._way
+        told = filter(None, (f"{self._way}: {inside}" if inside else self._way, self._known))
+        self._label = "; ".join(told)
         self._draw()
 
     def __exit__(self, *error: Any) -> None:

@@ -232,7 +232,7 @@ class _Contest:
         if idle:
             self.attempts.append(Attempt(way.label, "not begun", idle))
             return
-        self.bar.tell(f"{way.label}{self._so_far()}")
+        self.bar.tell(way.label, self._so_far())
         started = time.monotonic()
 
         def tell(outcome: Outcome, why: str) -> None:
@@ -322,7 +322,7 @@ class _Contest:
             return ""
         leader = self.attempts[self.leader]
         told = f"{self.task.utility.name} {leader.cost:.4g}"
-        return f"; best so far {leader.anonymizer}, {told}"
+        return f"best so far {leader.anonymizer}, {told}"
 
     def result(self) -> Release:
         """The best release with all attempts; the most helpful refusal where there is none."""

@@ -23,6 +23,7 @@ from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_bat
 from sfumato.anonymizers.deal.deal import GUARDS, NO_BETTER, DealFindings, _everybody, _Reading
 from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
+from sfumato.anonymizers.deal.rules import holds
 from sfumato.anonymizers.deal.search import Chain, search
 from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
 from sfumato.criteria.base import (
@@ -484,6 +485,33 @@ def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPa
         assert (best[0] == best[one]).all()
         assert (best[1] == best[one + 1]).all()
     assert 0 < (best[1] < 0).sum() <= 9
+
+
+def test_of_many_people_a_sample_tries_the_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One start is left, the same on however many threads, and what comes of it keeps the rules."""
+    monkeypatch.setattr("sfumato.anonymizers.deal.search._STRETCH", 60)
+    monkeypatch.setattr("sfumato.anonymizers.deal.ground.SAMPLE", 100)
+    table, require = table_of(people(2, 300)), (sf.KAnonymity(4), sf.TCloseness(0.35))
+    best = []
+    for threads in (1, 4):
+        ground = ground_of(table, require, threads=threads)
+        (chain,) = search(ground, (3, 1), starts(ground), lambda cost: None)
+        best.append(chain.best)
+        state = state_of(chain.best, ground.dealt.people, ground.dealt.columns)
+        assert true_cost(state, ground.dealt.columns) == pytest.approx(chain.cost)
+        for g, size in enumerate(state.size.tolist()):
+            assert holds(state.counts, np.int64(g), np.int64(size), ground.bounds)
+    assert (best[0] == best[1]).all()
+
+
+def test_a_tree_is_the_same_in_whatever_portions_it_is_grown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ground = ground_of(table_of(people(4, 300)), (sf.KAnonymity(3), sf.TCloseness(0.35)))
+    whole = ground.cut((0.7, 1.0))
+    monkeypatch.setattr("sfumato.anonymizers.deal.ground._PORTION", 10)
+    assert whole.max() > 20
+    assert (ground.cut((0.7, 1.0)) == whole).all()
 
 
 def test_a_policy_may_name_it(tmp_path: Any) -> None:

@@ -55,7 +55,7 @@ MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
 _MENDED = 50  # rounds of merging groups that fail
 _NEAR = 3  # a group may be merged with those of people who are so near on an order
 _WORST = 0.05  # a share of groups, the worst, that are merged where all together fail
-_ENDING = 0.2  # of the time is kept for judging at most
+_ENDING, _EACH = 0.2, 3e-6  # of the time is kept for judging at most; seconds of each person
 _WITH = 0.5  # of the time is for suppressing, where people may be
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
@@ -241,13 +241,13 @@ class Deal(Anonymizer):
         if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
             began = time.monotonic()
             Finished(task).holds(published(_groups_of(cut, dealt), 0))
-            spent = (3 if limit else 2) * (time.monotonic() - began)
+            spent = (3 if limit else 2) * (time.monotonic() - began + _EACH * len(dealt))
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
         started = starts(ground)[: self.starts]
-        if cut is not None and not read.unsearched:
-            started.append(partial(_groups_of, cut, dealt))
+        if cut is not None and not read.unsearched and not ground.many:
+            started.append(lambda _: _groups_of(cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0
         with Ticker("dealing", round(10 * self.seconds)) as ticker:
 
@@ -268,7 +268,7 @@ class Deal(Anonymizer):
             yield release
             if limit and not clock.interrupted:
                 ground = replace(ground, clock=clock, limit=limit)
-                started = [lambda: best, *starts_without(ground, best)]
+                started = [lambda _: best, *starts_without(ground, best)]
                 yield searched(ground, 2)[1]
 
 

@@ -152,6 +152,25 @@ def _may(
     return fine
 
 
+@inner
+def _may_swap(
+    state: GroupState,
+    people: DealtPeople,
+    rules: Rules,
+    g: Int,
+    gets: Int,
+    gives: Int,
+    tested: Ints,
+    value: Int,
+    turn: Int,
+) -> bool:
+    """The same for a swap of which all but one person's `value` is fixed in this `turn`: by value
+    it is tested once."""
+    if tested[value] >> 1 != turn:
+        tested[value] = turn << 1 | int(_may(state, people, rules, g, gets, gives))
+    return bool(tested[value] & 1 == 1)
+
+
 class Stretch(NamedTuple):
     """Whom a sweep visits, in this turn, and what it may do.
 
@@ -208,6 +227,8 @@ def sweep(
     goes, comes = np.zeros(many), np.zeros(many)
     low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
     mine_now, theirs_now = np.zeros(many), np.zeros(many)
+    values, pairs = len(people.starts) - 1, np.int64(0)
+    mine_may, theirs_may = np.full(values, -1, np.int64), np.full(values, -1, np.int64)
     for step in range(len(stretch.visits)):
         if stretch.stop[0]:
             break
@@ -231,6 +252,7 @@ def sweep(
                 if h == outside or looked[h] == step + 1 or stretch.part[h] != stretch.number:
                     continue
                 looked[h] = step + 1
+                pairs += 1
                 others = state.size[h]
                 more = 0.0
                 for j in range(many):
@@ -285,11 +307,12 @@ def sweep(
                             first, last = min(first, own), max(last, own)
                             theirs += span_width(columns, j, first, last) - theirs_now[j]
                     delta = size * mine + others * theirs
+                    v = np.int64(people.value[y])
                     if delta < best and (
-                        people.value[x] == people.value[y]
+                        v == people.value[x]
                         or (
-                            (absent or _may(state, people, rules, g, y, x))
-                            and _may(state, people, rules, h, x, y)
+                            (absent or _may_swap(state, people, rules, g, y, x, mine_may, v, step))
+                            and _may_swap(state, people, rules, h, x, y, theirs_may, v, pairs)
                         )
                     ):
                         best, chosen, partner, replaced = delta, h, y, False
@@ -300,15 +323,15 @@ def sweep(
                     if room > 0 and not absent:  # y comes instead of x; h is narrower at best
                         delta = size * mine - state.width[h] + columns.whole + stretch.price
                         if (
-                            delta < best
-                            and _may(state, people, rules, g, y, x)
+                            delta < min(best, 0.0)
+                            and _may_swap(state, people, rules, g, y, x, mine_may, v, step)
                             and _may(state, people, rules, h, nobody, y)
                         ):
                             best, chosen, partner, replaced = delta, h, y, True
                             g_changes = mine
                     y = np.int64(state.after[y])
                 state.head[h] = y
-        if room > 0 and not absent and leaves + columns.whole + stretch.price < best:
+        if room > 0 and not absent and leaves + columns.whole + stretch.price < min(best, 0.0):
             if may_leave < 0:
                 may_leave = int(_may(state, people, rules, g, nobody, x))
             if may_leave == 1:

@@ -8,7 +8,7 @@ be suppressed, trees also start without those around whom groups must be largest
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,11 +31,12 @@ from sfumato.numbers import Bools, Codes, Floats, Ints
 STARTS: tuple[tuple[tuple[float, ...], int], ...] = (
     ((1.0,), 0),
     ((0.7, 0.85, 1.0), 1),
-    ((1.0,), 2),
     ((0.5, 0.75, 1.0), 0),
     ((0.9, 1.0), 1),
+    ((1.0,), 2),
 )
 ORDERS = 6
+SAMPLE = 10_000
 _FEW, _VERY_FEW = 100, 20
 _LOTS, _DRAWN = 3, 300  # starts by lot, and partitions drawn for each
 _MANY = 300_000  # of so many people half as many orders are enough, and memory is dear
@@ -144,6 +145,19 @@ class SearchGround:
             places[line] = np.arange(total, dtype=np.int32)
         return cls(dealt, rules, rules(1.0), orders, positions, clock, pool, box, tuple(ladder))
 
+    def sample(self) -> SearchGround:
+        """Some of these people, drawn by lot, under the same rules and by the same clock."""
+        people, total = self.dealt.people, len(self.dealt)
+        chosen = np.sort(np.random.default_rng(total).permutation(total)[:SAMPLE])
+        some = people._replace(places=people.places[chosen], value=people.value[chosen])
+        dealt = replace(self.dealt, tuples=self.dealt.tuples[chosen], people=some)
+        return SearchGround.of(dealt, self.rules, 0, self.clock, self.box)
+
+    @property
+    def many(self) -> bool:
+        """Whether people are so many that starts are tried on a sample."""
+        return len(self.dealt) > 2 * SAMPLE and not self.box
+
     @property
     def few(self) -> bool:
         """Whether people are so few that trying more costs next to nothing."""
@@ -209,18 +223,28 @@ class SearchGround:
         begun = np.zeros(len(who) + 1, dtype=np.bool_)
         begun[-1] = True
         begun[begins] = True
-        large = np.diff(begins) > 2 * _PORTION
-        for cell in np.flatnonzero(large).tolist():
-            self._cut(who, begun, rules, begins[cell : cell + 2], _PORTION)
-        begins = np.flatnonzero(begun)
-        portions = _parts(np.diff(begins), _PORTION)
-        jobs = [
-            self.pool.submit(self._cut, who, begun, rules, begins[first : last + 1], 0)
-            for first, last in pairwise(portions.tolist())
-        ]
-        for job in jobs:
-            job.result()
+        whole = np.zeros(len(who), dtype=np.bool_)  # by its first place: a cell that cannot be cut
+        while True:
+            sizes = np.diff(begins)
+            large = np.flatnonzero((sizes > 2 * _PORTION) & ~whole[begins[:-1]])
+            if not len(large):
+                break
+            self._run(
+                partial(self._cut, who, begun, rules, begins[cell : cell + 2], sizes[cell] // 2)
+                for cell in large.tolist()
+            )
+            before, begins = begins, np.flatnonzero(begun)
+            kept = begins[np.searchsorted(begins, before[large]) + 1] == before[large + 1]
+            whole[before[large[kept]]] = True
+        self._run(
+            partial(self._cut, who, begun, rules, begins[first : last + 1], 0)
+            for first, last in pairwise(_parts(np.diff(begins), _PORTION).tolist())
+        )
         return np.flatnonzero(begun)
+
+    def _run(self, jobs: Iterable[Callable[[], None]]) -> None:
+        for running in [self.pool.submit(job) for job in jobs]:
+            running.result()
 
     def _cut(self, who: Codes, begun: Bools, rules: Rules, begins: Ints, small: int) -> None:
         start, stop = begins[0], begins[-1]
@@ -243,7 +267,7 @@ class SearchGround:
         return found
 
 
-Start = Callable[[], Codes]
+Start = Callable[[SearchGround], Codes]
 
 
 def starts(ground: SearchGround) -> list[Start]:
@@ -253,13 +277,17 @@ def starts(ground: SearchGround) -> list[Start]:
     if ground.few:
         schedules = dict.fromkeys(schedule for schedule, _ in STARTS)
         listed += [one for one in product(schedules, range(ORDERS)) if one not in STARTS]
-    made: list[Start] = [partial(ground.cut, *start) for start in listed]
+    made: list[Start] = [_tree(schedule, order) for schedule, order in listed]
     if len(ground.dealt) <= _VERY_FEW:
-        made += [partial(_drawn, ground, number) for number in range(_LOTS)]
+        made += [partial(_drawn, number) for number in range(_LOTS)]
     return made
 
 
-def _drawn(ground: SearchGround, number: int) -> Codes:
+def _tree(schedule: Sequence[float], order: int, kept: Bools | None = None) -> Start:
+    return lambda ground: ground.cut(schedule, order, kept)
+
+
+def _drawn(number: int, ground: SearchGround) -> Codes:
     """The cheapest of many random partitions that hold; everybody together if none does."""
     people, total = ground.dealt.people, len(ground.dealt)
     chance = np.random.default_rng([total, number])
@@ -311,7 +339,7 @@ def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
                 kept.append(_first_of_each(fewer, ground))
                 break
     return [
-        partial(ground.cut, schedule, 0, stay)
+        _tree(schedule, 0, stay)
         for stay in kept
         if total - stay.sum() <= ground.limit
         and _holds(np.bincount(people.value[stay], minlength=len(having)), dealt, rules)

@@ -3,7 +3,8 @@
 Stands apart: it imports the compiled kernels, which `deal.py` loads only when it runs.
 
 Starts (`ground.py`) are cut trees, and the groups of another anonymizer. Each is tried for a little
-while, and the two best are improved side by side.
+while, and the two best are improved side by side; of many people a sample tries the trees, and the
+best one is grown of everybody and improved by all threads.
 Chains know nothing of each other and draw their own chance, so that what is found does not depend
 on which of them is faster. Whatever is seen with the least true cost is kept: soft sweeps may
 raise it.
@@ -32,18 +33,25 @@ from sfumato.anonymizers.deal.ground import Clock, SearchGround, Start, numbered
 from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
 from sfumato.numbers import Codes, Floats, Ints
 
-GAMMA, TEMPERATURE = 0.85, 0.1
-SWEEPS, RECUTS = 8, 4  # of one round
+GAMMA = 0.85
+TEMPERATURE = 0.35  # times the mean width of a group at the beginning
+RECUTS, _BETWEEN = (
+    4,
+    2,
+)  # before a round, and sweeps between them within, more where they gain little
 _TRIED, _TRIED_RECUTS = 3, 2  # of a start that is tried
-FULL = 32  # sweeps after which a chain is done, unless it still gains
+FULL, _AGAIN = 64, 16  # sweeps of the first round, and of others as long as they gain
+_WARM = 0.4  # how warm these others begin
+_RECUTTING = 1 / 30  # of the time that is left may be spent on one re-cutting
 _COOLED = 0.85  # from this part of the sweeps on, widths are the true ones
 _GAIN = 1e-3  # the last sweeps end when one gains less than this share
 _NEAR = 4  # groups with people so near on an order may be cut anew together
 _CHAINS = 2
 _CHAINS_OF_FEW = 6
-_ROUND = 12  # a round takes as long as so many sweeps, about
-_STARTING = 0.4  # of the time may be spent on starts
-_STRETCH = 50_000  # people of a stretch, about
+_STARTING = 0.25  # of the time may be spent on starts
+# People of a stretch, at least, and stretches, at most: who are near on another order than that of
+# the stretches are often apart on this one, the more often the more stretches there are.
+_STRETCH, _STRETCHES = 13_000, 4
 
 
 class Chain:
@@ -53,53 +61,60 @@ class Chain:
         self._ground, self._chance = ground, np.random.default_rng(list(seed))
         self._state = self._state_of(group)
         self.best, self.cost = group, self._true_cost()
-        self._number = seed[-1]
+        self.number = seed[-1]
         self.sweeps = self.changes = 0
-        self._pace = 0.0  # seconds that a sweep takes
+        self._pace = self._recutting = 0.0  # seconds that a sweep takes, and cutting pairs anew
 
     @property
     def rank(self) -> tuple[float, int]:
         """Which of two is better: whatever thread ends first, the same of equals."""
-        return self.cost, self._number
+        return self.cost, self.number
 
     def try_out(self) -> Chain:
         """A first look at how far it may come."""
         if self._ground.clock.left > 0:
             self._recut(_TRIED_RECUTS)
-            self._anneal(_TRIED, GAMMA)
+            self._anneal(_TRIED)
         return self
 
     def improve(self) -> Chain:
-        """Rounds of re-cutting and sweeps that cool down, then sweeps by true widths only."""
-        clock, number, before = self._ground.clock, 0, self.cost
+        """Rounds of sweeps that cool down, re-cutting between, then sweeps by true widths only."""
+        clock, first = self._ground.clock, True
         planned = FULL if clock.sweeps is None else clock.sweeps
         while clock.left > self._pace and planned > 0 and self.cost > 0:
-            # The last round is as long as there is time: cut short, it would end before it cools.
-            short = clock.left < _ROUND * self._pace
-            self._recut(0 if short else RECUTS)
-            some = min(SWEEPS, planned, max(1, int(min(clock.left / (self._pace or 1), SWEEPS))))
-            self._anneal(some, GAMMA * max(1 - 0.15 * number, 0.4))
-            planned -= SWEEPS
-            number += 1
-            if planned <= 0 and clock.sweeps is None and self.cost < before * (1 - 5 * _GAIN):
-                planned = SWEEPS  # it still gains: another round
             before = self.cost
+            self._recut(RECUTS)
+            self._anneal(min(FULL, planned), 1.0 if first else _WARM)
+            planned -= FULL
+            first = False
+            if planned <= 0 and clock.sweeps is None and self.cost < before * (1 - 5 * _GAIN):
+                planned = _AGAIN  # it still gains: another round
         if clock.left > RECUTS * self._pace:
             self._recut(RECUTS)
         reached = np.inf
-        while clock.left > self._pace:
+        while clock.left > 0:
             self._sweep(0.0, 0.0)
             before, reached = reached, self._true_cost()
             if not reached < before * (1 - _GAIN):  # also where there is nothing left to gain
                 break
         return self
 
-    def _anneal(self, sweeps: int, gamma: float) -> None:
+    def _anneal(self, sweeps: int, warmest: float = 1.0) -> None:
+        """Cool down within so many sweeps, or in the time that is left if that is less."""
+        clock, temperature = self._ground.clock, TEMPERATURE * self.cost / len(self._state.group)
+        allowed, between, since = clock.left, _BETWEEN, 0
         for number in range(sweeps):
-            warm = max(0.0, 1.0 - number / (_COOLED * sweeps))
-            self._sweep(gamma * warm, TEMPERATURE * warm)
-            if self._ground.clock.left <= 0:
+            left = clock.left
+            if left <= 0:
                 return
+            spent = (allowed - left) / allowed if allowed < np.inf else 0.0
+            warm = warmest * max(0.0, 1.0 - max(number / sweeps, spent) / _COOLED)
+            self._sweep(GAMMA * warm, temperature * warm)
+            since += 1
+            if since == between and number < sweeps - 1:
+                before, since = self._true_cost(), 0
+                self._recut(1)
+                between = _BETWEEN if self._true_cost() < before * (1 - _GAIN) else 2 * between
 
     def _sweep(self, gamma: float, temperature: float) -> None:
         ground, total, began = self._ground, len(self._state.group), time.monotonic()
@@ -124,6 +139,7 @@ class Chain:
             soften(state, dealt.columns, gone)
             run = partial(sweep, *shared, gone)
             stretches = self._stretches(bars, self._price(gone))
+            stretches.sort(key=lambda stretch: -len(stretch.visits))  # the longest begin first
             made = sum(job.result() for job in [ground.pool.submit(run, one) for one in stretches])
         self.changes += made
         self.sweeps += 1
@@ -134,23 +150,27 @@ class Chain:
     def _stretches(self, bars: Floats, price: float) -> list[Stretch]:
         """Everybody by the stretch of a locality order in which her group lies, on the average.
 
-        Where stretches end differs from sweep to sweep, and so does the order.
+        Stretches have as many people each, but for the first and the last, which share one: where
+        they end differs from sweep to sweep, and so does the order.
         """
         ground, group = self._ground, self._state.group
         visited = self.sweeps % len(ground.orders)
         line, place = ground.orders[visited], ground.positions[visited]
         total, outside = len(group), len(self._state.size)
-        many = max(total // _STRETCH, 1)
-        mean = np.bincount(group, place, minlength=outside + 1)[:outside] / self._state.size
+        many = stretches_of(total)
+        size = self._state.size
+        mean = np.bincount(group, place, minlength=outside + 1)[:outside] / size
         shift = self._chance.random() if many > 1 else 0.0
-        part = (mean * (many / total) + shift).astype(np.int32)
+        along, part = np.argsort(mean, kind="stable"), np.zeros(outside, dtype=np.int32)
+        before = np.cumsum(size[along]) - size[along]
+        part[along] = (before * (many / size.sum()) + shift).astype(np.int32)
         own = np.where(group == outside, (place * (many / total) + shift).astype(np.int32), 0)
         inside = group < outside
         own[inside] = part[group[inside]]
         visits = line[np.argsort(own[line], kind="stable")]
         parts = many + (many > 1)
         ends = np.searchsorted(own[visits], np.arange(parts + 1))
-        room = ground.limit - int(total - self._state.size.sum())
+        room = ground.limit - int(total - size.sum())
         return [
             Stretch(
                 visits[first:last],
@@ -179,11 +199,14 @@ class Chain:
 
     def _recut(self, times: int) -> None:
         """Pool pairs of near groups, cut each pair anew, and keep what is cheaper."""
-        group = self._groups()
+        group, clock = self._groups(), self._ground.clock
         for _ in range(times):
-            if self._ground.clock.left <= 0:
+            if clock.left <= self._recutting / _RECUTTING:
                 break
+            began = time.monotonic()
             group = self._cut_anew(group)
+            if clock.sweeps is None:
+                self._recutting = time.monotonic() - began
         self._state = self._state_of(group)
         self._keep()
 
@@ -245,6 +268,11 @@ class Chain:
             self.cost, self.best = cost, self._groups()
 
 
+def stretches_of(people: int) -> int:
+    """How many stretches so many people are swept in, on however many threads."""
+    return min(max(people // _STRETCH, 1), _STRETCHES)
+
+
 def search(
     ground: SearchGround,
     seed: Sequence[int],
@@ -256,28 +284,49 @@ def search(
     An interrupt ends the search where it is; what was found stays.
     """
     chains: list[Chain] = []
-    clock, allowed = ground.clock, ground.clock.left
-
-    def start(number: int) -> Chain | None:
-        if number and clock.left < (1 - _STARTING) * allowed:
-            return None
-        chain = Chain(ground, started[number](), (*seed, number))
-        chains.append(chain)
-        return chain.try_out()
-
+    clock = ground.clock
+    few = _CHAINS_OF_FEW if ground.few else _CHAINS
     with ThreadPoolExecutor(_CHAINS) as pool:
         try:
-            first = pool.submit(start, 0)
-            _heard([first], chains, clock, tell)
-            numbers = range(1, len(started))
-            _heard([pool.submit(start, number) for number in numbers], chains, clock, tell)
+            # Of many people a sample tries the trees; from groups that are there all have to start.
+            if ground.many and not ground.limit and len(started) > 1:
+                tried: list[Chain] = []
+                _try_out(ground.sample(), seed, started, tried, pool, lambda _: None)
+                started = [started[min(tried, key=lambda chain: chain.rank).number]]
+            _try_out(ground, seed, started, chains, pool, tell)
             chains.sort(key=lambda chain: chain.rank)
-            kept = chains[: _CHAINS_OF_FEW if ground.few else _CHAINS]
+            kept = chains[: few if ground.box or stretches_of(len(ground.dealt)) == 1 else 1]
             _heard([pool.submit(_improve, chain) for chain in kept], chains, clock, tell)
         except KeyboardInterrupt:
             clock.interrupted = True
             clock.stop[0] = True
+    if not chains:  # interrupted before: a tree that is not cut any further
+        chains.append(Chain(ground, started[0](ground), (*seed, 0)))
     return sorted(chains, key=lambda chain: chain.rank)
+
+
+def _try_out(
+    ground: SearchGround,
+    seed: Sequence[int],
+    started: Sequence[Start],
+    chains: list[Chain],
+    pool: ThreadPoolExecutor,
+    tell: Callable[[float], None],
+) -> None:
+    """Begin chains and try each for a while; one alone need not be."""
+    clock, allowed, took = ground.clock, ground.clock.left, 0.0
+
+    def start(number: int) -> Chain | None:
+        if clock.left < (1 - _STARTING) * allowed + took:
+            return None
+        chain = Chain(ground, started[number](ground), (*seed, number))
+        chains.append(chain)
+        return chain if len(started) == 1 else chain.try_out()
+
+    _heard([pool.submit(start, 0)], chains, clock, tell)
+    took = allowed - clock.left if clock.sweeps is None else 0.0  # as long as another will
+    later = [pool.submit(start, number) for number in range(1, len(started))]
+    _heard(later, chains, clock, tell)
 
 
 def _improve(chain: Chain) -> Chain | None:

@@ -8,7 +8,7 @@ replaced by a default; her posterior over tables follows from her prior by Bayes
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 Records = tuple[object, ...]
 Mechanism = Mapping[Records, Mapping[object, float]]
@@ -98,3 +98,33 @@ def total_variation(mechanism: Mechanism, values: tuple[object, ...]) -> float:
         for value in values
         if (other := mechanism[replaced(table, person, value)]) is not None
     )
+
+
+def failing(
+    mechanism: Mechanism, prior: Prior, default: object, person: int, distance: float
+) -> float:
+    """How probable an outcome of game 0 is that moves her further than this, or that the person's
+    own game never shows."""
+    far = distances(mechanism, prior, default)
+    total = 0.0
+    for outcome in {one for told in mechanism.values() for one in told}:
+        if far.get((outcome, person), 1.0) > distance:
+            total += sum(prior[table] * mechanism[table].get(outcome, 0.0) for table in prior)
+    return total / sum(prior.values())
+
+
+def smallest_delta(
+    mechanism: Mechanism, default: object, epsilon: float, bad: Collection[Records] = ()
+) -> float:
+    """The smallest delta by which a table and the same with a default are indistinguishable, both
+    ways, for every table but the bad ones."""
+    worst = 0.0
+    for table, told in mechanism.items():
+        if table in bad:
+            continue
+        for person in range(len(table)):
+            other = mechanism[replaced(table, person, default)]
+            for one, two in ((told, other), (other, told)):
+                excess = (one[o] - math.exp(epsilon) * two.get(o, 0.0) for o in one)
+                worst = max(worst, sum(part for part in excess if part > 0))
+    return worst

@@ -15,11 +15,25 @@ Bounds, for eps-differential privacy (no delta):
                e^eps, and reweighting a distribution by factors whose ratio is at most R moves it
                by (sqrt(R) - 1) / (sqrt(R) + 1), here R = e^(2 eps). A randomised answer to the
                parity of two people's bits reaches it; people's own answers reach tanh(eps / 4).
-For (eps, delta): e^(3 eps) - 1 + 2 sqrt(delta), but for a probability of 4 n sqrt(delta) over
-outcomes; the order n sqrt(delta) is the paper's, the constant 4 of the authors' later version. It
-says nothing above eps = .23, or where n sqrt(delta) is not small. A bound that says nothing is told
-as "vacuous", never as a number above 1. The same holds where indistinguishability fails only for
-tables of total prior probability delta.
+For (eps, delta), over outcomes of the release:
+  the paper's  (Theorem 1) e^(3 eps) - 1 + 2 sqrt(delta), but for a probability of 4 n sqrt(delta);
+               the order n sqrt(delta) is the paper's, the constant 4 of the authors' later version.
+               It says nothing above eps = .23, or where n sqrt(delta) is not small.
+  tight        T + (1 - T) s with T = tanh(eps / 2), but for a probability of at most
+               delta (1 + (1 - s) e^eps) / s about each person, n times that about anybody at once;
+               s is chosen by the probability that is asked for. Where delta = 0 it is the one
+               above, where eps = 0 a mechanism reaches it; in between it is true.
+Why: cut each likelihood P of game 0 down to e^eps times that of game i, Q, and Q down to e^eps P.
+That takes delta of each table's outcomes at most, and what is left are likelihoods as above. If the
+cut parts are shares b0 of what she sees in game 0 and bi of it in game i, the posteriors overlap by
+(1 - max(b0, bi)) (1 - T) at least. Outcomes with b0 > s have a probability of at most delta / s. Of
+the others, those with bi > s have P <= e^eps (1 - bi) Q + b0 P: all in all at most
+delta (1 + (1 - s) e^eps) / s. An outcome that game i never shows counts as one of them.
+
+Theorem 2: indistinguishability may fail altogether for some tables (`bad_tables`, by what prior
+probability). The paper has the same bound if that is at most delta; in ours it adds to delta, since
+everything such a table shows may be cut. A bound that says nothing is told as "vacuous", never as a
+number above 1.
 """
 
 from __future__ import annotations
@@ -33,7 +47,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat
-from sfumato.errors import InputError, MissingExtra, expect
+from sfumato.errors import InputError, MissingExtra, expect, quoted
 from sfumato.numbers import fraction
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation
@@ -178,16 +192,21 @@ NAME = "any prior"
 _KNOWS = "anything: any prior, any other release, everybody else's records"
 
 
+FAILING = 0.01  # how probable it may be that a bound fails, where nobody said
+
+
 @dataclass(frozen=True)
 class PosteriorBound:
     """Posteriors differ by at most `distance`, except with probability `failing`.
 
-    `failing` is None where it depends on the number of people and that is not known.
+    `failing` is None where it depends on the number of people and that is not known. `about`: so
+    often does it fail for "anybody" of all people at once, or for "each" of them.
     """
 
     source: Literal["paper", "tight"]
     distance: float
     failing: float | None = 0.0
+    about: Literal["anybody", "each"] = "anybody"
 
     @property
     def vacuous(self) -> bool:
@@ -221,7 +240,9 @@ class SemanticPrivacy:
             why = f"not bounded: {self.loss} by replace-one, for which the bound is vacuous"
             return [Threat(NAME, _KNOWS, why, status="not_measured")]
         paper = "".join(
-            f" (the paper's bound: {bound})" for bound in self.bounds if bound is not best
+            f" (the paper's bound: {bound})"
+            for bound in self.bounds
+            if bound is not best and bound.source == "paper"
         )
         learns = (
             f"about any one person: her conclusions are within {best} of what they would be with "
@@ -247,20 +268,48 @@ class AnyPrior:
 
 
 def semantic_privacy(
-    promised: Guarantee | PrivacyLoss, people: int | None = None
+    promised: Guarantee | PrivacyLoss,
+    people: int | None = None,
+    *,
+    failing: float = FAILING,
+    bad_tables: float = 0.0,
 ) -> SemanticPrivacy:
-    """The bounds of a guarantee, or of a loss by replace-one; `people` only matters with delta."""
+    """The bounds of a guarantee, or of a loss by replace-one.
+
+    `bad_tables`: the prior probability of tables for which the promise does not hold. With delta or
+    such tables a bound may fail: ours with the probability `failing`, about each person and, if the
+    number of `people` is known, about anybody at once.
+    """
     expect("promised", promised, (Guarantee, PrivacyLoss), "a Guarantee or a PrivacyLoss")
+    for name, given, least in (("failing", failing, 0), ("bad_tables", bad_tables, -1)):
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if not number or not max(least, 0) <= given < 1 or given == least:
+            above = "above 0" if least == 0 else "0 or more"
+            raise InputError(f"{name} = {quoted(given)} is not allowed; it is {above} and below 1")
     loss = promised.under("replace-one") if isinstance(promised, Guarantee) else promised
     assert loss is not None  # some promise by replace-one follows from any
-    if loss.delta == 0:
+    tight = math.tanh(loss.epsilon / 2)
+    if loss.delta == 0 and bad_tables == 0:
         paper = PosteriorBound("paper", _growth(loss.epsilon))
-        return SemanticPrivacy(loss, (paper, PosteriorBound("tight", math.tanh(loss.epsilon / 2))))
-    root = math.sqrt(loss.delta)
-    failing = None if people is None else 4 * people * root
-    return SemanticPrivacy(
-        loss, (PosteriorBound("paper", _growth(3 * loss.epsilon) + 2 * root, failing),)
-    )
+        return SemanticPrivacy(loss, (paper, PosteriorBound("tight", tight)))
+    root = math.sqrt(max(loss.delta, bad_tables))
+    often = None if people is None else 4 * people * root
+    bounds = [PosteriorBound("paper", _growth(3 * loss.epsilon) + 2 * root, often)]
+    cut = loss.delta + bad_tables
+    if people is not None:
+        bounds.append(_mixed(loss.epsilon, people * cut, failing, "anybody"))
+    bounds.append(_mixed(loss.epsilon, cut, failing, "each"))
+    return SemanticPrivacy(loss, tuple(bounds))
+
+
+def _mixed(
+    epsilon: float, cut: float, failing: float, about: Literal["anybody", "each"]
+) -> PosteriorBound:
+    """The bound that fails so often, where so much of the likelihoods must be cut away."""
+    growth = math.exp(min(epsilon, 700))
+    share = min(cut * (1 + growth) / (failing + cut * growth), 1.0)
+    tight = math.tanh(epsilon / 2)
+    return PosteriorBound("tight", tight + (1 - tight) * share, failing, about)
 
 
 def _growth(epsilon: float) -> float:

@@ -294,6 +294,13 @@ def intersect(
         ),
     ] = None,
     unknown: UnknownCell = UNKNOWN,
+    noisy_counts: Annotated[
+        str,
+        typer.Option(
+            help="Counts of randomised releases as published, or expected: what they may have been "
+            "before the noise, which is known."
+        ),
+    ] = "published",
     *,
     reading: Reading,
 ) -> None:
@@ -331,6 +338,7 @@ def intersect(
         overlap,  # type: ignore[arg-type]  # checked by the attack
         sensitive=sensitive,
         unknown=unknown,
+        noisy_counts=noisy_counts,  # type: ignore[arg-type]
     )
     document = attack_document(attack)
     if html is not None:

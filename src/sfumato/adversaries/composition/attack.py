@@ -27,12 +27,16 @@ confidence never asks whether she is *right*; with the truth at hand, `precision
 counts as vulnerable whom the intersection narrows (drop >= 1), which misses those whom one release
 already exposed: they are told apart.
 
+Noisy counts may be read as they are published, as in the paper's experiment, or as noisy
+(`noisy_counts="expected"`): then m_j(s) sums the counts she expects, knowing the noise, no value is
+ruled out, and what counts is her belief (`noise_reading.py`).
+
 Here are the attack, its private table of targets, and the adversary of the catalogue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -46,11 +50,17 @@ from sfumato.adversaries.composition.intersection import (
     STATUS,
     IntersectedCases,
     SharedValues,
+    common_attribute,
     intersect_cases,
     masses_of,
     prior_weights,
     share_values,
     tilts,
+)
+from sfumato.adversaries.composition.noise_reading import (
+    ExpectedCounts,
+    NoisyCounts,
+    check_noisy_counts,
 )
 from sfumato.adversaries.composition.summary import Summary, summarize
 from sfumato.adversaries.composition.true_groups import TrueGroups
@@ -239,6 +249,7 @@ def intersection_attack(
     scale: Scale | None = None,
     seed: int = 0,
     unknown: str = UNKNOWN,
+    noisy_counts: NoisyCounts = "published",
 ) -> IntersectionAttack:
     """Attack people who are in all of these releases.
 
@@ -253,9 +264,14 @@ def intersection_attack(
     in, as the paper's experiments do, which needs releases just made and, where several people
     have equal values, chance (`seed`). scale: standard deviations by column for microaggregated
     releases that do not tell their own. sensitive: which attribute, if releases share several.
+    noisy_counts: of randomised releases, as "published" or those she has "expected".
     """
     _check(releases, overlap, locate)
+    check_noisy_counts(noisy_counts)
     population = parse_prior(prior, INTERSECTION)
+    expected_of: dict[int, Floats] = {}
+    if noisy_counts == "expected":
+        releases, expected_of = _expecting(releases, common_attribute(releases, sensitive))
     shared = share_values(releases, sensitive)
     columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
     people = read_targets(targets, columns, truth, unknown)
@@ -276,7 +292,10 @@ def intersection_attack(
     else:
         groups_of_people = [find_groups(release, people, scale) for release in releases]
     masses = masses_of(releases, shared, overlap)
-    expected = prior_weights(shared, population)
+    counts: list[Floats] = [groups.data.astype(np.float64) for groups in shared.groups]
+    for place, expected_counts in expected_of.items():  # every count of such a release is 1 there
+        masses[place], counts[place] = masses[place] * expected_counts, expected_counts
+    expected = prior_weights(shared, population, counts)
     cases = intersect_cases(shared, groups_of_people, masses, tilts(expected))
     right = _right(people, cases, shared)
     return IntersectionAttack(
@@ -286,14 +305,19 @@ def intersection_attack(
             people,
             cases,
             groups_of_people,
-            shared.groups,
+            [
+                np.bincount(groups.row, weights=mine, minlength=len(groups))
+                if place in expected_of
+                else groups.sizes
+                for place, (mine, groups) in enumerate(zip(counts, shared.groups, strict=True))
+            ],
             right,
             tuple(
                 _correctly_located(release, shared.attribute, people, scale, located, locate)
                 for release, located in zip(releases, groups_of_people, strict=True)
             ),
         ),
-        (*unknown_notes(people), *_notes(releases, shared)),
+        (*unknown_notes(people), *_notes(releases, shared, expected_of)),
         shared.labels,
         people,
         cases,
@@ -341,15 +365,32 @@ def _correctly_located(
     return float(share[known] @ people.people[known] / total) if total else None
 
 
-def _notes(releases: Sequence[Release], shared: SharedValues) -> tuple[str, ...]:
+def _expecting(
+    releases: Sequence[Release], attribute: str
+) -> tuple[list[Release], dict[int, Floats]]:
+    """Randomised releases with all of their cells, and the counts that are expected there."""
+    read, counts = list(releases), {}
+    for place, release in enumerate(releases):
+        if release.regions.noisy:
+            noisy = ExpectedCounts.of(release, attribute)
+            read[place], counts[place] = noisy.release, noisy.masses
+    return read, counts
+
+
+def _notes(
+    releases: Sequence[Release], shared: SharedValues, expected: Collection[int]
+) -> tuple[str, ...]:
     notes = [
         f"only {release.label} shows {name_some(alone)}"
         for release, alone in zip(releases, shared.unmatched, strict=True)
         if alone
     ]
     notes += [
-        f"counts of {release.label} are noisy: a value may be missing from a group that has it"
-        for release in releases
+        f"counts of {release.label} are noisy, and read so: no value is ruled out, beliefs tell "
+        "what is learnt"
+        if place in expected
+        else f"counts of {release.label} are noisy: a value may be missing from a group that has it"
+        for place, release in enumerate(releases)
         if release.regions.noisy
     ]
     return tuple(notes)

@@ -372,13 +372,13 @@ def tilts(weights: Floats) -> Floats:
     return tilt
 
 
-def prior_weights(shared: SharedValues, prior: Prior) -> Floats:
-    """P0(s) for every shared value, up to a factor."""
+def prior_weights(shared: SharedValues, prior: Prior, counts: Sequence[Floats]) -> Floats:
+    """P0(s) for every shared value, up to a factor; `counts` are those stored, as they are read."""
     if isinstance(prior, Uniform):
         return np.ones(len(shared.labels))
     counted = np.zeros(len(shared.labels))
-    for groups, number in zip(shared.groups, shared.numbers, strict=True):
-        np.add.at(counted, number[groups.indices], groups.data)
+    for groups, number, mine in zip(shared.groups, shared.numbers, counts, strict=True):
+        np.add.at(counted, number[groups.indices], mine)
     if isinstance(prior, Pooled):
         return counted
     weights = np.zeros(len(shared.labels))

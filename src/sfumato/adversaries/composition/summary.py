@@ -11,8 +11,7 @@ from sfumato.adversaries.composition.intersection import IntersectedCases
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets
 from sfumato.errors import InputError
-from sfumato.numbers import Floats, Ints, fraction, sums_by_row
-from sfumato.release.groups import Groups
+from sfumato.numbers import Floats, Ints, fraction, rows_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,8 @@ class Summary:
 
     `vulnerable` people have fewer values left than any release alone leaves (the paper's VP);
     `exposed_by_one` those whom one release alone exposes, whom VP misses. `left[s]` people have
-    s + 1 values left, `right[s]` is how many of them a guess gets right.
+    s + 1 values left, `right[s]` is how many of them a guess gets right. `beliefs` tells how many
+    are believed to have one value with at least a probability, whatever else is left.
 
     By release: `before`, the mean number of values it leaves, `group_size`, the mean people of the
     groups it locates somebody in, and `correctly_located`, the share of people whose own group is
@@ -60,6 +60,7 @@ class Summary:
     group_size: tuple[float, ...]
     correctly_located: tuple[float | None, ...]
     partly_known: int = 0
+    beliefs: tuple[ReliabilityPoint, ...] = ()
 
     @property
     def exposed(self) -> int:
@@ -115,11 +116,11 @@ def summarize(
     people: Targets,
     cases: IntersectedCases,
     found: Sequence[Located],
-    groups: Sequence[Groups],
+    sizes: Sequence[Ints | Floats],
     right: Floats | None,
     correctly_located: tuple[float | None, ...],
 ) -> Summary:
-    """The figures of an attack."""
+    """The figures of an attack; `sizes` are the people of each release's groups."""
     per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
     by_status = [int(per_case[cases.status == number].sum()) for number in range(3)]
     counted = per_case * (cases.status == 0)
@@ -151,13 +152,38 @@ def summarize(
         after=mean(cases.after),
         drop=mean(cases.fewest - cases.after),
         group_size=tuple(
-            mean(_sizes(located, mine)) for located, mine in zip(found, groups, strict=True)
+            mean(_sums(mine[located.groups], located.indptr))
+            for located, mine in zip(found, sizes, strict=True)
         ),
         correctly_located=correctly_located,
         partly_known=people.partly_known,
+        beliefs=_beliefs(people, cases, right),
     )
 
 
-def _sizes(found: Located, groups: Groups) -> Floats:
-    """The people of all groups a case may be in."""
-    return sums_by_row(groups.sizes[found.groups], found.indptr).astype(np.float64)
+def _sums(numbers: Ints | Floats, offsets: Ints) -> Floats:
+    """The sum of each row; expected counts are no whole numbers."""
+    summed = np.bincount(rows_of(offsets), weights=numbers, minlength=len(offsets) - 1)
+    return summed.astype(np.float64)
+
+
+BELIEFS = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5)
+
+
+def _beliefs(
+    people: Targets, cases: IntersectedCases, right: Floats | None
+) -> tuple[ReliabilityPoint, ...]:
+    """How many are believed to have one value at least so surely, and how often that is right."""
+    rows = np.flatnonzero(cases.status[people.case] == 0)
+    belief, n = cases.belief[people.case[rows]], people.people[rows]
+    points = []
+    for least in BELIEFS:
+        sure = belief >= least * (1 - 1e-12)
+        many = int(n[sure].sum())
+        precision = None
+        if right is not None and many:
+            precision = float(right[rows][sure] @ n[sure] / many)
+        points.append(
+            ReliabilityPoint(least, many / n.sum() if len(n) else float("nan"), precision)
+        )
+    return tuple(points)

@@ -36,11 +36,12 @@ def attack_document(attack: IntersectionAttack) -> Document:
         "perfect_breach": summary.perfect_breach,
         "precision": summary.precision,
         "curve": [point.__dict__ for point in summary.curve],
+        "beliefs": [point.__dict__ for point in summary.beliefs],
         "notes": list(attack.notes),
     }
     sections = [_people(attack), _by_release(attack)]
     if summary.located:
-        sections.insert(1, _curve(attack))
+        sections[1:1] = [_curve(attack), _beliefs(attack)]
     title = "What these releases give away together"
     return Document("intersect", title, about, tuple(sections), facts, OF_TABLE)
 
@@ -94,6 +95,14 @@ def _curve(attack: IntersectionAttack) -> Section:
         percent="y",
     )
     return Section("How surely", "", (sheet,), (figure,))
+
+
+def _beliefs(attack: IntersectionAttack) -> Section:
+    """By what counts tell beyond which values are left."""
+    columns = ("belief at least", "share of people", "guess right")
+    rows = tuple((p.confidence, p.share, p.precision) for p in attack.summary.beliefs)
+    words = "Her belief in the likeliest value, by the counts that all releases tell."
+    return Section("How likely", words, (Sheet(columns, rows),))
 
 
 def _by_release(attack: IntersectionAttack) -> Section:

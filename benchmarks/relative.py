@@ -1,6 +1,6 @@
 """Relative threat: the closed form, and samplers by effective draws per second, in one run.
 
-    python benchmarks/relative.py [--data FOLDER] [--rows 1000000]
+    python benchmarks/relative.py [--data FOLDER] [--rows 1000000] [--tempered 800,1500,5692]
 
 Exact: learning and measuring a generalized release of 5,692 people, and of a million (synthetic
 census, one lattice node, nearly as many distinct people as rows), best of several, warm.
@@ -15,6 +15,11 @@ count), median and least over the same watched people, warm, sampling alone with
   chances where theirs averages what was dealt, so what counts is how many independent dealings
   would give the same error of p_A; effective draws of each one's own traces are told beside it.
 
+With --tempered, instead: buckets on which plain chains stay where they began, for so many people
+each. Anatomy with l = 6, and people put in buckets of 20 at random, whose values repeat: R-hat,
+effective draws of the worst belief watched, round trips of each ensemble, and seconds in all (two
+cores: some 20 s for 800 people, minutes for 5,692).
+
 Without the Adult files the embedded census stands in.
 """
 
@@ -24,10 +29,12 @@ import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyarrow import csv
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat.bucketized import buckets_of
@@ -50,6 +57,7 @@ from sfumato.release.description import Buckets, Regions
 
 Floats = npt.NDArray[np.float64]
 CHAINS = 4
+LARGEST_OF_TWENTY = 2_000
 
 
 def best(run: Callable[[], object], times: int) -> float:
@@ -180,6 +188,40 @@ def anatomy(table: sf.Table, size: int) -> None:
     _ratios(found, "whole buckets, value dealt", "swaps, value dealt", 15, again=True)
 
 
+def tempered(table: sf.Table, name: str, release: sf.Release) -> None:
+    start = time.perf_counter()
+    threat = relative_threat(release, table)
+    seconds = time.perf_counter() - start
+    assert threat.diagnostics is not None
+    told = threat.diagnostics
+    print(f"{name}, {table.people:,} people: {threat.status}, {threat.method['buckets']}")
+    print(
+        f"  R-hat {told.rhat:.4f}  effective draws {told.ess:,.0f}  {told.sweeps:,} iterations  "
+        f"{seconds:,.0f} s"
+    )
+    if told.tempering is not None:
+        ladder = told.tempering
+        trips = ", ".join(map(str, ladder.round_trips))
+        print(f"  {ladder.rungs} rungs down to {ladder.lowest_power:.2f}, round trips {trips}")
+
+
+def in_buckets(table: sf.Table, size: int) -> sf.Release:
+    """People in buckets of so many at random, read as somebody else's release would be."""
+    counts = table.counts
+    row = np.random.default_rng(0).permutation(np.repeat(np.arange(len(counts)), counts.n))
+    bucket = pa.array(np.arange(len(row)) // size)
+    listed = {
+        domain.name: pa.array(domain.values).take(pa.array(codes[row]))
+        for domain, codes in zip(counts.quasi, counts.codes, strict=True)
+    }
+    values = pa.array(counts.sensitive[0].domain.values).take(pa.array(counts.values[0][row]))
+    with TemporaryDirectory() as folder:
+        files = Path(folder) / "listed.csv", Path(folder) / "values.csv"
+        csv.write_csv(pa.table({"bucket": bucket, **listed}), files[0])
+        csv.write_csv(pa.table({"bucket": bucket, counts.sensitive[0].name: values}), files[1])
+        return sf.read_release(files, table.schema, group="bucket")
+
+
 def _ratios(
     found: dict[str, tuple[float, float]],
     ours: str,
@@ -200,7 +242,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--tempered", default="")
     given = parser.parse_args()
+    for people in filter(None, given.tempered.split(",")):
+        table = _people(given.data, int(people), 0)
+        policy = sf.Policy([sf.DistinctDiversity(6)], anonymizer=sf.Anatomy(6))
+        tempered(table, "Anatomy, l = 6", sf.anonymize(table, policy, seed=0))
+        if int(people) <= LARGEST_OF_TWENTY:
+            tempered(table, "buckets of 20", in_buckets(table, 20))
+    if given.tempered:
+        return
     table = _people(given.data, ROWS, 0)
     size = min(4, int(table.people // np.bincount(table.counts.values[0], table.counts.n).max()))
     first = time.perf_counter()

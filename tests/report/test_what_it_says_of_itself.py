@@ -53,11 +53,11 @@ def test_whole_buckets_are_only_told_where_they_are_dealt_whole() -> None:
 @pytest.mark.parametrize(
     ("values", "sizes", "told"),
     [
-        ([*map(str, range(13))] * 2, [13, 13], "sampled (swaps within buckets)"),
+        ([*map(str, range(13))] * 2, [13, 13], "sampled (blocks within buckets)"),
         (
             [*map(str, range(12))] * 2 + ["x"],
             [12, 13],
-            "sampled (whole buckets, 1 of 2 by swaps)",
+            "sampled (whole buckets, 1 of 2 in blocks)",
         ),
     ],
 )

@@ -71,7 +71,9 @@ def relative(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="auto, exact, sample; or the paper's row-gibbs, swap, permutation."),
+        typer.Option(
+            help="auto, exact, sample, tempered; or the paper's row-gibbs, swap, permutation."
+        ),
     ] = None,
     prior: Annotated[
         str | None,

@@ -181,7 +181,7 @@ def symmetric(buckets: int) -> sf.Release:
 
 
 def test_chains_that_disagree_are_told_and_never_pass() -> None:
-    found = sf.relative_threat(symmetric(60), sweeps=800)
+    found = sf.relative_threat(symmetric(60), method="swap", sweeps=800)
     assert found.status == "not_converged"
     assert not found.diagnostics.converged
     assert found.diagnostics.rhat > 1.01

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.atoms import Known
@@ -32,6 +33,48 @@ from sfumato.schema.domain import Domain
 # Only values that somebody is listed with are counted; a value nobody has keeps its prior weight.
 
 LARGEST = 12  # people of a bucket that is still dealt as a whole
+BLOCK = 5  # people dealt at once in other buckets
+
+
+class PowerLadder(NamedTuple):
+    """Replicas of who has what, one on every rung of a ladder of powers; often of one rung only.
+
+    Replica i gives person k her bucket's value number `has[i, k]`. What follows for each cell of
+    the counts: beta + count stands at `at[i, cell]` of the `WeightTable`, and to the power of its
+    rung it is `weight[i, cell]`. Rung r has the power `powers[r]`, the replica `replica[r]` and the
+    table of weights `tables[r]`. `states` are those of random numbers, one a rung and one for
+    exchanges, so that results do not depend on threads.
+
+    Of each replica: `log_chance` of its dealing, and how far it is on its `way` from power 1 (1)
+    to the lowest (2) and back. Of neighbours: exchanges `proposed` and, in expectation, `refused`.
+    `passed` counts iterations and round trips.
+    """
+
+    has: Ints
+    at: npt.NDArray[np.int32]
+    weight: Floats
+    powers: Floats
+    tables: Floats
+    logs: Floats
+    replica: Ints
+    states: npt.NDArray[np.uint64]
+    log_chance: Floats
+    way: Ints
+    proposed: Floats
+    refused: Floats
+    passed: Ints
+
+
+class WeightTable(NamedTuple):
+    """Every weight beta + count a cell may have, cells with one beta sharing theirs.
+
+    `begins[cell]` is the place of count 0. `logs` are log Gamma(beta + count): summed over the
+    cells they are the logarithm of a dealing's chance, up to a constant.
+    """
+
+    begins: Ints
+    weights: Floats
+    logs: Floats
 
 
 class BucketLayout(NamedTuple):
@@ -41,7 +84,7 @@ class BucketLayout(NamedTuple):
     lies at `place[k, c] + s` of the counts. A slot is a bucket, a tuple and a value.
     """
 
-    place: Ints
+    place: npt.NDArray[np.int32]
     begins: Ints
     member: Ints
     member_begins: Ints
@@ -93,7 +136,7 @@ class BucketModel:
     def layout(self) -> BucketLayout:
         """As the kernels take it."""
         return BucketLayout(
-            self.places(self.codes)[self.member],
+            self.places(self.codes)[self.member].astype(np.int32),
             self.begins,
             self.member,
             self.member_begins,
@@ -101,6 +144,49 @@ class BucketModel:
             self.groups.indices.astype(np.int64),
             self.slot_begins,
             self.blocks,
+        )
+
+    @cached_property
+    def weight_table(self) -> WeightTable:
+        from scipy.special import gammaln  # type: ignore[import-untyped]
+
+        place = self.layout.place.ravel()
+        listed = np.bincount(place, minlength=len(self.start))[:: self.width]
+        most = np.minimum(listed[:, None], self.people.astype(np.int64)).ravel()
+        betas, number = np.unique(self.start, return_inverse=True)
+        longest = np.zeros(len(betas), dtype=np.int64)
+        np.maximum.at(longest, number, most + 1)
+        begins = offsets_of(longest)
+        weights = np.repeat(betas, longest) + run_places(np.zeros_like(longest), longest)
+        return WeightTable(begins[number], weights, gammaln(weights))
+
+    def ladder(self, powers: Floats, has: Ints, seed: Sequence[int]) -> PowerLadder:
+        """A replica on every rung, which deals as its row of `has` says."""
+        table, groups = self.weight_table, self.groups
+        rungs = len(powers)
+        first = np.repeat(groups.indptr[:-1], groups.sizes)
+        at = np.empty((rungs, len(self.start)), dtype=np.int32)
+        for row, dealt in zip(at, has, strict=True):
+            s = groups.indices[first + dealt].astype(np.int64)
+            cells = (self.layout.place + s[:, None]).ravel()
+            row[:] = table.begins + np.bincount(cells, minlength=len(row))
+        tables = table.weights ** powers[:, None]
+        words = np.random.SeedSequence(seed).generate_state(4 * (rungs + 1), np.uint64)
+        states = words.astype(np.uint64).reshape(rungs + 1, 4)
+        return PowerLadder(
+            has.copy(),
+            at,
+            np.take_along_axis(tables, at, axis=1),
+            powers,
+            tables,
+            table.logs,
+            np.arange(rungs),
+            states,
+            np.zeros(rungs),
+            np.where(np.arange(rungs) == 0, 1, 0),
+            np.zeros(rungs),
+            np.zeros(rungs),
+            np.zeros(2, dtype=np.int64),
         )
 
     def places(self, codes: Ints) -> Ints:

@@ -9,11 +9,12 @@ Whether chains agree is told by library diagnostics, and on request by the paper
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -35,12 +36,28 @@ RHAT, ESS, CHAINS, SWEEPS = 1.01, 400.0, 4, 32_000
 
 
 @dataclass(frozen=True)
+class Tempering:
+    """Of tempered ensembles: the ladder of powers, and how replicas moved along it.
+
+    `exchanged` is the share of exchanges accepted between the two neighbours that exchange least.
+    `round_trips`, by ensemble: how often a replica went from power 1 to the lowest and back, in the
+    iterations that count.
+    """
+
+    rungs: int
+    lowest_power: float
+    exchanged: float
+    round_trips: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Diagnostics:
     """How the sampling went; figures are the worst over what was watched.
 
     `watched` people's p_A and p_L were followed draw by draw. `sweeps` are those of each chain in
     all, `kept` the draws the estimates rest on. `geweke` is the share of watched parameters with
     |z| > 1.96, `weiss` the share of watched rows with p < 0.05; chance alone gives about 0.05.
+    `tempering`: where chains are tempered ensembles, whose sweeps are iterations.
     """
 
     converged: bool
@@ -54,6 +71,7 @@ class Diagnostics:
     seconds: float = field(compare=False, default=0.0)
     geweke: float | None = None
     weiss: float | None = None
+    tempering: Tempering | None = None
     reason: str = ""
 
 
@@ -76,22 +94,33 @@ def judge_traces(traces: Floats) -> tuple[Floats, Floats, Floats]:
     """
     stats = statistics()
     many = traces.shape[2]
-    rhat, ess, mcse = np.ones(many), np.full(many, np.inf), np.zeros(many)
-    spread = traces.max(axis=(0, 1)) - traces.min(axis=(0, 1))
-    moving = np.flatnonzero(spread > 1e-12)
+    rhat, ess, mcse = rhat_of(traces), np.full(many, np.inf), np.zeros(many)
+    moving = _moving(traces)
     if len(moving):
         moved = traces[:, :, moving]
-        stuck = moved.max(axis=1) - moved.min(axis=1) <= 1e-12
         with np.errstate(divide="ignore", invalid="ignore"):
-            rhat[moving] = stats.rhat(moved, chain_axis=0, draw_axis=1)
             bulk = stats.ess(moved, chain_axis=0, draw_axis=1, method="bulk")
             mean = stats.ess(moved, chain_axis=0, draw_axis=1, method="mean")
             mcse[moving] = stats.mcse(moved, chain_axis=0, draw_axis=1, method="mean")
-        ess[moving] = np.fmin(bulk, mean)
-        # A chain that stands still where others move has not arrived.
-        rhat[moving] = np.where(stuck.any(axis=0) | np.isnan(rhat[moving]), np.inf, rhat[moving])
-        ess[moving] = np.where(np.isnan(ess[moving]), 0.0, ess[moving])
+        ess[moving] = np.nan_to_num(np.fmin(bulk, mean), nan=0.0)
     return rhat, ess, mcse
+
+
+def rhat_of(traces: Floats) -> Floats:
+    """R-hat of each trace alone."""
+    rhat, moving = np.ones(traces.shape[2]), _moving(traces)
+    if len(moving):
+        moved = traces[:, :, moving]
+        # A chain that stands still where others move has not arrived.
+        stuck = (moved.max(axis=1) - moved.min(axis=1) <= 1e-12).any(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = statistics().rhat(moved, chain_axis=0, draw_axis=1)
+        rhat[moving] = np.where(stuck | np.isnan(found), np.inf, found)
+    return rhat
+
+
+def _moving(traces: Floats) -> Ints:
+    return np.flatnonzero(traces.max(axis=(0, 1)) - traces.min(axis=(0, 1)) > 1e-12)
 
 
 def geweke(traces: Floats, first: float = 0.1, last: float = 0.5) -> Floats:
@@ -187,18 +216,35 @@ class Goal:
             kept *= 2
         return kept
 
+    @property
+    def allows_ensembles(self) -> bool:
+        """Whether so many sweeps are enough to begin with tempered ensembles."""
+        return self.sweeps >= 4 * 3 * FIRST
+
+    def tempered(self, spent: float) -> Goal:
+        """The same for ensembles, in the seconds that are left.
+
+        An iteration is a sweep on every rung and more of them at power 1: a quarter is enough.
+        """
+        left = None if self.seconds is None else self.seconds - spent
+        return replace(self, sweeps=max(self.sweeps // 4, 3 * FIRST), seconds=left)
+
 
 class Sampler(Protocol):
     """Chains that can be run on, and whose beliefs p_A can be watched."""
 
     pool: int  # how many beliefs may be watched
     most_kept: int  # draws of each chain that fit in memory
+    unit: str  # what is done so many times, such as "sweeps of each chain"
+
+    @property
+    def tempering(self) -> Tempering | None: ...
 
     def warm_up(self, sweeps: int) -> None:
         """Run every chain on and forget it."""
 
     def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
-        """Run every chain on; p_A, and p_L, of the watched: chains by draws by each.
+        """Run every chain on; p_A, p_L, and more to judge by: chains by draws by each watched.
 
         p_A is taken after every `thin` sweeps, p_L as often as memory allows.
         """
@@ -213,8 +259,11 @@ class Sampler(Protocol):
         """The value some rows take draw by draw: chains by draws by rows."""
 
 
-def run_chains(sampler: Sampler, goal: Goal, seed: int) -> Diagnostics:
-    """Run a sampler to its goal."""
+def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.inf) -> Diagnostics:
+    """Run a sampler to its goal.
+
+    Chains whose R-hat is above `given_up` after some stages are left: there is another way.
+    """
     statistics()  # says at once if the library is missing
     start = time.monotonic()
     rng = np.random.default_rng([seed, 7])
@@ -232,19 +281,20 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int) -> Diagnostics:
             done += length
             ticker.add(length)
             judged = [judge_traces(trace) for trace in traces]
-            rhat, ess, mcse = (np.concatenate(figures) for figures in zip(*judged, strict=True))
+            rhat, ess, _ = (np.concatenate(figures) for figures in zip(*judged, strict=True))
             converged = bool((ess >= goal.ess).all() and (rhat < goal.rhat).all())
             late = goal.seconds is not None and time.monotonic() - start > goal.seconds
             # At this pace the rest of the budget is not enough: chains sit in different places.
             vain = length >= PATIENCE and ess.min(initial=np.inf) * goal.sweeps < goal.ess * length
+            vain |= length >= PATIENCE // 2 and rhat.max(initial=1.0) > given_up
             if converged or late or vain or done + 2 * length > goal.sweeps:
                 break
-    reason = "" if converged else _reason(rhat, ess, goal, done)
+    reason = "" if converged else _reason(rhat, ess, goal, f"{done:,} {sampler.unit}")
     return Diagnostics(
         converged=converged,
         rhat=float(rhat.max(initial=1.0)),
         ess=float(ess.min(initial=np.inf)),
-        mcse=float(mcse.max(initial=0.0)),
+        mcse=max(float(mcse.max(initial=0.0)) for _, _, mcse in judged[:2]),  # of beliefs
         chains=goal.chains,
         sweeps=done,
         kept=traces[0].shape[0] * traces[0].shape[1],
@@ -252,6 +302,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int) -> Diagnostics:
         seconds=time.monotonic() - start,
         geweke=_geweke(sampler) if "geweke" in goal.checks else None,
         weiss=_weiss(sampler) if "weiss" in goal.checks else None,
+        tempering=sampler.tempering,
         reason=reason,
     )
 
@@ -267,9 +318,9 @@ def _watched(sampler: Sampler, some: Ints, known: bool) -> Ints:
     return np.unique(np.concatenate([some[:half], worst[:half]]))
 
 
-def _reason(rhat: Floats, ess: Floats, goal: Goal, done: int) -> str:
+def _reason(rhat: Floats, ess: Floats, goal: Goal, done: str) -> str:
     return (
-        f"not converged after {done:,} sweeps of each chain: R-hat {rhat.max():.3f} (below "
+        f"not converged after {done}: R-hat {rhat.max():.3f} (below "
         f"{goal.rhat:g} wanted), effective draws {ess.min():.0f} ({goal.ess:.0f} wanted); the "
         "chains disagree about who has what, so no figure here is to be relied on"
     )

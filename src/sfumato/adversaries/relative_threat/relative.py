@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -63,7 +64,8 @@ from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
 from sfumato.table import Table
 
-Method = Literal["auto", "exact", "sample", "row-gibbs", "swap", "permutation"]
+Method = Literal["auto", "exact", "sample", "tempered", "row-gibbs", "swap", "permutation"]
+DISAGREE = 1.1  # R-hat of plain chains over buckets that are given up for tempered ensembles
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
 
 
@@ -196,7 +198,8 @@ def relative_threat(
 
     `method`: "auto" is exact where a column's regions are nested or apart and where little is to be
     summed up, and samples else (crossing regions, buckets); "exact" refuses to sample; "sample"
-    samples everything; "row-gibbs", "swap" and "permutation" are the paper's own samplers.
+    samples everything; "row-gibbs", "swap" and "permutation" are the paper's own samplers. Buckets
+    between whose likely dealings chains do not move get tempered ensembles, "tempered" at once.
     Sampling runs at least 4 `chains` until the worst belief watched has `ess` effective draws and
     its R-hat is below `rhat`, or until each has made `sweeps` (or `seconds` have passed); `checks`
     adds "geweke" and "weiss".
@@ -328,7 +331,7 @@ def observer_of(release: Release, table: Table | None = None) -> VictimReader:
 
 def _check_method(release: Release, method: Method) -> None:
     release.refuse_wildcards()
-    if method in ("swap", "permutation") and not release.regions.exact:
+    if method in ("swap", "permutation", "tempered") and not release.regions.exact:
         raise InputError(f"method {method!r} is for bucketized releases; use 'auto'")
     if method == "row-gibbs" and release.regions.exact:
         raise InputError("method 'row-gibbs' is for generalized releases; use 'auto' or 'swap'")
@@ -379,6 +382,7 @@ def _learn_buckets(
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.exact_posterior import every_world
     from sfumato.adversaries.relative_threat.samplers import BucketChains, Permutations, Swaps
+    from sfumato.adversaries.relative_threat.tempering import TemperedChains
 
     if method in ("auto", "exact"):
         exact = every_world(buckets)
@@ -389,11 +393,26 @@ def _learn_buckets(
             "there are too many ways of dealing the buckets' values to go through; use "
             "method='auto'"
         )
-    kinds = {"swap": Swaps, "permutation": Permutations}
-    sampler = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
-    diagnostics = run_chains(sampler, goal, seed)
-    assert sampler.learnt is not None
-    return sampler.learnt, {"buckets": sampler.method}, diagnostics
+    plain: BucketChains | None = None
+    spent = 0.0
+    if method != "tempered":
+        kinds = {"swap": Swaps, "permutation": Permutations}
+        plain = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
+        only = method in kinds or not goal.allows_ensembles
+        diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
+        spent = diagnostics.seconds
+        agree = diagnostics.converged or diagnostics.rhat < goal.rhat
+        late = goal.seconds is not None and spent > goal.seconds
+        if agree or late or only:
+            assert plain.learnt is not None
+            return plain.learnt, {"buckets": plain.method}, diagnostics
+    # Chains that disagree show where the likely dealings are.
+    begun = () if plain is None else plain.ladders
+    tempered = TemperedChains(buckets, goal.chains, seed, begun)
+    diagnostics = run_chains(tempered, goal.tempered(spent), seed)
+    diagnostics = replace(diagnostics, seconds=spent + diagnostics.seconds)
+    assert tempered.learnt is not None
+    return tempered.learnt, {"buckets": tempered.method}, diagnostics
 
 
 def _notes(people: People | None, domains: Sequence[Domain], learner: Reading) -> list[str]:

@@ -14,8 +14,19 @@ import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.atoms import Drawn, Generalized, Problems, problems_of
-from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel
-from sfumato.adversaries.relative_threat.chains import BATCHES, POOL, keepable, side_by_side
+from sfumato.adversaries.relative_threat.bucketized import (
+    BLOCK,
+    Bucketized,
+    BucketModel,
+    PowerLadder,
+)
+from sfumato.adversaries.relative_threat.chains import (
+    BATCHES,
+    POOL,
+    Tempering,
+    keepable,
+    side_by_side,
+)
 from sfumato.adversaries.relative_threat.columns import RegionColumn
 from sfumato.adversaries.relative_threat.model import Model, Posterior, entries_of, jackknife
 from sfumato.numbers import Floats, Ints
@@ -29,8 +40,8 @@ class StageRecord(NamedTuple):
     """What a chain leaves of a stage: chances by batch, counts, what was watched and followed.
 
     `sums[i]` takes the chances of the i-th `batch` sweeps, by slot; `kept` the counts after every
-    `keep_thin` sweeps; `traces` and `categories` the `watched` slots and the values of the
-    `followed` people after every `thin` sweeps.
+    `keep_thin` sweeps; `traces`, `categories` and `log_chances` the `watched` slots, the values of
+    the `followed` people and the dealing's log chance after every `thin` sweeps.
     """
 
     batch: int
@@ -42,26 +53,39 @@ class StageRecord(NamedTuple):
     kept: Floats
     traces: Floats
     categories: Ints
+    log_chances: Floats
 
 
 class BucketChains:
     """Whole buckets dealt anew in turn (`bucket_kernel`), the population integrated out."""
 
+    unit = "sweeps of each chain"
+
+    @property
+    def tempering(self) -> Tempering | None:
+        return None
+
     @property
     def method(self) -> str:
-        """How buckets are dealt: as a whole where that can be worked out, else by swaps."""
+        return f"sampled ({self.dealt_by})"
+
+    @property
+    def dealt_by(self) -> str:
+        """How buckets are dealt: as a whole where that can be worked out, else in blocks."""
         whole, every = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
         if whole == every:
-            return "sampled (whole buckets)"
+            return "whole buckets"
         if whole == 0:
-            return "sampled (swaps within buckets)"
-        return f"sampled (whole buckets, {every - whole:,} of {every:,} by swaps)"
+            return "blocks within buckets"
+        return f"whole buckets, {every - whole:,} of {every:,} in blocks"
 
     def __init__(self, buckets: BucketModel, chains: int, seed: int) -> None:
+        from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps
+
         self.buckets, self.chains = buckets, chains
         self.most_kept = 64_000  # only watched chances are kept so often
         self._keep = keepable(chains, 8 * len(buckets.start))
-        self._largest = int(buckets.groups.sizes[buckets.blocks].max(initial=1))
+        self._steps = deal_steps(int(buckets.groups.sizes[buckets.blocks].max(initial=BLOCK)))
         rng = np.random.default_rng([seed, 3])
         slots = int(buckets.slot_begins[-1])
         self._slots = np.sort(rng.permutation(slots)[:POOL])
@@ -69,13 +93,19 @@ class BucketChains:
         self._followed = np.sort(rng.permutation(len(buckets.member))[:_ROWS])
         self._batches = BATCHES if 8 * slots * chains * BATCHES <= _ROOM else 2
         self._rngs = [np.random.default_rng([seed, 5, chain]) for chain in range(chains)]
-        self._has = [self._start(chain) for chain in range(chains)]
-        self._b = [self._counted(has) for has in self._has]
+        self.ladders = [
+            buckets.ladder(np.ones(1), self._start(chain)[None], [seed, 5, chain])
+            for chain in range(chains)
+        ]
         self.learnt: Bucketized | None = None
         self._categories = np.zeros((chains, 0, len(self._followed)), dtype=np.int64)
 
     def _start(self, chain: int) -> Ints:
-        """Every other chain begins with like values dealt to like people, the rest at random."""
+        """Every other chain begins with like values dealt to like people, the rest at random.
+
+        Two of them that follow each other begin at opposite ends, so that two worlds that only
+        change the places of values are both begun in.
+        """
         buckets, rng = self.buckets, self._rngs[chain]
         groups = buckets.groups
         nth = np.arange(len(groups.data)) - groups.indptr[groups.row]
@@ -83,23 +113,13 @@ class BucketChains:
         order = rng.random(len(dealt))
         if chain % 2:
             # By the code of a bucket's tuples: the same people get the same end of the values.
-            order = buckets.codes[chain // 2 % len(buckets.codes)][buckets.member].astype(float)
+            codes = buckets.codes[chain // 4 % len(buckets.codes)][buckets.member]
+            order = codes * (-1.0) ** (chain // 2)
         group = np.repeat(np.arange(len(groups)), groups.sizes)
         ranked = np.lexsort((order, group))
         has = np.empty(len(dealt), dtype=np.int64)
         has[ranked] = dealt
         return has
-
-    def _counted(self, has: Ints) -> Floats:
-        """beta plus counts for a way of dealing."""
-        buckets = self.buckets
-        groups = buckets.groups
-        group = np.repeat(np.arange(len(groups)), groups.sizes)
-        s = groups.indices[groups.indptr[group] + has].astype(np.int64)
-        b = buckets.start.copy()
-        for row in self.buckets.layout.place.T:
-            np.add.at(b, row + s, 1.0)
-        return b
 
     def warm_up(self, sweeps: int) -> None:
         none = self._slots[:0]
@@ -128,21 +148,24 @@ class BucketChains:
         return own.reshape(self.chains, -1, len(slots))
 
     def _run(self, chain: int, sweeps: int, thin: int, slots: Ints) -> StageRecord:
-        buckets = self.buckets
+        record = self._record(sweeps, thin, slots)
+        self._sweep(chain, sweeps, record)
+        return record
+
+    def _record(self, sweeps: int, thin: int, slots: Ints) -> StageRecord:
         keep_thin = max(thin, sweeps // self._keep)
-        record = StageRecord(
+        return StageRecord(
             -(-sweeps // self._batches),
             thin,
             keep_thin,
             slots,
             self._followed,
-            np.zeros((self._batches, int(buckets.slot_begins[-1]))),
-            np.empty((sweeps // keep_thin, len(buckets.start))),
+            np.zeros((self._batches, int(self.buckets.slot_begins[-1]))),
+            np.empty((sweeps // keep_thin, len(self.buckets.start))),
             np.empty((sweeps // thin, len(slots))),
             np.empty((sweeps // thin, len(self._followed)), dtype=np.int64),
+            np.empty(sweeps // thin),
         )
-        self._sweep(chain, sweeps, record)
-        return record
 
     def _about(self, slots: Ints) -> tuple[Ints, Ints]:
         """The listed tuple and the sensitive value each slot is about."""
@@ -157,11 +180,19 @@ class BucketChains:
         return self.buckets.many[self._about(slots)[0]].astype(np.float64)
 
     def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
-        from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps, sweep_buckets
+        self._run_ladder(self.ladders[chain], (0, sweeps), (0, 1), 1, record)
 
-        has, b = self._has[chain], self._b[chain]
-        steps = deal_steps(self._largest)
-        sweep_buckets(self._rngs[chain], sweeps, has, b, self.buckets.layout, *steps, record)
+    def _run_ladder(
+        self,
+        ladder: PowerLadder,
+        iterations: tuple[int, int],
+        rungs: tuple[int, int],
+        at_one: int,
+        record: StageRecord,
+    ) -> None:
+        from sfumato.adversaries.relative_threat.bucket_kernel import run_ladder
+
+        run_ladder(ladder, self.buckets.layout, *self._steps, iterations, rungs, at_one, record)
 
     def errors(self) -> Floats:
         assert self.learnt is not None
@@ -215,6 +246,11 @@ class CrossingChains:
     """Counts and slices (`crossing_kernel`) for some columns, the others learnt already."""
 
     merge = True
+    unit = "sweeps of each chain"
+
+    @property
+    def tempering(self) -> Tempering | None:
+        return None
 
     def __init__(
         self,
@@ -413,7 +449,8 @@ class Swaps(BucketChains):
     def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
 
-        rng, has, b = self._rngs[chain], self._has[chain], self._b[chain]
+        rng, ladder = self._rngs[chain], self.ladders[chain]
+        has, b = ladder.has[0], ladder.weight[0]
         sweep_metropolis(rng, sweeps, self.permute, has, b, self.buckets.layout, record)
 
 

@@ -286,12 +286,22 @@ def _how(threat: RelativeThreat) -> Section:
     words = ""
     if threat.diagnostics is not None:
         diagnostics = threat.diagnostics
+        ladder = diagnostics.tempering
+        runs = "chains" if ladder is None else "ensembles"
+        passes = "sweeps" if ladder is None else "iterations"
         words = (
-            f"{diagnostics.chains} chains, {diagnostics.sweeps:,} sweeps each, "
+            f"{diagnostics.chains} {runs}, {diagnostics.sweeps:,} {passes} each, "
             f"{diagnostics.kept:,} draws kept; over {diagnostics.watched} people watched: R-hat at "
             f"most {diagnostics.rhat:.4f}, effective draws at "
             f"least {diagnostics.ess:,.0f}, Monte Carlo error at most {diagnostics.mcse:.2g}."
         )
+        if ladder is not None:
+            words += (
+                f" Each ensemble has {ladder.rungs} rungs down to the power "
+                f"{ladder.lowest_power:.2f}, of which neighbours exchange at least "
+                f"{ladder.exchanged:.0%} of the time, and made at least "
+                f"{min(ladder.round_trips):,} round trips between its ends."
+            )
         for name, share in (("Geweke", diagnostics.geweke), ("Weiss", diagnostics.weiss)):
             if share is not None:
                 words += f" {name}: {share:.1%} beyond the 5 % level."

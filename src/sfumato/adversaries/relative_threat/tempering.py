@@ -1,0 +1,245 @@
+"""Tempered ensembles, for buckets between whose likely dealings no chain moves.
+
+Where values may change places all over a release (two occupations that share most buckets), the
+posterior has states far apart, and chains stay where they began. An ensemble holds a replica of the
+dealing on every rung of a ladder of powers 1 = p_0 > p_1 > ... of the dealing's chance. On the
+lowest rung replicas move freely. Neighbours exchange rungs by Metropolis' rule, so states found
+below rise to power 1, where alone anything is recorded. An ensemble is one chain for R-hat.
+
+What is set is set before anything is recorded, and then left alone, for adapting while recording
+would bias the draws:
+
+- the lowest power: from where plain chains disagreed, a step below the first of .95, .90, ... at
+  which they agree how many people with each value of a column have each sensitive value;
+- the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
+  exchange half of the time; after a pilot they are moved so that all pairs are refused alike.
+
+Of all iterations the first quarter is left out. How often a replica went from power 1 to the
+lowest and back (round trips) is reported: states that are seldom changed for others have rough
+weights.
+
+Stands apart: another way of running what `samplers` has, which few releases need.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+
+from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, PowerLadder
+from sfumato.adversaries.relative_threat.chains import Tempering, rhat_of, side_by_side
+from sfumato.adversaries.relative_threat.samplers import BucketChains, StageRecord
+from sfumato.numbers import Floats, Ints
+
+AT_ONE = 10  # sweeps at power 1 of an iteration, whose chances are averaged
+LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
+SEARCH_SWEEPS = 300  # at a power, the first third left out
+SCAN_POWERS, SCAN_SWEEPS = 25, 60
+APART = 0.954  # steps of power, in standard deviations of log chance, exchanged half of the time
+REFUSED = 0.5  # of proposed exchanges
+PILOT = 60  # iterations
+MOST_RUNGS = 400
+BATCHES = 4  # of a stage and chain, for the error of sampling
+POOL = 256  # beliefs that may be watched
+FEW = 16  # counts on which chains are to agree at the lowest power
+
+
+class TemperedChains(BucketChains):
+    """Ensembles of replicas, of which those at power 1 are recorded. A sweep is an iteration."""
+
+    unit = "iterations of each ensemble"
+
+    @property
+    def method(self) -> str:
+        return f"sampled (tempered ensembles, {self.dealt_by})"
+
+    def __init__(
+        self, buckets: BucketModel, chains: int, seed: int, begun: Sequence[PowerLadder] = ()
+    ) -> None:
+        """`begun`: plain chains that disagreed; without them some are run a little."""
+        super().__init__(buckets, chains, seed)
+        self._seed, self._begun = seed, bool(begun)
+        self.ladders = list(begun) or self.ladders
+        self._slots = np.ascontiguousarray(self._slots[:: -(-len(self._slots) // POOL)])
+        self.pool = len(self._slots)
+        self._batches = min(self._batches, BATCHES)
+        self._last: list[StageRecord] = []
+        self._round_trips: list[Ints] = []
+
+    @property
+    def tempering(self) -> Tempering:
+        powers = self.ladders[0].powers
+        # Those of the last two stages, as all that is reported.
+        round_trips = self._round_trips[-1] - self._round_trips[max(len(self._round_trips) - 3, 0)]
+        return Tempering(
+            len(powers),
+            float(powers[-1]),
+            float(1 - self._refused().max()),
+            tuple(round_trips.tolist()),
+        )
+
+    def _refused(self) -> Floats:
+        """The share of exchanges refused between neighbours."""
+        refused = np.sum([ladder.refused[:-1] for ladder in self.ladders], axis=0)
+        proposed = np.sum([ladder.proposed[:-1] for ladder in self.ladders], axis=0)
+        share: Floats = refused / np.maximum(proposed, 1.0)
+        return share
+
+    # -- the ladder, set before anything is recorded -----------------------------------------------
+
+    def warm_up(self, sweeps: int) -> None:
+        if not self._begun:
+            super().warm_up(sweeps)
+        self._put_up(*self._scan(self._lowest_power()), phase=1)
+        side_by_side(lambda chain: self._iterate(chain, PILOT, 1), self.chains)
+        # Rungs at which all pairs are refused alike.
+        before = self.ladders[0].powers
+        powers = _evenly(before, self._refused() / REFUSED)
+        nearest = np.abs(before[:, None] - powers).argmin(axis=0)
+        dealings = [ladder.has[ladder.replica[nearest]] for ladder in self.ladders]
+        self._put_up(powers, dealings, phase=2)
+        side_by_side(lambda chain: self._iterate(chain, sweeps, AT_ONE), self.chains)
+        self._round_trips = [self._trips()]
+
+    def _trips(self) -> Ints:
+        return np.array([ladder.passed[1] for ladder in self.ladders])
+
+    def _put_up(self, powers: Floats, dealings: Sequence[Ints], phase: int) -> None:
+        self.ladders = [
+            self.buckets.ladder(powers, dealt, [self._seed, 9, phase, chain])
+            for chain, dealt in enumerate(dealings)
+        ]
+
+    def _at_power(self, chain: int, place: int, power: float, sweeps: int) -> StageRecord:
+        """Run one replica of a chain on at another power."""
+        before = self.ladders[chain]
+        seed = [self._seed, 8, chain, place]
+        ladder = self.buckets.ladder(np.array([power]), before.has[before.replica[:1]], seed)
+        record = self._record(sweeps, 1, self._slots[:0])
+        self._run_ladder(ladder, (0, sweeps), (0, 1), 1, record)
+        self.ladders[chain] = ladder
+        return record
+
+    def _lowest_power(self) -> float:
+        """A step below the first power at which chains agree that did not at 1.
+
+        What they are to agree on are the counts that move most: they tell which values have
+        changed places long before single people do.
+        """
+        for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
+
+            def counts(chain: int, place: int = place, power: float = power) -> Floats:
+                record = self._at_power(chain, place, power, SEARCH_SWEEPS)
+                return record.kept[len(record.kept) // 3 :]
+
+            ran = np.array(side_by_side(counts, self.chains))
+            most = np.argsort(-ran.var(axis=(0, 1)), kind="stable")[:FEW]
+            if rhat_of(ran[:, :, most]).max() < AGREE:
+                return float(max(power - LOWER, 0.0))
+        return 0.0
+
+    def _scan(self, lowest: float) -> tuple[Floats, list[Ints]]:
+        """Up from the lowest power: rungs by the spread of log chances, and dealings for them."""
+        passed = np.linspace(lowest, 1.0, SCAN_POWERS)
+
+        def climb(chain: int) -> tuple[Floats, Ints]:
+            variance, left = np.empty(len(passed)), []
+            for place, power in enumerate(passed.tolist()):
+                record = self._at_power(chain, 100 + place, power, SCAN_SWEEPS)
+                variance[place] = record.log_chances[SCAN_SWEEPS // 3 :].var()
+                left.append(self.ladders[chain].has[0])
+            return variance, np.array(left)
+
+        climbed = side_by_side(climb, self.chains)
+        spread = np.sqrt(np.mean([variance for variance, _ in climbed], axis=0))
+        steps = np.diff(passed) * (spread[1:] + spread[:-1]) / 2
+        powers = _evenly(passed[::-1], steps[::-1] / APART)
+        nearest = np.abs(passed[:, None] - powers).argmin(axis=0)
+        return powers, [left[nearest] for _, left in climbed]
+
+    # -- iterations --------------------------------------------------------------------------------
+
+    def _iterate(
+        self, chain: int, iterations: int, at_one: int, record: StageRecord | None = None
+    ) -> None:
+        """Run an ensemble on; its rungs in several threads where there are cores to spare."""
+        ladder, rungs = self.ladders[chain], len(self.ladders[chain].powers)
+        if record is None:
+            record = _NOTHING
+        threads = min((os.cpu_count() or 1) // self.chains, rungs)
+        if threads <= 1:
+            self._run_ladder(ladder, (0, iterations), (0, rungs), at_one, record)
+            return
+        cuts = np.linspace(0, rungs, threads + 1).astype(int).tolist()
+        with ThreadPoolExecutor(threads) as pool:
+            for iteration in range(iterations):
+                once = (iteration, iteration + 1)
+                parts = [
+                    pool.submit(self._run_ladder, ladder, once, part, at_one, record)
+                    for part in pairwise(cuts)
+                ]
+                for part in parts:
+                    part.result()
+                self._run_ladder(ladder, once, (0, 0), at_one, record)
+
+    def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
+        """The beliefs watched in this stage and the one before, half as long.
+
+        Together they are all but the first quarter of the iterations.
+        """
+        now = [self._record(sweeps, 1, self._slots) for _ in range(self.chains)]
+        side_by_side(lambda chain: self._iterate(chain, sweeps, AT_ONE, now[chain]), self.chains)
+        joined = list(map(_joined, now, self._last)) if self._last else now
+        self._last = now
+        self._round_trips.append(self._trips())
+        chances = np.concatenate([record.sums for record in joined]) / joined[0].batch
+        kept = np.concatenate([record.kept for record in joined])
+        self.learnt = Bucketized(self.buckets, chances, kept, len(chances))
+        self._categories = np.array([record.categories for record in joined])
+        pool = np.array([record.traces for record in joined]) / self._many(self._slots)
+        log_chance = np.array([record.log_chances for record in joined])
+        whole = np.stack([pool.mean(axis=2), log_chance], axis=2)
+        return [pool[:, :, watched], self._learner(self._slots[watched]), whole]
+
+
+def _joined(now: StageRecord, before: StageRecord) -> StageRecord:
+    """One record of two stages, the first half as long as the second."""
+    # Batches and kept draws are to stand for equally many iterations in both.
+    halves = before.sums.reshape(-1, 2, before.sums.shape[1]).sum(axis=1)
+    sums = np.concatenate([halves, now.sums])
+    thinner = now.keep_thin // before.keep_thin
+    kept = np.concatenate([before.kept[thinner - 1 :: thinner], now.kept])
+    return now._replace(
+        sums=sums,
+        kept=kept[len(kept) % len(sums) :],
+        traces=np.concatenate([before.traces, now.traces]),
+        categories=np.concatenate([before.categories, now.categories]),
+        log_chances=np.concatenate([before.log_chances, now.log_chances]),
+    )
+
+
+def _evenly(powers: Floats, steps: Floats) -> Floats:
+    """Powers from the first to the last, as many and so placed that steps are 1 or less."""
+    along = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 0.01))])
+    rungs = min(max(math.ceil(along[-1]) + 1, 2), MOST_RUNGS)
+    evenly: Floats = np.interp(np.linspace(0.0, along[-1], rungs), along, powers)
+    return evenly
+
+
+_NOTHING = StageRecord(
+    1,
+    1,
+    1,
+    np.zeros(0, dtype=np.int64),
+    np.zeros(0, dtype=np.int64),
+    np.zeros((0, 0)),
+    np.zeros((0, 0)),
+    np.zeros((0, 0)),
+    np.zeros((0, 0), dtype=np.int64),
+    np.zeros(0),
+)

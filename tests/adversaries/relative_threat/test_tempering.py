@@ -1,0 +1,121 @@
+"""Tempered ensembles against every dealing there is, where plain chains stay where they began."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
+from sfumato.adversaries.relative_threat.chains import judge_traces
+from sfumato.adversaries.relative_threat.columns import domains_of
+from sfumato.adversaries.relative_threat.model import DirichletWeights
+from sfumato.adversaries.relative_threat.samplers import BucketChains
+from sfumato.adversaries.relative_threat.tempering import TemperedChains
+from sfumato.report.sections.relative_threat import relative_document
+from sfumato.schema.domain import Domain
+from tests.adversaries.relative_threat.tiny_releases import bucketized, victim
+from tests.oracles.relative_oracle import Urns, bucket_worlds
+
+COLUMNS = 2
+ONE, OTHER, THIRD = ((code,) * COLUMNS for code in range(3))
+TWO_MODES = [((0, 1), (ONE, OTHER))] * 5
+CASES = {
+    "distinct": [*TWO_MODES, ((0, 1, 2), (ONE, OTHER, THIRD))],
+    "repeats": [*TWO_MODES, ((0, 0, 1, 1), (ONE, ONE, OTHER, OTHER))],
+}
+
+
+def model(buckets: list) -> BucketModel:
+    release = bucketized(buckets, [3] * COLUMNS, 3)
+    domains, _ = domains_of(release, None)
+    values = Domain("s", "categorical", release.groups.values)
+    assert release.regions.buckets is not None
+    return buckets_of(values, release.groups, release.regions.buckets, domains, DirichletWeights())
+
+
+def dealings(buckets: list) -> dict[tuple[int, ...], float]:
+    """The probability of every way of dealing."""
+    urns, chances = Urns.even(3, [3] * COLUMNS), Counter()
+    for world in bucket_worlds(buckets):
+        chances[tuple(s for s, _ in world)] += urns.chance(world)
+    whole = sum(chances.values(), Fraction(0))
+    return {state: float(chance / whole) for state, chance in chances.items()}
+
+
+def variation(sampler: BucketChains, truth: dict[tuple[int, ...], float]) -> float:
+    """Total variation of the dealings a sampler went through from their probabilities."""
+    groups = sampler.buckets.groups
+    first = np.repeat(groups.indptr[:-1], groups.sizes)
+    drawn = sampler.categories().reshape(-1, len(first))
+    seen = Counter(map(tuple, groups.indices[first + drawn].tolist()))
+    return 0.5 * sum(abs(seen[state] / len(drawn) - p) for state, p in truth.items())
+
+
+def independent(truth: dict[tuple[int, ...], float], many: int) -> float:
+    """What as many independent draws would be off."""
+    p = np.array(list(truth.values()))
+    drawn = np.random.default_rng(0).multinomial(many, p, size=20)
+    return float(0.5 * np.abs(drawn / many - p).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_dealing_is_drawn_as_often_as_it_is_likely(case: str) -> None:
+    truth = dealings(CASES[case])
+    assert len(truth) == 192
+    sampler = TemperedChains(model(CASES[case]), 4, 0)
+    sampler.warm_up(100)
+    traces = sampler.stage(8_000, 1, np.arange(4))
+    assert sampler.ladders[0].powers[0] == 1
+    assert min(sampler.tempering.round_trips) > 1_000
+    effective = judge_traces(traces[0])[1].min()
+    assert effective > 500
+    assert variation(sampler, truth) < 2 * independent(truth, int(effective))
+    plain = BucketChains(model(CASES[case]), 1, 0)
+    plain.warm_up(100)
+    plain.stage(6_000, 1, np.arange(4))
+    assert variation(plain, truth) > 0.2  # stays with one of the two
+
+
+def test_counts_and_weights_keep_up_with_who_has_what() -> None:
+    sampler = TemperedChains(model(CASES["repeats"]), 4, 1)
+    sampler.warm_up(20)
+    for ladder in sampler.ladders:
+        anew = sampler.buckets.ladder(ladder.powers, ladder.has[ladder.replica], [0])
+        assert (anew.at == ladder.at[ladder.replica]).all()
+        assert (anew.weight == ladder.weight[ladder.replica]).all()
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    learnt = []
+    for cores in (1, 12):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        sampler = TemperedChains(model(CASES["repeats"]), 4, 3)
+        sampler.warm_up(20)
+        sampler.stage(40, 1, np.arange(4))
+        assert sampler.learnt is not None
+        learnt.append((sampler.learnt.chances, sampler.learnt.kept_counts))
+    assert all((one == other).all() for one, other in zip(*learnt, strict=True))
+
+
+def test_two_worlds_as_likely_are_believed_alike_and_it_is_said_how() -> None:
+    """Plain chains disagree for ever: which of them is right is a toss of a coin."""
+    release = bucketized([((0, 1), [(0, 0, 0), (1, 1, 1)])] * 13, [2, 2, 2], 2)
+    found = sf.relative_threat(release, sweeps=7_000, ess=100, rhat=1.05)
+    assert found.status == "converged"
+    assert found.method == {"buckets": "sampled (tempered ensembles, whole buckets)"}
+    ladder = found.diagnostics.tempering
+    assert ladder.lowest_power < 0.3
+    assert min(ladder.round_trips) > 20
+    belief = found.attacker(victim((0, 0, 0)))
+    assert abs(belief["s0"] - 0.5) < 4 * belief.error["s0"] < 0.3
+    document = relative_document(found, "r")
+    assert document.facts["diagnostics"]["tempering"]["round_trips"] == ladder.round_trips
+    words = document.sections[-1].words
+    assert f"{ladder.rungs} rungs" in words
+    assert f"{min(ladder.round_trips)} round trips" in words
+    assert "iterations" in words

@@ -23,7 +23,10 @@ from sfumato.anonymizers.kernel import deal_lists
 from sfumato.counts.value_sets import code_sets
 from sfumato.numbers import offsets_of
 from sfumato.release.release import Release
+from sfumato.utility.classification import Classification
+from sfumato.utility.divergence import Divergence
 from sfumato.utility.queries import QueryError
+from sfumato.utility.use import FitForQueries
 from sfumato.utility.view import view_of
 from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
@@ -213,3 +216,16 @@ def test_a_query_is_answered_as_a_reader_of_bags_would() -> None:
             answers.append(chance)
         errors = np.abs(np.array(answers) - work.truth) / np.maximum(work.truth, 0.001 * 6)
         assert expected.cost(view) == pytest.approx(float(np.minimum(errors, 1).mean()))
+
+
+def test_what_needs_whole_lists_is_not_measured_of_bags() -> None:
+    release = Anatomy(2).run(Task(table_of([["A", "B"], [], ["C"], [], ["A"], []]), ()))
+    view = view_of(release)
+    listed = FitForQueries(weights=(1.0,), queries=(("age",), ("ill",)))
+    for measure in (Divergence(), Classification(), listed):
+        assert np.isnan(measure.cost(view))
+    exact, unknown = listed.answers(view)
+    assert not exact.errors.any()
+    assert np.isnan(unknown.errors).all()
+    with pytest.raises(sf.InputError, match="nobody's list can be learnt"):
+        Classification().measure(view)

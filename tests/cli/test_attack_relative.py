@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.csv as pa_csv
@@ -113,7 +114,6 @@ CASES = {
     "check": (("--table", "DATA", "--check", "eyes"), "checks: 'eyes' is not known"),
     "not a page": (("--table", "DATA", "--html", "p.pdf"), "use a name ending in .html"),
     "not evidence": (("--table", "DATA", "--private", "r.csv"), "ending in .parquet or .json"),
-    "unknown domain": (("--victim", "age=34"), "column 'age': its domain is not known"),
     "sensitive": (("--table", "DATA", "--sensitive", "x"), "'x' is not a sensitive column"),
     "joint": (("--table", "DATA", "--joint", "income"), "two or more different sensitive columns"),
     "gain": (("--table", "DATA", "--gain", "top"), "gain = 'top' is not allowed; use 'value'"),
@@ -160,6 +160,27 @@ def test_help_has_an_example() -> None:
     run = sfumato("attack", "relative", "--help")
     assert "sfumato attack relative release --table patients.csv" in run.stdout
     assert "relative" in sfumato("attack", "--help").stdout
+
+
+def test_a_victim_of_our_own_release_without_its_table(files, tmp_path: Path) -> None:
+    """What columns may be is kept in private/; who has no more than public/ must say it."""
+    person = ("--victim", "age=34,sex=F", "--json")
+    alone, with_table = relative(files, *person), relative(files, *person, "--table", files["data"])
+    assert alone.returncode == 0, alone.stderr
+    sections = [json.loads(run.stdout)["sections"][0] for run in (alone, with_table)]
+    assert sections[0] == sections[1]
+    handed_out = tmp_path / "handed-out"
+    shutil.copytree(files["release"] / "public", handed_out / "public")
+    run = sfumato("attack", "relative", handed_out, "--policy", files["policy"], *person)
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert "column 'age': its domain is not known" in run.stderr
+    broken = tmp_path / "broken"
+    shutil.copytree(files["release"], broken)
+    (broken / "private" / "manifest.sha256").unlink()
+    (broken / "private" / "domains.json").write_text('{"age": 7}')
+    run = sfumato("attack", "relative", broken, "--policy", files["policy"], *person)
+    assert run.returncode == 2
+    assert "domains.json is broken; restore it, or remove it" in run.stderr
 
 
 def answer(files: dict[str, Path], *more: object, policy: str = "policy") -> dict[str, dict]:

@@ -97,6 +97,7 @@ def test_without_the_original_table_it_cannot_be_judged(tmp_path) -> None:
     verdict = judge(sf.RelativeThreatBound(100), read)
     assert verdict.status == "cannot_judge"
     assert "original table" in verdict.note
+    (tmp_path / "out" / "private" / "domains.json").unlink()
     blind = judge(sf.RelativeThreatBound(100), sf.read_release(tmp_path / "out", whole.schema))
     assert blind.status == "cannot_judge"
     assert "its domain is not known" in blind.note

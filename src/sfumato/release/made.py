@@ -24,6 +24,7 @@ from sfumato.numbers import Codes, Ints, sums_by
 from sfumato.release.beside import Inside
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
+from sfumato.schema.domain import Domain
 from sfumato.table import FileStamp, Table
 
 if TYPE_CHECKING:
@@ -289,7 +290,8 @@ class ReadFrom:
     `counted_from`: the tuples that were published, with the groups they are in, where they fit in
     memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
     kept that or gave the table. `guarantee`: what it says it promises. `file`: the folder of ours
-    it was read from, or the file it was kept in. `stray`: what is published besides.
+    it was read from, or the file it was kept in. `stray`: what is published besides. `domains`:
+    what quasi-identifiers may be, where its owner kept that and the schema does not say.
     """
 
     counted_from: Placement | None = None
@@ -298,6 +300,7 @@ class ReadFrom:
     guarantee: Guarantee | None = None
     file: FileStamp | None = None
     stray: StrayColumns = field(default_factory=StrayColumns)
+    domains: Mapping[str, Domain] = field(default_factory=dict)
 
     def inside(self, total: int) -> Inside | None:
         return self.people

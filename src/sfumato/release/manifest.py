@@ -157,6 +157,7 @@ VERSION = 1  # of what is written here; another one is not read
 COUNT = "count"
 SUM = "manifest.sha256"  # in private/: hashes of the manifest and of evidence, as of sha256sum
 REFERENCE = "reference.json"  # in private/: the whole table's distribution
+DOMAINS = "domains.json"  # in private/: the values that quasi-identifiers have in the table
 SCHEMES = get_args(Scheme)
 _PAIR = ("quasi", "sensitive")
 _FORMS = ("csv", "parquet")

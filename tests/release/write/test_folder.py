@@ -273,7 +273,7 @@ def test_a_folder_that_exists_is_refused_and_force_replaces_it(table, tmp_path: 
     mine.unlink()
     release.save(tmp_path / "out", report=sf.audit(release, policy), policy=policy, force=True)
     private = list((tmp_path / "out" / "private").iterdir())
-    assert len(private) == 7
+    assert len(private) == 8
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.errors import InputError, SchemaError, name_some
 from sfumato.numbers import Codes, Floats, Ints, Ragged
+from sfumato.release.made import ReadFrom
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
@@ -55,9 +56,8 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
         recipe is not None and recipe.leaves()
     )
     held = release.placement.table if release.placement is not None else table
-    domain = None
-    if held is not None:
-        domain = _of_table(held, name)
+    kept = release.made.domains if isinstance(release.made, ReadFrom) else {}
+    domain = kept.get(name) if held is None else _of_table(held, name)
     if declared and (held is None or not _same_domain(schema, held.schema, name)):
         domain = known_domain(name, schema.domains.get(name), recipe)
     if release.regions.buckets is not None:

@@ -8,6 +8,7 @@ says so.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ import pyarrow.parquet as pq
 
 from sfumato.engines.base import Engine, named, select
 from sfumato.engines.textfile import inspect_text
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats
 from sfumato.release.description import of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.made import ReadFrom
 from sfumato.release.manifest import (
     COUNT,
+    DOMAINS,
     MOST_PEOPLE,
     PEOPLE,
     REFERENCE,
@@ -37,7 +39,7 @@ from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
 from sfumato.release.write.data_files import PARTS
 from sfumato.release.write.publish import GROUP_ID
-from sfumato.schema.domain import Domain
+from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import Value
 from sfumato.schema.roles import Schema
@@ -174,8 +176,30 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         suppressed=manifest.suppressed,
         notes=tuple(notes),
         label=public.parent.name,
-        made=replace(made, guarantee=manifest.guarantee, file=FileStamp.of(folder, manifest.path)),
+        made=replace(
+            made,
+            guarantee=manifest.guarantee,
+            file=FileStamp.of(folder, manifest.path),
+            domains=_domains(public.parent / "private" / DOMAINS, release.regions.columns),
+        ),
     )
+
+
+def _domains(path: Path, columns: Sequence[str]) -> dict[str, Domain]:
+    """What quasi-identifiers may be, as the owner kept it and may read it."""
+    domains = {}
+    try:
+        kept = read_json(path)
+        for name in columns:
+            if kept is not None and name in kept:
+                values = pa.array(kept[name]["values"], pa.string())
+                kind = str(kept[name]["kind"])
+                domains[name] = build_domain(name, values, untyped=True, declared=kind)[0]
+    except PermissionError:
+        return {}
+    except (SfumatoError, pa.ArrowException, TypeError, KeyError, AttributeError):
+        raise InputError(f"{path} is broken; restore it, or remove it") from None
+    return domains
 
 
 def _private_side(
@@ -207,7 +231,7 @@ def _check_sums(manifest: Path, private: Path) -> list[str]:
     known = private / SUM
     sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known)) if known.is_file() else {}
     unchecked = []
-    for name in (f"../public/{MANIFEST}", REFERENCE, PEOPLE):
+    for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE):
         path = manifest if name.endswith(MANIFEST) else private / name
         if not path.is_file():
             continue

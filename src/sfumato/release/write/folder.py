@@ -20,17 +20,28 @@ from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
 from sfumato.release.made import Randomised
-from sfumato.release.manifest import COUNT, PEOPLE, REFERENCE, SUM, VERSION, write_people
+from sfumato.release.manifest import (
+    COUNT,
+    DOMAINS,
+    PEOPLE,
+    REFERENCE,
+    SUM,
+    VERSION,
+    write_people,
+)
+from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
 from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.notation import JSON
+from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
-from sfumato.table import MANIFEST, digest
+from sfumato.table import MANIFEST, Table, digest
 
 FORMATS = ("csv", "parquet")
+_MOST_VALUES = 100_000  # of a column, to keep them in private/
 
 
 class EvidenceReport(Protocol):
@@ -105,7 +116,7 @@ def write_folder(
             policy.save_evidence(private, target, release.schema)
             if policy.needs_people:
                 write_people(release, private, manifest["files"])
-        kept = [f"../public/{MANIFEST}", REFERENCE, PEOPLE]
+        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE]
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
@@ -211,4 +222,25 @@ def _private(release: Release) -> dict[str, str]:
     return {
         "run.json": json.dumps(run, indent=2),
         REFERENCE: json.dumps(reference, indent=2, ensure_ascii=False),
+        DOMAINS: json.dumps(_domains(made.placement.table), ensure_ascii=False),
+    }
+
+
+def _domains(table: Table) -> dict[str, object]:
+    """What quasi-identifiers may be, where only the table told that: for whoever judges it again.
+
+    It says which values somebody has, suppressed people included.
+    """
+    schema = table.schema
+    return {
+        domain.name: {
+            "kind": domain.kind,
+            "values": [None if value is None else text_of(value) for value in domain.values],
+        }
+        for domain in table.counts.quasi
+        if known_domain(
+            domain.name, schema.domains.get(domain.name), schema.hierarchies.get(domain.name)
+        )
+        is None
+        and len(domain) <= _MOST_VALUES
     }

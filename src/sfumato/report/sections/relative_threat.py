@@ -6,7 +6,7 @@ Charts show no single person's quasi-identifiers; a point is a case, and of many
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -212,11 +212,12 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
 
 
 def _everybody(threat: RelativeThreat) -> Section:
-    measures = threat.measures
+    measures, gain = threat.measures, threat.question.gain
+    sheet = measures_sheet([("this release", measures)])
     return Section(
         "Everybody in the release",
-        f"{measures.people:,} people. {_after(threat.question.gain)}",
-        tables=(measures_sheet([("this release", measures)]),),
+        f"{measures.people:,} people. {_after(gain)}",
+        tables=(sheet if gain.usual else replace(sheet, notes=_MEANT[1:]),),
     )
 
 
@@ -228,8 +229,9 @@ def _after(gain: Gain) -> str:
             "each counts its share."
         )
     return (
-        f"They are after this: {gain.words}. GT is the share of all there is to gain; Ti compares "
-        "what both expect of the attacker's best action."
+        f"They are after this: {gain.words}. GT is the share of all there is to gain that attacker, "
+        "learner, random worlds and the ideal learner get, each by the best action of their own; "
+        "baseline: by one action for everybody."
     )
 
 
@@ -247,7 +249,10 @@ def measures_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> S
 def _ti(threat: RelativeThreat) -> Section:
     return Section(
         "How much better members are known",
-        "Ti = p_A / p_L of the true value: above 1 the attacker is surer than the learner.",
+        "Ti = p_A / p_L of the true value: above 1 the attacker is surer than the learner."
+        if threat.question.gain.usual
+        else "Ti is what the attacker expects of her best action over what the learner expects of "
+        "that very action: above 1 she is surer.",
         tables=(ti_sheet([("this release", threat.measures)]),),
     )
 

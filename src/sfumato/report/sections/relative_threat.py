@@ -229,9 +229,9 @@ def _after(gain: Gain) -> str:
             "each counts its share."
         )
     return (
-        f"They are after this: {gain.words}. GT is the share of all there is to gain that attacker, "
-        "learner, random worlds and the ideal learner get, each by the best action of their own; "
-        "baseline: by one action for everybody."
+        f"They are after this: {gain.words}. GT is the share of all there is to gain that the "
+        "attacker, learner, random worlds and ideal learner get, each by the best action of their "
+        "own; baseline: by one action for everybody."
     )
 
 

@@ -14,7 +14,6 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.papers import reproduce
-from sfumato.papers.composition import claims
 from sfumato.papers.composition_attacks import (
     ALONE,
     BOTH_MONDRIAN,
@@ -27,7 +26,16 @@ from sfumato.papers.composition_attacks import (
     survey,
     try_noise,
 )
+from sfumato.papers.composition_claims import judge_claims
 from sfumato.report.document import Document, Sheet
+
+CLAIMS = {
+    "Fig. 1, perfect breach: falls with k",
+    "Fig. 4, entropy l-diversity: helps",
+    "Fig. 4, entropy l-diversity: does not prevent it",
+    "Fig. 4, t-closeness: helps",
+    "Fig. 4, t-closeness: does not prevent it",
+}
 
 
 @cache
@@ -40,25 +48,19 @@ def test_on_the_census_where_there_is_no_data() -> None:
     assert "synthetic people stand in for Adult and ACS" in found.about
     assert "releases of 2,331 and 2,332 people, 663 in both" in found.about
     assert [section.title.removeprefix("Census: ") for section in found.sections] == [
+        "Print beside ours",
         "breach against k",
         "how surely",
         "group sizes and values left",
         "with l-diversity and t-closeness",
         "does she find the right group?",
         "the same attack on randomised releases",
-        "what the paper says of the figures",
     ]
-    assert all(section.charts for section in found.sections[:-1])
+    assert all(section.charts for section in found.sections[1:])
     assert not any(section.private for section in found.sections)
     assert "P0" not in found.to_json()  # an identifier of the census
     told = found.facts["Census"]["claims"]  # type: ignore[index]
-    assert {claim for claim, holds in told.items() if holds} == {
-        "perfect breach falls with k",
-        "entropy l-diversity helps",
-        "entropy l-diversity does not prevent it",
-        "t-closeness helps",
-        "t-closeness does not prevent it",
-    }
+    assert {claim for claim, holds in told.items() if holds} >= CLAIMS
 
 
 def numbers(sheet: Sheet) -> np.ndarray:
@@ -68,7 +70,7 @@ def numbers(sheet: Sheet) -> np.ndarray:
 def test_tables_charts_and_facts_tell_the_same() -> None:
     found = on_the_census()
     trials = found.facts["Census"]["trials"]  # type: ignore[index]
-    breach, surely, left, *_ = found.sections
+    _, breach, surely, left, *_ = found.sections
     for sheet, line in zip(breach.tables, breach.charts[0].series, strict=True):
         told = [
             one["perfect breach"]
@@ -105,11 +107,15 @@ def test_without_opendp_the_section_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     assert not section.tables
     assert found.facts["Census"]["randomised"] == section.words  # type: ignore[index]
     # Everything else is the same: the seed decides.
-    assert found.sections[:5] == on_the_census().sections[:5]
+    assert found.sections[:6] == on_the_census().sections[:6]
 
 
 def held(found: TrialSurvey) -> set[str]:
-    return {claim for claim, holds, _ in claims(found) if holds}
+    return {
+        f"{row.item}: {row.printed}"
+        for row in judge_claims(found, "any")
+        if row.outcome == "agrees"
+    }
 
 
 def test_the_claims_can_fail() -> None:
@@ -117,11 +123,11 @@ def test_the_claims_can_fail() -> None:
     (study,) = studies(None, 0)
     bounds = {"entropy 2-diversity": (5,), "0.6-closeness": (5,)}
     found = survey(split(study, 0, quick=True), (5, 10), bounds, 0)
-    assert len(held(found)) == 5
+    assert held(found) >= CLAIMS
     rising = [replace(one, k=15 - one.k) for one in found.trials if one.bound == ALONE]
     further = [one for one in found.trials if one.bound != ALONE]
     turned = TrialSurvey((*reversed(rising), *(replace(one, k=10) for one in further)))
-    assert "perfect breach falls with k" not in held(turned)
+    assert "Fig. 1, perfect breach: falls with k" not in held(turned)
     useless = [
         replace(one, bound=bound) for one in found.trials if one.bound == ALONE for bound in bounds
     ]
@@ -129,8 +135,13 @@ def test_the_claims_can_fail() -> None:
     assert not any(claim.endswith("helps") for claim in held(TrialSurvey((*plain, *useless))))
     nobody = [replace(one, oracle=replace(one.oracle, left=(0, 1))) for one in further]
     assert not any("prevent" in claim for claim in held(TrialSurvey((*plain, *nobody))))
-    large = [replace(one, sizes=(9.0 * one.k, 1.5 * one.k)) for one in plain]
-    assert sum(claim.startswith("groups") for claim in held(TrialSurvey((*large, *further)))) == 2
+    for times, above in ((1.5, True), (1.4, False)):
+        sized = [
+            replace(one, oracle=replace(one.oracle, group_size=(9.0 * one.k, times * one.k)))
+            for one in plain
+        ]
+        claim = "Fig. 2, partition size: well above k"
+        assert (claim in held(TrialSurvey((*sized, *further)))) == above
 
 
 # -- the parts -----------------------------------------------------------------------------------
@@ -164,8 +175,8 @@ def test_parts_cover_everybody_and_share_the_overlap() -> None:
 def breach_by_hand(overlap: Overlap, k: int) -> float:
     """Dictionaries of who is in which group with whom, and sets."""
     shown = []
-    for part in overlap.parts:
-        release = sf.Mondrian().run(Task(part, (sf.KAnonymity(k),)))
+    for place in range(2):
+        release = sf.Mondrian().run(Task(overlap.to_cut(place), (sf.KAnonymity(k),)))
         assert release.placement is not None
         counts = release.placement.counts
         group_of: dict[tuple[int, ...], int] = {}
@@ -193,11 +204,9 @@ def test_adult_in_full(data_folder: Path) -> None:
     for pair in PAIRS:
         shares = [one.breach for one in found.of(pair)]
         assert shares == sorted(shares, reverse=True)
-        assert 0.25 < shares[0] < 0.6  # k = 2
+        assert 0.1 < shares[0] < 0.6  # k = 2
         assert 0 < shares[-1] < 0.02  # k = 10
-    told = {claim: holds for claim, holds, _ in claims(found)}
-    assert sum(told.values()) == 6
-    assert not told["groups are well above k (microaggregation both)"]
+    assert held(found) >= {*CLAIMS, "Fig. 2, partition size: well above k"}
     five = found.of(BOTH_MONDRIAN)[1]
     assert five.breach == breach_by_hand(overlap, 5)
     near = found.of("microaggregation both")[1].nearest
@@ -220,4 +229,4 @@ def test_acs_leaves_out_people_without_an_industry(data_folder: Path) -> None:
     found = reproduce("composition", data_folder, quick=True)
     assert "ACS: American Community Survey 2019" in found.about
     assert set(found.facts) == {"Adult", "ACS"}
-    assert len(found.sections) == 14
+    assert len(found.sections) == 13

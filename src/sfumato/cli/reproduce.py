@@ -9,11 +9,16 @@ import typer
 
 from sfumato.cli.options import AsJson
 from sfumato.cli.show import say
-from sfumato.papers import PAPERS
+from sfumato.papers import ALL, PAPERS
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help=f"Which paper: {', '.join(PAPERS)}.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            help=f"Which paper: {', '.join(PAPERS)}; or {ALL}: print beside ours of every one."
+        ),
+    ],
     data: Annotated[
         Path | None,
         typer.Option(
@@ -27,15 +32,23 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller experiments.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Also what takes minutes or hours.")] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Skyline, Fig. 8: 10 million people from a file, in this much memory."),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write it all as Markdown, too.", show_default=False)
+    ] = None,
     json: AsJson = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
 ) -> None:
-    """Run the experiments of one of the papers behind Sfumato on our own code.
+    """Run the experiments of one of the papers behind Sfumato, and put print beside ours.
 
     Example: sfumato reproduce realistic --data data --out realistic
     """
     from sfumato.cli.show import show_document
-    from sfumato.files import check_new_folder
+    from sfumato.files import check_new_file, check_new_folder, write_text
     from sfumato.papers import check_paper
     from sfumato.papers import reproduce as run
     from sfumato.report.document import RESULTS
@@ -43,9 +56,15 @@ def reproduce(
     check_paper(paper)
     if out is not None:
         check_new_folder(out, force=force, what=RESULTS)
-    document = run(paper, data, seed=seed, quick=quick)
+    if markdown is not None:
+        check_new_file(markdown, force=force)
+    document = run(paper, data, seed=seed, quick=quick, long=long, memory=memory)
     if out is not None:
         document.save(out, force=force)
+    if markdown is not None:
+        write_text(markdown, document.to_markdown(), force=force, what="page")
     show_document(document, json=json)
     if out is not None:
         say(f"Saved: {out}", err=True)
+    if markdown is not None:
+        say(f"Saved: {markdown}", err=True)

@@ -1,11 +1,14 @@
 """The experiments of the five papers, run on our own code: one file a paper.
 
-`run(data, seed=..., quick=...)` of each returns a document. `data` is the folder of the public data
-files; None means there is none, and the embedded census stands in where that makes sense.
+`run(data, settings)` of each returns a `Reproduction`: print beside ours, and the tables and charts
+behind it. `data` is the folder of the public data files; None means there is none, and the embedded
+census stands in where that makes sense. `worked()` of each is the part that needs no table: the
+paper's own examples.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +16,8 @@ from typing import TYPE_CHECKING
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from sfumato.report.document import Document, Section
+    from sfumato.papers.evidence import Reproduction
+    from sfumato.report.document import Document
 
 PAPERS = {
     "skyline": "privacy with facts about the target, others and the family; speed, Adult",
@@ -22,35 +26,56 @@ PAPERS = {
     "composition": "two releases about the same people, intersected; and randomised ones",
     "leakage": "distribution and entropy leakage: examples, measures, releases of Adult",
 }
+ALL = "all"  # print beside ours of every paper, on one page
 
 
-Claim = tuple[str, bool, str]  # what the paper says, whether it holds here, what was found
+@dataclass(frozen=True)
+class RunSettings:
+    """How much is run: `quick` on less data or fewer settings, `long` also what takes minutes.
+
+    `memory` is what a table of ten million people may take (Fig. 8 of the skyline paper); without
+    it that is not run.
+    """
+
+    seed: int = 0
+    quick: bool = False
+    long: bool = False
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.quick and (self.long or self.memory):
+            raise InputError("quick is about less, long and memory about more; choose one")
 
 
 def check_paper(paper: str) -> None:
     """Refuse an unknown name."""
-    if paper not in PAPERS:
-        raise InputError(f"{paper!r} is not a paper we reproduce; {did_you_mean(paper, PAPERS)}")
+    if paper not in PAPERS and paper != ALL:
+        raise InputError(
+            f"{paper!r} is not a paper we reproduce; {did_you_mean(paper, [*PAPERS, ALL])}"
+        )
 
 
 def reproduce(
-    paper: str, data: Path | None = None, *, seed: int = 0, quick: bool = False
+    paper: str,
+    data: Path | None = None,
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    long: bool = False,
+    memory: str | None = None,
 ) -> Document:
-    """Run one paper's experiments; `quick` on less data or fewer settings, as it says."""
+    """Run one paper's experiments, or gather the evidence of all of them."""
+    from sfumato.papers.evidence import evidence_page
+
     check_paper(paper)
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; give the one that holds adult/ and acs2019/")
-    document: Document = import_module(f"sfumato.papers.{paper}").run(data, seed=seed, quick=quick)
-    return document
+    settings = RunSettings(seed, quick, long, memory)
+    if paper == ALL:
+        return evidence_page(run_paper(name, data, settings) for name in PAPERS)
+    return run_paper(paper, data, settings).document
 
 
-def claims_section(name: str, claims: list[Claim]) -> Section:
-    """What a paper says of its figures, and whether that holds here."""
-    from sfumato.report.document import Section, Sheet
-
-    held = sum(holds for _, holds, _ in claims)
-    return Section(
-        f"{name}: what the paper says of the figures",
-        f"{held} of {len(claims)} hold here.",
-        tables=(Sheet(("the paper says", "holds here", "found"), tuple(claims)),),
-    )
+def run_paper(paper: str, data: Path | None, settings: RunSettings) -> Reproduction:
+    reproduction: Reproduction = import_module(f"sfumato.papers.{paper}").run(data, settings)
+    return reproduction

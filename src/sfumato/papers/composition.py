@@ -2,31 +2,28 @@
 2008): the experiments on Adult, on the ACS excerpt, or on the embedded census.
 
 Two random parts of a table share some people. Each part is anonymized by itself: Mondrian both,
-microaggregation both, one of each. Somebody who knows the quasi-identifiers of the people in both
-finds their groups in each release, as the paper assumes, and keeps the values both show. How many
-are known then, against k; with entropy l-diversity and t-closeness on top; and the same attack on
-differentially private tables of the same people.
+along hierarchies as in print; microaggregation both; one of each. Somebody who knows the
+quasi-identifiers of the people in both finds their groups in each release, as the paper assumes,
+and keeps the values both show. How many are known then, against k; with entropy l-diversity and
+t-closeness on top; and the same attack on differentially private tables of the same people.
 
-The paper's second table (IPUMS) is replaced by the ACS excerpt, and its percentages are not at
-hand: it is shapes that can be compared with print, not figures. What print leaves open: which
+The paper's second table (IPUMS) is replaced by the ACS excerpt. What print leaves open: which
 bounds l and t, and by which distance closeness is measured (ours: all values equally far apart).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sfumato.papers import Claim, claims_section
+from sfumato.papers import RunSettings
 from sfumato.papers.composition_attacks import (
     ALONE,
     BOTH_MICRO,
     BOTH_MONDRIAN,
     BOUNDS,
-    CLOSE,
-    DIVERSE,
     MIXED,
     PAIRS,
     AttackedTable,
@@ -42,7 +39,9 @@ from sfumato.papers.composition_attacks import (
     survey,
     try_noise,
 )
-from sfumato.report.document import Chart, Document, Section, Series, Sheet
+from sfumato.papers.composition_claims import compare_tables, judge_claims, worked
+from sfumato.papers.evidence import EvidenceRow, Reproduction
+from sfumato.report.document import Chart, Section, Series, Sheet
 
 # What the trials of the composition experiment show: tables and charts, no single person.
 
@@ -127,9 +126,6 @@ def _curves(name: str, found: TrialSurvey) -> Section:
     """PVP_c: the share of people known with confidence c or more."""
     confidence = [1 / left for left in _CURVE_VALUES]
 
-    def shares(one: IntersectionTrial) -> list[float]:
-        return [one.oracle.share_at(least) for least in confidence]
-
     figures = []
     for pair in PAIRS:
         drawn = [trial for trial in found.of(pair) if trial.k in _CURVE_SIZES]
@@ -140,7 +136,7 @@ def _curves(name: str, found: TrialSurvey) -> Section:
                 "steps",
                 "confidence of at least",
                 "share of people in both",
-                tuple(Series(f"k = {trial.k}", confidence, shares(trial)) for trial in drawn),
+                tuple(Series(f"k = {trial.k}", confidence, _shares(trial)) for trial in drawn),
                 alt=f"Known for sure: {sure}.",
                 percent="y",
             )
@@ -149,7 +145,7 @@ def _curves(name: str, found: TrialSurvey) -> Section:
     return Section(
         f"{name}: how surely",
         "The share of people (PVP_c) of whom at most 1 / c values are left.",
-        by_pair(found, columns, lambda one: (one.k, *shares(one))),
+        by_pair(found, columns, lambda one: (one.k, *_shares(one))),
         tuple(figures),
     )
 
@@ -219,6 +215,10 @@ def bounds_section(name: str, found: TrialSurvey) -> Section:
         )
         for pair in (BOTH_MONDRIAN, BOTH_MICRO)
     )
+    curves = tuple(
+        _bounded_curves(name, pair, [tried[pair, bound][0] for bound in found.bounds])
+        for pair in PAIRS
+    )
     sheets = tuple(
         Sheet(
             ("figure", "k", *found.bounds),
@@ -232,14 +232,39 @@ def bounds_section(name: str, found: TrialSurvey) -> Section:
         for pair in PAIRS
     )
     words = "Both releases keep the bound, each for itself. Distances of closeness are all equal."
-    return Section(f"{name}: with l-diversity and t-closeness", words, sheets, figures)
+    return Section(f"{name}: with l-diversity and t-closeness", words, sheets, (*figures, *curves))
+
+
+def _bounded_curves(name: str, pair: str, trials: Sequence[IntersectionTrial]) -> Chart:
+    """PVP_c with each bound at one k (Fig. 4a, b)."""
+    confidence = [1 / left for left in _CURVE_VALUES]
+    return Chart(
+        f"{name}, {pair}, k = {trials[0].k}: how surely with further bounds",
+        "steps",
+        "confidence of at least",
+        "share of people in both",
+        tuple(Series(trial.bound, confidence, _shares(trial)) for trial in trials),
+        alt="Known for sure: "
+        + ", ".join(f"{trial.breach:.1%} with {trial.bound}" for trial in trials)
+        + ".",
+        percent="y",
+    )
+
+
+def _shares(trial: IntersectionTrial) -> list[float]:
+    """PVP_c along `_CURVE_VALUES`."""
+    return [trial.oracle.share_at(1 / left) for left in _CURVE_VALUES]
+
+
+def _share_left(left: int, trial: IntersectionTrial) -> float:
+    return trial.oracle.share_at(1 / left)
 
 
 _FIGURES: dict[str, Callable[[IntersectionTrial], float]] = {
     "one value left": lambda one: one.breach,
-    "at most two left": lambda one: one.oracle.share_at(0.5),
+    **{f"at most {left} left": partial(_share_left, left) for left in _CURVE_VALUES[1:]},
     "drop": lambda one: one.oracle.drop,
-    "people a group, 1st": lambda one: one.sizes[0],
+    "people of her group, 1st": lambda one: one.oracle.group_size[0],
 }
 
 
@@ -302,14 +327,14 @@ TITLE = "Composition: two releases about the same people, each anonymous by itse
 SIZES, FEW_SIZES = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50), (2, 5, 10)
 BOUND_SIZES, FEW_BOUND_SIZES = (2, 3, 5, 7, 10), (2, 5)
 EPSILONS, FEW_EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0), (1.0,)
-WELL_ABOVE = 1.5  # times k: what "well above" is taken to mean
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
+def run(data: Path | None, settings: RunSettings) -> Reproduction:
     """The whole experiment; `quick` on 4,000 people of each table and for fewer k."""
+    quick, seed = settings.quick, settings.seed
     sections: list[Section] = []
     facts: dict[str, Any] = {}
-    summaries = []
+    summaries, evidence, surveys = [], worked(), {}
     for study in studies(data, seed):
         overlap = split(study, seed, quick=quick)
         on_top = dict.fromkeys(
@@ -317,23 +342,27 @@ def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
         )
         trials = survey(overlap, FEW_SIZES if quick else SIZES, on_top, seed)
         noisy = try_noise(declared(study, overlap), FEW_EPSILONS if quick else EPSILONS)
-        shapes = claims(trials)
+        judged = judge_claims(trials, study.name)
+        surveys[study.name] = trials
+        evidence += judged
         sections += [
             *attack_sections(study.name, trials),
             bounds_section(study.name, trials),
             location_section(study.name, trials),
             noise_section(study.name, noisy),
-            claims_section(study.name, shapes),
         ]
-        facts[study.name] = _facts(overlap, trials, noisy, shapes)
+        facts[study.name] = _facts(overlap, trials, noisy, judged)
         summaries.append(_told(study, overlap))
-    stand_in = (
-        "No data folder was given, so synthetic people stand in for Adult and ACS. "
+    evidence += compare_tables(surveys)
+    stands_in = (
+        "No data folder was given, so synthetic people stand in for Adult and ACS."
         if data is None
-        else ""
+        else "The ACS excerpt of 2019 stands in for the paper's IPUMS table; Adult is its own."
     )
-    about = f"{stand_in}{'. '.join(summaries)}. The two parts are drawn by chance, seed {seed}."
-    return Document("composition", TITLE, about, tuple(sections), facts)
+    about = f"{'. '.join(summaries)}. The two parts are drawn by chance, seed {seed}."
+    return Reproduction(
+        "composition", TITLE, about, stands_in, tuple(evidence), tuple(sections), facts
+    )
 
 
 def _told(study: AttackedTable, overlap: Overlap) -> str:
@@ -346,74 +375,8 @@ def _told(study: AttackedTable, overlap: Overlap) -> str:
     )
 
 
-def claims(found: TrialSurvey) -> list[Claim]:
-    """What the paper says of its figures, whether it holds here, and what was found."""
-    return [
-        _falls(found),
-        *_helps(found, DIVERSE, "entropy l-diversity"),
-        *_helps(found, CLOSE, "t-closeness"),
-        *(_above(found, pair) for pair in (BOTH_MONDRIAN, BOTH_MICRO)),
-    ]
-
-
-def _falls(found: TrialSurvey) -> Claim:
-    shares = {pair: [trial.breach for trial in found.of(pair)] for pair in PAIRS}
-    holds = all(
-        later <= earlier for mine in shares.values() for earlier, later in pairwise(mine)
-    ) and all(mine[0] > mine[-1] for mine in shares.values())
-    by_pair_text = "; ".join(
-        f"{pair} {', '.join(f'{share:.1%}' for share in mine)}" for pair, mine in shares.items()
-    )
-    at = ", ".join(str(trial.k) for trial in found.of(BOTH_MONDRIAN))
-    return "perfect breach falls with k", holds, f"k = {at}: {by_pair_text}"
-
-
-def _helps(found: TrialSurvey, bounds: tuple[str, ...], name: str) -> list[Claim]:
-    """Fewer people are known with a bound on top than without, but some are."""
-    compared: list[tuple[IntersectionTrial, IntersectionTrial]] = [
-        (bounded, plain)
-        for bound in bounds
-        for pair in PAIRS
-        for bounded in found.of(pair, bound)
-        for plain in found.of(pair)
-        if plain.k == bounded.k
-    ]
-    fewer = sum(bounded.breach < plain.breach for bounded, plain in compared)
-    more = sum(bounded.breach > plain.breach for bounded, plain in compared)
-    some = [one for one, _ in compared if one.breach]
-    worst = max((one for one, _ in compared), key=lambda one: one.breach)
-    narrowed = sum(one.oracle.vulnerable > 0 for one, _ in compared)
-    return [
-        (
-            f"{name} helps",
-            not more and fewer > 0,
-            f"breaches fewer people in {fewer} of {len(compared)} pairs of releases, more in "
-            f"{more}",
-        ),
-        (
-            f"{name} does not prevent it",
-            bool(some),
-            f"perfect breach in {len(some)} of {len(compared)} pairs of releases, up to "
-            f"{worst.breach:.1%} ({worst.bound}, {worst.pair}, k = {worst.k}); somebody is "
-            f"narrowed down in {narrowed}",
-        ),
-    ]
-
-
-def _above(found: TrialSurvey, pair: str) -> Claim:
-    times = {trial.k: min(trial.sizes) / trial.k for trial in found.of(pair)}
-    well = [str(k) for k, ratio in times.items() if ratio >= WELL_ABOVE]
-    return (
-        f"groups are well above k ({pair})",
-        len(well) == len(times),
-        f"{min(times.values()):.2f} to {max(times.values()):.2f} times k people a group; "
-        f"{WELL_ABOVE} times, taken as well above, is reached for "
-        f"{'k = ' + ', '.join(well) if well else 'no k'}",
-    )
-
-
 def _facts(
-    overlap: Overlap, found: TrialSurvey, noisy: Noisy, shapes: list[Claim]
+    overlap: Overlap, found: TrialSurvey, noisy: Noisy, judged: list[EvidenceRow]
 ) -> dict[str, Any]:
     return {
         "people": [part.people for part in overlap.parts],
@@ -448,5 +411,9 @@ def _facts(
             }
             for label, one in noisy.all.items()
         },
-        "claims": {claim: holds for claim, holds, _ in shapes},
+        "claims": {
+            f"{row.item}: {row.printed}": row.outcome == "agrees"
+            for row in judged
+            if row.outcome in ("agrees", "differs")
+        },
     }

@@ -57,13 +57,14 @@ _SCHOOL = {
 class AttackedTable:
     """One table of the experiment, and the cells a noisy table of it has.
 
-    Partitions are cut along the columns' own order, as in print, so `table` has no hierarchies;
+    Partitions are cut along the hierarchies of `cuts`, as in print, and centroids need none;
     `hierarchies` and `levels` are those of the noisy table.
     """
 
     name: str
     about: str
     table: Table
+    cuts: Mapping[str, Hierarchy]
     hierarchies: Mapping[str, Hierarchy]
     levels: Mapping[str, Height]
 
@@ -74,7 +75,16 @@ class Overlap:
 
     parts: tuple[Table, Table]
     shared: Table
+    cuts: Mapping[str, Hierarchy] = field(default_factory=dict)
     levels: Mapping[str, Height] = field(default_factory=dict)
+
+    def to_cut(self, place: int) -> Table:
+        """One part with the hierarchies that partitions are cut along."""
+        part = self.parts[place]
+        schema = replace(part.schema, hierarchies=dict(self.cuts))
+        counts = part.counts.in_memory("cutting partitions")
+        levels = {one.name: schema.hierarchy(one.name).bind(one) for one in counts.quasi}
+        return replace(part, schema=schema, levels=levels)
 
     @property
     def sensitive(self) -> str:
@@ -101,7 +111,7 @@ def split(study: AttackedTable, seed: int, *, quick: bool = False) -> Overlap:
     half = (both + len(people)) // 2
     dealt = (people[:half], np.concatenate([people[:both], people[half:]]), people[:both])
     first, second, shared = (replace(study.table, counts=_part(counts, one)) for one in dealt)
-    return Overlap((first, second), shared, study.levels)
+    return Overlap((first, second), shared, study.cuts, study.levels)
 
 
 def declared(study: AttackedTable, overlap: Overlap) -> Overlap:
@@ -139,11 +149,13 @@ def _adult(data: Path) -> AttackedTable:
         "education": 1,
         **dict.fromkeys(("workclass", "race", "native-country"), WHOLE),
     }
+    hierarchies = {name: schema.hierarchies[name] for name in ADULT_QUASI}
     return AttackedTable(
         "Adult",
         "UCI Adult, complete records, occupation sensitive",
         read(file, Schema(quasi=ADULT_QUASI, sensitive="occupation")),
-        {name: schema.hierarchies[name] for name in ADULT_QUASI},
+        hierarchies,
+        hierarchies,
         levels,
     )
 
@@ -156,17 +168,18 @@ def _acs(data: Path) -> AttackedTable:
         "EDU": 1,
         **dict.fromkeys(("RAC1P", "HISP"), WHOLE),
     }
+    coarser = {
+        "MSP": taxonomy({code: path[:1] for code, path in MARITAL.items()}),
+        "EDU": taxonomy(_SCHOOL),
+    }
     return AttackedTable(
         "ACS",
         "American Community Survey 2019, national excerpt, industry sensitive; people of whom no "
         "industry is known (children, those long out of work) are left out: they would be groups "
         "of one value",
         read(rows, schema),
-        {
-            "AGEP": intervals([10], bottom=20, top=70),
-            "MSP": taxonomy({code: path[:1] for code, path in MARITAL.items()}),
-            "EDU": taxonomy(_SCHOOL),
-        },
+        {**coarser, "AGEP": intervals([5, 10, 20, 40])},
+        {**coarser, "AGEP": intervals([10], bottom=20, top=70)},
         levels,
     )
 
@@ -178,6 +191,7 @@ def _census(seed: int) -> AttackedTable:
         "Census",
         f"embedded synthetic census, seed {seed}, disease sensitive",
         read(census(seed=seed), Schema(quasi=schema.quasi, sensitive=schema.sensitive)),
+        {name: schema.hierarchies[name] for name in schema.quasi if name in schema.hierarchies},
         {**schema.hierarchies, "age": intervals([10], bottom=20, top=80)},
         levels,
     )
@@ -281,7 +295,7 @@ def _release(overlap: Overlap, name: str, place: int, k: int, bound: str, seed: 
     further = BOUNDS[bound]
     require: tuple[Criterion, ...] = (KAnonymity(k),)
     task = Task(
-        overlap.parts[place],
+        overlap.to_cut(place) if name == MONDRIAN else overlap.parts[place],
         require if further is None else (*require, further),
         seed=2 * seed + place,
     )

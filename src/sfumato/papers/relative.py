@@ -1,17 +1,19 @@
 """Relative Privacy Threats and Learning From Anonymized Data (Boreale, Corradi, Viscardi, IEEE TIFS
-2020): Tables IV and V, with their pictures, on Adult or on the embedded census.
+2020): Tables III to V with their pictures, the remarks that can be worked out, how the samplers
+converge, and how often the paper's own two proposals are accepted.
 
 The paper's 5,692 rows of Adult are not public; a seeded sample of that size of the 30,162 complete
-records stands in, so it is the order of figures that can be compared with print, not their digits.
-Releases are our own: generalized with k = l = 4 and 6 by the lattice (one recoding for everybody)
-and by Mondrian (recoded group by group), and Anatomy's buckets with l = 4 and 6. Occupation is
-sensitive, 14 values. Where a sampler does not converge its column says so.
+records stands in. Releases are our own: generalized with k = l = 4 and 6 by the lattice (one
+recoding for everybody) and by Mondrian (recoded group by group), and Anatomy's buckets with l = 4
+and, where minutes may pass (`long`), 6. Occupation is sensitive, 14 values. Where a sampler does
+not converge its column says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,21 @@ from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.datasets.census import census, census_schema
 from sfumato.datasets.public_files import adult
+from sfumato.papers import RunSettings
+from sfumato.papers.evidence import (
+    EvidenceRow,
+    Reproduction,
+    claimed,
+    not_run,
+    several_beside,
+    unprinted,
+)
 from sfumato.policy.model import Policy
-from sfumato.report.document import Chart, Document, Section, Sheet
+from sfumato.release.read.read_release import read_release
+from sfumato.release.release import Release, as_it_stands
+from sfumato.report.document import Chart, Section, Sheet
 from sfumato.report.sections.relative_threat import histogram, measures_sheet, scatter, ti_sheet
+from sfumato.schema.roles import Schema
 from sfumato.table import Table, read
 from sfumato.workflow.anonymize import anonymize
 
@@ -41,6 +55,7 @@ ROWS, FEW = 5_692, 1_000
 SUPPRESSION = 0.02  # what the lattice may leave out
 SIZES = (4, 6)
 SWEEPS, FEW_SWEEPS = 32_000, 1_750  # a chain may make at most
+PROPOSED, FEW_PROPOSED = 100, 20  # sweeps over the buckets in which proposals are counted
 
 
 @dataclass(frozen=True)
@@ -53,22 +68,35 @@ class Studied:
     groups: int
     people: int
     threat: RelativeThreat
+    release: Release
 
 
-def run(data: Path | None, *, seed: int = 0, quick: bool = False) -> Document:
+def run(data: Path | None, settings: RunSettings) -> Reproduction:
     """Both tables and the pictures; `quick` on 1,000 people, k and l of 4 alone, few sweeps."""
-    table = _people(data, FEW if quick else ROWS, seed)
-    sweeps = FEW_SWEEPS if quick else SWEEPS
-    studied = list(_studied(table, seed, SIZES[:1] if quick else SIZES, sweeps))
+    table = _people(data, FEW if settings.quick else ROWS, settings.seed)
+    studied = list(_studied(table, settings))
     generalized = [study for study in studied if not study.exact]
     bucketized = [study for study in studied if study.exact]
+    name = "Census" if data is None else "Adult"
+    proposals = [
+        _acceptance(study, FEW_PROPOSED if settings.quick else PROPOSED, settings.seed, name)
+        for study in bucketized[:1]
+    ]
     sections = [
         _table("Table IV: generalized releases", generalized),
         _table("Table V: Anatomy", bucketized),
         _how(studied),
         *(_pictures(study) for study in studied),
     ]
-    return Document("relative", TITLE, _about(table, data, seed), tuple(sections), _facts(studied))
+    return Reproduction(
+        "relative",
+        TITLE,
+        _about(table),
+        _stands_in(table, data, settings.seed),
+        (*worked(), *_on_people(studied, name, settings.long), *proposals),
+        tuple(sections),
+        _facts(studied),
+    )
 
 
 def _people(data: Path | None, many: int, seed: int) -> Table:
@@ -81,14 +109,18 @@ def _people(data: Path | None, many: int, seed: int) -> Table:
     return read(rows.take(pa.array(chosen)), schema)
 
 
-def _studied(table: Table, seed: int, sizes: tuple[int, ...], sweeps: int) -> Iterator[Studied]:
+def _studied(table: Table, settings: RunSettings) -> Iterator[Studied]:
+    sizes = SIZES[:1] if settings.quick else SIZES
+    sweeps = FEW_SWEEPS if settings.quick else SWEEPS
+    seed = settings.seed
     for size in sizes:
         both: list[Criterion] = [KAnonymity(size), DistinctDiversity(size)]
         yield _study(table, f"lattice, k = l = {size}", both, Lattice(), seed, sweeps)
         yield _study(table, f"Mondrian, k = l = {size}", both, Mondrian(), seed, sweeps)
     # No more is possible than the most frequent value leaves room for.
     largest = int(table.people // table.counts.by_value(0).max())
-    for size in sorted({min(size, largest) for size in sizes} - {0, 1}):
+    dealt = sizes if settings.long else sizes[:1]
+    for size in sorted({min(size, largest) for size in dealt} - {0, 1}):
         diverse: list[Criterion] = [DistinctDiversity(size)]
         yield _study(table, f"Anatomy, l = {size}", diverse, Anatomy(size), seed, sweeps)
 
@@ -107,21 +139,249 @@ def _study(
     people = int(release.groups.sizes.sum())
     label = name if threat.status != "not_converged" else f"{name} (not converged)"
     return Studied(
-        label, release.scheme, release.regions.exact, len(release.groups), people, threat
+        label, release.scheme, release.regions.exact, len(release.groups), people, threat, release
     )
 
 
-def _about(table: Table, data: Path | None, seed: int) -> str:
+def _stands_in(table: Table, data: Path | None, seed: int) -> str:
     if data is None:
-        who = f"No data folder was given, so {table.people:,} synthetic people stand in for Adult. "
-    else:
-        who = f"{table.people:,} of the 30,162 complete records of Adult, drawn with seed {seed}. "
+        return f"No data folder was given, so {table.people:,} synthetic people stand in for Adult."
     return (
-        f"{who}The sensitive column is {table.counts.sensitive[0].name!r}. A learner asks what the "
+        f"{table.people:,} of the 30,162 complete records of Adult, drawn with seed {seed}, stand "
+        "in for the paper's 5,692, which are not public."
+    )
+
+
+def _about(table: Table) -> str:
+    return (
+        f"The sensitive column is {table.counts.sensitive[0].name!r}. A learner asks what the "
         "release teaches of people in general, an attacker knows besides that her victim is in it; "
         "random worlds counts. The ideal learner saw the table, the baseline guesses the most "
         "frequent value."
     )
+
+
+# -- print beside ours ----------------------------------------------------------------------------
+
+TABLE_1B = [
+    ("{M, J}", "4550*", "Heart"),
+    ("{M, J}", "4550*", "Flu"),
+    ("J", "5550*", "Flu"),
+    ("J", "5550*", "Stomach"),
+    ("{C, J}", "66601", "HIV"),
+    ("{C, J}", "66601", "Diabetes"),
+    ("{I, M}", "77701", "Flu"),
+    ("{I, M}", "77701", "Heart"),
+]
+_SEEN = ["45501", "45502", "55503", "55504", "66601", "77701"]
+_ZIPS = {  # which codes there are is not printed
+    "the six of the table": _SEEN,
+    "all forty of its prefixes": [
+        head + str(last) for head in ("4550", "5550", "6660", "7770") for last in range(10)
+    ],
+}
+
+
+def worked() -> list[EvidenceRow]:
+    """Table III, and the puzzles of the remarks."""
+    victim = {"nation": "M", "zip": "45501"}
+    rows, learnt = [], {}
+    for name, zips in _ZIPS.items():
+        threat = relative_threat(_released(("nation", "zip"), TABLE_1B, zip=zips))
+        learner = threat.learner(victim)
+        learnt[name] = [learner[value] for value in ("Heart", "Flu", "Stomach")]
+        if zips is _SEEN:
+            attacker = threat.attacker(victim)
+            rows.append(
+                several_beside(
+                    "Table III, p_A of Heart and Flu for (M, 45501)",
+                    (".580", ".420"),
+                    [attacker["Heart"], attacker["Flu"]],
+                    "print is sampled; 7/12 and 5/12 exactly, whatever the zip codes",
+                )
+            )
+    others = "; ".join(
+        f"{', '.join(f'{share:.3f}' for share in shares)} with {name}"
+        for name, shares in learnt.items()
+        if name != next(iter(_ZIPS))
+    )
+    rows.append(
+        several_beside(
+            "Table III, p_L of Heart, Flu and each of the others",
+            (".343", ".317", ".113"),
+            learnt[next(iter(_ZIPS))],
+            f"which zip codes there are is not printed, and no natural choice gives it: {others}",
+        )
+    )
+    slip = EvidenceRow(
+        "Table IV, RGT at k = 6, by the table's own GT_A and GT_L",
+        "another figure",
+        "0.0238 by print's own figures",
+        "differs",
+        "a slip of print: RGT is GT_A - GT_L",
+    )
+    return [*rows, *_islands(), _remark_5(), slip]
+
+
+def _released(
+    quasi: tuple[str, ...], rows: Sequence[tuple[str, ...]], **domains: list[str]
+) -> Release:
+    """A published file; the last cell of a row is the sensitive one."""
+    columns = dict(zip((*quasi, "value"), map(list, zip(*rows, strict=True)), strict=True))
+    schema = Schema(quasi=quasi, sensitive="value", domains=domains)
+    return read_release(pa.table(columns), schema)
+
+
+def _islands() -> list[EvidenceRow]:
+    """One islander is guilty and has the trait; of the others some are searched and cleared."""
+
+    def guilt(people: int, traits: int, cleared: int = 0) -> float:
+        known = [f"v{number:03}" for number in range(traits)]
+        free = f"{{{', '.join(known[1:])}}}"
+        rows = [("v000", "guilty"), *[("*", "not")] * (people - 1 - cleared)]
+        release = _released(("trait",), [*rows, *[(free, "not")] * cleared], trait=known)
+        # p is known: the prior of the traits is hard.
+        return relative_threat(release, prior=1e9).attacker({"trait": "v000"})["guilty"]
+
+    return [
+        claimed(
+            f"Remark 2, read as {name}",
+            formula,
+            abs(ours - expected) < 1e-6,
+            f"{ours:.4f} for {setting}",
+        )
+        for name, formula, setting, ours, expected in (
+            (
+                "the island problem",
+                "1 / (1 + (N - 1) p)",
+                "N = 100, p = .01",
+                guilt(100, 100),
+                100 / 199,
+            ),
+            (
+                "the database search",
+                "1 / (1 + (N - 1 - k) p)",
+                "N = 100, k = 49, p = .02",
+                guilt(100, 50, 49),
+                0.5,
+            ),
+        )
+    ]
+
+
+def _remark_5() -> EvidenceRow:
+    rows = pa.table({"q": list(range(1001)), "s": ["s0"] + ["s1"] * 1000})
+    table = read(rows, Schema(["q"], "s", domains={"q": list(range(999_999))}))
+    threat = relative_threat(as_it_stands(table))
+    ideal, attacker = threat.ideal({"q": 0})["s0"], threat.attacker({"q": 0})["s0"]
+    return claimed(
+        "Remark 5",
+        "a rare value that only the victim has: the learner does not see it, the attacker is sure",
+        ideal < 0.01 and attacker == 1,
+        f"p_I {ideal:.5f}, p_A {attacker:g}, Ti {attacker / ideal:.4g}",
+    )
+
+
+def _on_people(studied: list[Studied], data: str, long: bool) -> list[EvidenceRow]:
+    """Tables IV and V, and VI-D; their printed figures are not at hand."""
+    rows = []
+    for study in studied:
+        measures, diagnostics = study.threat.measures, study.threat.diagnostics
+        figures = {
+            "GT_A": measures.gt_attacker,
+            "GT_L": measures.gt_learner,
+            "GT_RW": measures.gt_random_worlds,
+            "RGT": measures.rgt,
+            "RF": measures.rf,
+        }
+        table = "Table V" if study.exact else "Table IV"
+        rows.append(
+            unprinted(
+                f"{table}, {study.name}",
+                ", ".join(
+                    f"{name} {share:.4f}" for name, share in figures.items() if share is not None
+                ),
+                data=data,
+            )
+        )
+        ours = (
+            "nothing to sample: the posterior is worked out"
+            if diagnostics is None
+            else f"R-hat {diagnostics.rhat:.3f}, ESS {diagnostics.ess:,.0f}, "
+            f"{diagnostics.sweeps:,} sweeps: {study.threat.status.replace('_', ' ')}"
+        )
+        rows.append(unprinted(f"VI-D, convergence, {study.name}", ours, data=data))
+        if study.name.startswith("lattice"):
+            rows.append(
+                claimed(
+                    f"Corollary on one recoding for everybody, {study.name}",
+                    "p_A is random worlds",
+                    abs(measures.gt_attacker - measures.gt_random_worlds) < 1e-12,
+                    f"GT_A {measures.gt_attacker:.4f}, GT_RW {measures.gt_random_worlds:.4f}",
+                    data=data,
+                )
+            )
+    if not any(study.name.startswith("Anatomy, l = 6") for study in studied):
+        why = "a value is too frequent for it" if long else "takes minutes: give --long"
+        rows.append(not_run("Table V, Anatomy, l = 6", "–", why))
+    return rows
+
+
+def _acceptance(study: Studied, sweeps: int, seed: int, data: str) -> EvidenceRow:
+    """How often a swap of two and a new dealing of a whole bucket are accepted."""
+    swaps, permutations = (
+        _accepted(study.release, permute, sweeps, seed) for permute in (False, True)
+    )
+    return claimed(
+        f"Proposals of the paper's sampler, {study.name}",
+        "swaps are accepted more often than permutations",
+        swaps > permutations,
+        f"swaps {swaps:.1%}, permutations {permutations:.1%}, of {sweeps:,} sweeps",
+        data=data,
+    )
+
+
+def _accepted(release: Release, permute: bool, sweeps: int, seed: int) -> float:
+    """Metropolis over the buckets with the population drawn after every sweep; the second half of
+    the sweeps counts. A new dealing that changes nothing is no proposal.
+    """
+    buckets, groups = release.regions.buckets, release.groups
+    assert buckets is not None
+    rng = np.random.default_rng(seed)
+    people = np.repeat(np.arange(buckets.codes.shape[1]), buckets.n)
+    codes = buckets.codes[:, people]
+    begins = np.concatenate([[0], np.cumsum(groups.sizes)])
+    has = np.concatenate(
+        [rng.permutation(np.repeat(np.arange(groups.width), row)) for row in groups.dense()]
+    )
+    widths = [len(domain) for domain in buckets.domains]
+    tried = accepted = 0
+    for sweep in range(sweeps):
+        log_theta = []
+        for row, width in zip(codes, widths, strict=True):
+            seen = np.bincount(has * width + row, minlength=groups.width * width)
+            log_theta.append(np.log(np.maximum(rng.standard_gamma(seen + 1.0), 1e-300)))
+        for start, stop in pairwise(begins.tolist()):
+            now = has[start:stop]
+            proposed = now.copy()
+            if permute:
+                proposed = rng.permutation(now)
+            else:
+                first, second = rng.choice(stop - start, 2, replace=False)
+                proposed[[first, second]] = now[[second, first]]
+            if (proposed == now).all():
+                continue
+            ratio = 0.0
+            for theta, row, width in zip(log_theta, codes, widths, strict=True):
+                at = row[start:stop]
+                ratio += float((theta[proposed * width + at] - theta[now * width + at]).sum())
+            agreed = np.log(max(rng.random(), 1e-300)) < ratio
+            if agreed:
+                has[start:stop] = proposed
+            if 2 * sweep >= sweeps:
+                tried += 1
+                accepted += agreed
+    return accepted / tried
 
 
 def _table(title: str, studied: list[Studied]) -> Section:

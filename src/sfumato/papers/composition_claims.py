@@ -1,0 +1,287 @@
+"""Composition, print beside ours: the two hospitals, and what the paper says of its figures.
+
+Its percentages are not at hand, so of figures it is what is said of their shapes that is judged.
+
+Stands apart: what is printed and how it is judged; the paper beside it makes the tables and charts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from math import expm1
+
+import pyarrow as pa
+
+from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.randomised import semantic_privacy
+from sfumato.papers.composition_attacks import (
+    BOTH_MICRO,
+    BOTH_MONDRIAN,
+    CLOSE,
+    DIVERSE,
+    PAIRS,
+    IntersectionTrial,
+    TrialSurvey,
+)
+from sfumato.papers.evidence import EvidenceRow, beside, claimed, unprinted
+from sfumato.release.guarantee import PrivacyLoss
+from sfumato.release.read.read_release import read_release
+from sfumato.release.release import Release
+from sfumato.schema.roles import Schema
+
+WELL_ABOVE = 1.5  # times k: what "well above" is taken to mean
+FAR_BELOW = 0.5  # of it: what "far below" is taken to mean
+_PERCENTAGES = "the paper's percentages are not at hand"
+
+# Table 1: in both, zip codes are masked and nationalities are not told.
+_FIRST = {
+    "<30": ("AIDS", "Heart", "Viral", "Viral"),
+    ">=40": ("Cancer", "Heart", "Viral", "Viral"),
+    "[30, 40)": ("Cancer",) * 4,
+}
+_SECOND = {
+    "<35": ("AIDS", "TB", "TB", "Flu", "Cancer", "Cancer"),
+    ">=35": ("Cancer", "Cancer", "Cancer", "TB", "Viral", "Viral"),
+}
+
+
+def worked() -> list[EvidenceRow]:
+    """Alice, of whom her employer knows age and zip code; what differential privacy promises."""
+    hospitals = [_hospital(_FIRST), _hospital(_SECOND)]
+    attack = intersection_attack(hospitals, [{"age": 28, "zip": "13012"}])
+    (alice,) = attack.targets.to_pylist()
+    rows = [
+        beside("Table 1, k of the first hospital", "4", min(hospitals[0].groups.sizes)),
+        beside("Table 1, k of the second", "6", min(hospitals[1].groups.sizes)),
+        claimed(
+            "Table 1, what is left for Alice (28, 13012)",
+            "AIDS alone",
+            alice["values"] == ["AIDS"],
+            f"{', '.join(alice['values'])}: from {alice['before'][0]} and {alice['before'][1]} "
+            f"values to {alice['after']}",
+        ),
+    ]
+    for age in (32, 37, 45):
+        attack = intersection_attack(hospitals, [{"age": age, "zip": "13012"}])
+        (person,) = attack.targets.to_pylist()
+        left = f"{', '.join(person['values'])}: from {person['before'][0]} and "
+        left += f"{person['before'][1]} values to {person['after']}"
+        rows.append(
+            unprinted(f"Table 1, what is left at {age}", left, "the paper tells of Alice only")
+        )
+    for epsilon in (0.1, 0.5):
+        loose, tight = semantic_privacy(PrivacyLoss(epsilon, 0.0)).bounds
+        rows.append(
+            beside(
+                f"Semantic privacy of {epsilon:g}-differential privacy",
+                f"e^{epsilon:g} - 1",
+                loose.distance,
+                value=expm1(epsilon),
+            )
+        )
+        rows.append(
+            unprinted(
+                f"The same, tight: tanh({epsilon:g} / 2)",
+                f"{tight.distance:.4f}",
+                "the paper has the looser bound only",
+            )
+        )
+    return rows
+
+
+def _hospital(groups: Mapping[str, tuple[str, ...]]) -> Release:
+    ages = [age for age, conditions in groups.items() for _ in conditions]
+    conditions = [condition for listed in groups.values() for condition in listed]
+    masked = {"zip": ["130**"] * len(ages), "nationality": ["*"] * len(ages)}
+    rows = pa.table({"age": ages, **masked, "condition": conditions})
+    return read_release(rows, Schema(quasi=["age", *masked], sensitive="condition"))
+
+
+def judge_claims(found: TrialSurvey, name: str) -> list[EvidenceRow]:
+    """What the paper says of one table."""
+    return [
+        _falls(found, name),
+        *_percentages(found, name),
+        *_helps(found, DIVERSE, "entropy l-diversity", name),
+        *_helps(found, CLOSE, "t-closeness", name),
+        _above(found, name),
+        _effective(found, name),
+        _narrowed(found, name),
+        _larger(found, name),
+        _located(found, name),
+    ]
+
+
+def compare_tables(surveys: dict[str, TrialSurvey]) -> list[EvidenceRow]:
+    """What the paper says of its second table beside the first."""
+    if len(surveys) < 2:
+        return []
+    (first, one), (second, other) = surveys.items()
+    pairs = [
+        (a, b)
+        for pair in PAIRS
+        for a, b in zip(one.of(pair), other.of(pair), strict=True)
+        if a.breach or b.breach
+    ]
+    worse = sum(b.breach > a.breach for a, b in pairs)
+    return [
+        claimed(
+            "Fig. 1, the two tables",
+            "the second table is breached more",
+            worse == len(pairs),
+            f"{second} more than {first} in {worse} of {len(pairs)} pairs of releases",
+            f"{second} stands in for IPUMS",
+            data=f"{first}, {second}",
+        )
+    ]
+
+
+def _percent(shares: list[float]) -> str:
+    return ", ".join(f"{share:.1%}" for share in shares)
+
+
+def _falls(found: TrialSurvey, name: str) -> EvidenceRow:
+    shares = {pair: [trial.breach for trial in found.of(pair)] for pair in PAIRS}
+    falling = all(later <= earlier for mine in shares.values() for earlier, later in pairwise(mine))
+    at = ", ".join(str(trial.k) for trial in found.of(BOTH_MONDRIAN))
+    return claimed(
+        "Fig. 1, perfect breach",
+        "falls with k",
+        falling and all(mine[0] > mine[-1] for mine in shares.values()),
+        f"k = {at}: {_percent(shares[BOTH_MONDRIAN])} ({BOTH_MONDRIAN}; the others alike)",
+        "it rises somewhere",
+        data=name,
+    )
+
+
+def _percentages(found: TrialSurvey, name: str) -> list[EvidenceRow]:
+    """Fig. 1 (a) to (d), at the smallest and the middle k."""
+    rows = []
+    for pair in PAIRS:
+        some = found.of(pair)[:: max(1, len(found.of(pair)) // 3)]
+        at = ", ".join(str(trial.k) for trial in some)
+        for label, confidence in (("perfect", 1.0), ("partial (1/2)", 0.5)):
+            shares = [trial.oracle.share_at(confidence) for trial in some]
+            item = f"Fig. 1, {label} breach, {pair}, k = {at}"
+            rows.append(unprinted(item, _percent(shares), _PERCENTAGES, data=name))
+    return rows
+
+
+def _helps(found: TrialSurvey, bounds: tuple[str, ...], named: str, name: str) -> list[EvidenceRow]:
+    """Fewer people are known with a bound on top than without, but some are."""
+    compared: list[tuple[IntersectionTrial, IntersectionTrial]] = [
+        (bounded, plain)
+        for bound in bounds
+        for pair in PAIRS
+        for bounded in found.of(pair, bound)
+        for plain in found.of(pair)
+        if plain.k == bounded.k
+    ]
+    fewer = sum(bounded.breach < plain.breach for bounded, plain in compared)
+    more = sum(bounded.breach > plain.breach for bounded, plain in compared)
+    breached = [bounded for bounded, _ in compared if bounded.breach]
+    worst = max((bounded for bounded, _ in compared), key=lambda trial: trial.breach)
+    narrowed = sum(bounded.oracle.vulnerable > 0 for bounded, _ in compared)
+    return [
+        claimed(
+            f"Fig. 4, {named}",
+            "helps",
+            not more and fewer > 0,
+            f"breaches fewer people in {fewer} of {len(compared)} pairs of releases, more in "
+            f"{more}",
+            data=name,
+        ),
+        claimed(
+            f"Fig. 4, {named}",
+            "does not prevent it",
+            bool(breached),
+            f"perfect breach in {len(breached)} of {len(compared)} pairs of releases, up to "
+            f"{worst.breach:.1%} ({worst.bound}, {worst.pair}, k = {worst.k}); somebody is "
+            f"narrowed down in {narrowed}",
+            data=name,
+        ),
+    ]
+
+
+def _above(found: TrialSurvey, name: str) -> EvidenceRow:
+    """Averaged over the people in both, as print says, with Mondrian alone, as its figure has."""
+    times = {trial.k: min(trial.oracle.group_size) / trial.k for trial in found.of(BOTH_MONDRIAN)}
+    below = [str(k) for k, ratio in times.items() if ratio < WELL_ABOVE]
+    return claimed(
+        "Fig. 2, partition size",
+        "well above k",
+        not below,
+        f"{min(times.values()):.2f} to {max(times.values()):.2f} times k, over the people in both; "
+        f"{WELL_ABOVE} times is taken as well above",
+        f"not at k = {', '.join(below)}",
+        data=name,
+    )
+
+
+def _effective(found: TrialSurvey, name: str) -> EvidenceRow:
+    shares = [
+        max(trial.oracle.before) / min(trial.oracle.group_size) for trial in found.of(BOTH_MONDRIAN)
+    ]
+    return claimed(
+        "Fig. 2, effective anonymity",
+        "far below the partition size",
+        max(shares) <= FAR_BELOW,
+        f"values left by one release are {min(shares):.0%} to {max(shares):.0%} of the people of "
+        f"the group; {FAR_BELOW:.0%} is taken as far below",
+        "not for small k, where a group has not many more people than values",
+        data=name,
+    )
+
+
+def _narrowed(found: TrialSurvey, name: str) -> EvidenceRow:
+    falls = {
+        pair: [trial.oracle.after / trial.oracle.fewest_before for trial in found.of(pair)]
+        for pair in PAIRS
+    }
+    return claimed(
+        "Fig. 3, drop",
+        "intersecting leaves fewer values than the better release alone",
+        all(share < 1 for mine in falls.values() for share in mine),
+        "; ".join(f"{pair} {min(mine):.0%} to {max(mine):.0%}" for pair, mine in falls.items())
+        + " of them are left",
+        data=name,
+    )
+
+
+def _larger(found: TrialSurvey, name: str) -> EvidenceRow:
+    """k alone, then l, then t: the strictest of each."""
+    sizes: dict[int, list[float]] = {}
+    for bounds in (None, DIVERSE[-1:], CLOSE[-1:]):
+        trials = found.of(BOTH_MONDRIAN) if bounds is None else found.of(BOTH_MONDRIAN, bounds[0])
+        for trial in trials:
+            sizes.setdefault(trial.k, []).append(min(trial.oracle.group_size))
+    whole = {k: mine for k, mine in sizes.items() if len(mine) == 3}
+    return claimed(
+        "Fig. 4(c), partition sizes",
+        "k-anonymity < l-diversity < t-closeness",
+        all(mine == sorted(mine) for mine in whole.values()),
+        "; ".join(
+            f"k = {k}: {' < '.join(f'{size:,.0f}' for size in mine)}" for k, mine in whole.items()
+        ),
+        "which l and t is not printed; these are 3-diversity and 0.5-closeness",
+        data=name,
+    )
+
+
+def _located(found: TrialSurvey, name: str) -> EvidenceRow:
+    shares = [
+        share
+        for trial in found.of(BOTH_MICRO)
+        if trial.nearest is not None
+        for share in trial.nearest.correctly_located
+        if share is not None
+    ]
+    return claimed(
+        "Locating by the nearest centroid",
+        "right about 70 % of the time (as it is remembered)",
+        min(shares) <= 0.7 <= max(shares),
+        f"{min(shares):.0%} to {max(shares):.0%}, the fewer the larger k",
+        "at which k and by which distance is not at hand",
+        data=name,
+    )

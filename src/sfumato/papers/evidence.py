@@ -1,0 +1,207 @@
+"""Print beside ours: whatever a paper prints that can be worked out here, and what comes of it.
+
+A row is a printed figure or claim, ours, and a verdict. They agree if ours, rounded or cut off, is
+what is printed; where they differ the row says why, also where it is print that is wrong. What
+needs a table this run did not have is a row too, and says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isinf
+from typing import Literal
+
+from sfumato.errors import InputError
+from sfumato.report.document import Document, Section, Sheet
+
+Outcome = Literal["agrees", "differs", "no print at hand", "not run"]
+OUTCOMES: dict[Outcome, str] = {  # and how many of them are told
+    "agrees": "agree",
+    "differs": "differ",
+    "no print at hand": "have no print at hand",
+    "not run": "were not run",
+}
+UNEXPLAINED = "no reason is known"
+EXACT = 1e-9  # of figures printed as fractions
+
+
+@dataclass(frozen=True)
+class EvidenceRow:
+    """One item of a paper: what is printed, what we get, whether they agree.
+
+    `data` is the table ours was worked out on; nothing where the paper's own example or the package
+    alone is enough, so that everybody gets the same. `because` is why they differ, why there is
+    nothing to compare, or why it was not run.
+    """
+
+    item: str
+    printed: str
+    ours: str
+    outcome: Outcome
+    because: str = ""
+    data: str = ""
+
+    def __post_init__(self) -> None:
+        if self.outcome != "agrees" and not self.because:
+            raise InputError(f"{self.item}: {self.outcome!r} needs its reason")
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        item = f"{self.item} ({self.data})" if self.data else self.item
+        return item, self.printed, self.ours, self.outcome, self.because
+
+
+def beside(
+    item: str,
+    printed: str,
+    ours: float,
+    because: str = UNEXPLAINED,
+    *,
+    value: float | None = None,
+    data: str = "",
+) -> EvidenceRow:
+    """A printed figure beside ours; `value` is the figure where print has an expression.
+
+    `because` is told only where they differ.
+    """
+    agrees = _agrees(printed, ours, value)
+    outcome: Outcome = "agrees" if agrees else "differs"
+    return EvidenceRow(item, printed, figure(ours), outcome, "" if agrees else because, data)
+
+
+def several_beside(
+    item: str,
+    printed: Sequence[str],
+    ours: Sequence[float],
+    because: str = UNEXPLAINED,
+    *,
+    data: str = "",
+) -> EvidenceRow:
+    """A printed row of figures beside ours; they agree if each does."""
+    if len(printed) != len(ours):  # of another number of classes
+        return EvidenceRow(
+            item, ", ".join(printed), ", ".join(map(figure, ours)), "differs", because, data
+        )
+    pairs = list(zip(printed, ours, strict=True))
+    wrong = [text for text, number in pairs if not _agrees(text, number, None)]
+    some = (
+        f"{len(pairs) - len(wrong)} of {len(pairs)} agree: " if 0 < len(wrong) < len(pairs) else ""
+    )
+    return EvidenceRow(
+        item,
+        ", ".join(printed),
+        ", ".join(map(figure, ours)),
+        "differs" if wrong else "agrees",
+        f"{some}{because}" if wrong else "",
+        data,
+    )
+
+
+def claimed(
+    item: str, claim: str, holds: bool, ours: str, because: str = "", *, data: str = ""
+) -> EvidenceRow:
+    """What a paper says in words, and whether it is so here."""
+    reason = "" if holds else because or "it is not so on this table"
+    return EvidenceRow(item, claim, ours, "agrees" if holds else "differs", reason, data)
+
+
+def unprinted(
+    item: str, ours: str, because: str = "the printed figure is not at hand", *, data: str = ""
+) -> EvidenceRow:
+    """Ours alone."""
+    return EvidenceRow(item, "–", ours, "no print at hand", because, data)
+
+
+def not_run(item: str, printed: str, because: str) -> EvidenceRow:
+    """Printed, and not worked out in this run."""
+    return EvidenceRow(item, printed, "–", "not run", because)
+
+
+def _agrees(printed: str, ours: float, value: float | None) -> bool:
+    """Whether ours is within a unit of the last printed digit: rounded or cut off."""
+    if value is None:
+        if printed in ("inf", "none"):
+            return isinf(ours)
+        text = printed.replace(",", "")
+        value = float(Fraction(text)) if "/" in text else float(text)
+        if "." in text:
+            return abs(ours - value) < 10.0 ** -len(text.split(".")[1])
+    return abs(ours - value) <= EXACT * max(1.0, abs(value))
+
+
+def figure(number: float) -> str:
+    """Four digits and not less than the unit; more where that would hide a difference from one."""
+    if isinf(number):
+        return "inf" if number > 0 else "-inf"
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    if abs(number) >= 1_000:
+        return f"{number:,.0f}"
+    text = f"{number:.4g}"
+    return f"{number:.6g}" if float(text).is_integer() else text
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One paper worked through: its evidence, and the tables and charts behind it.
+
+    `stands_in` says in a line which data stands in for the paper's.
+    """
+
+    name: str
+    title: str
+    about: str
+    stands_in: str
+    evidence: tuple[EvidenceRow, ...]
+    sections: tuple[Section, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def document(self) -> Document:
+        about = f"{self.stands_in} {self.about}".strip()
+        beside_print = Section("Print beside ours", self.tally, (self.sheet(),))
+        return Document(self.name, self.title, about, (beside_print, *self.sections), self.facts)
+
+    def counts(self) -> tuple[int, ...]:
+        """Rows by outcome."""
+        found = Counter(row.outcome for row in self.evidence)
+        return tuple(found[outcome] for outcome in OUTCOMES)
+
+    @property
+    def tally(self) -> str:
+        many = ", ".join(
+            f"{count} {words}"
+            for count, words in zip(self.counts(), OUTCOMES.values(), strict=True)
+            if count
+        )
+        return f"Of {len(self.evidence)} rows: {many}."
+
+    def sheet(self) -> Sheet:
+        return Sheet(
+            ("item", "print", "ours", "verdict", "because"),
+            tuple(row.row for row in self.evidence),
+            remark="because",
+        )
+
+
+def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
+    """All papers at a glance."""
+    papers = tuple(reproductions)
+    glance = Sheet(
+        ("paper", "rows", *OUTCOMES),
+        tuple((one.name, len(one.evidence), *one.counts()) for one in papers),
+    )
+    about = (
+        "Every table, figure, worked example and claim of the five papers whose print is at hand, "
+        "beside what Sfumato gets. Figures agree if ours, rounded or cut off, is what is printed. "
+        "A row names the table it was worked out on; a row that names none is the paper's own "
+        "example or needs nothing but the package. It is written by make evidence."
+    )
+    sections = (
+        Section("At a glance", tables=(glance,)),
+        *(Section(f"{one.name}: {one.title}", one.stands_in, (one.sheet(),)) for one in papers),
+    )
+    return Document("evidence", "Evidence: print beside ours", about, sections)

@@ -71,7 +71,7 @@ TEXTS = {
 CONSUMERS: dict[str, tuple[PriorUse, Callable[[Any], object]]] = {
     "realistic": (
         SHAPE,
-        lambda prior: sf.EpsilonPrivacy(9, sf.RealisticAdversary(prior, 50)).verdict(
+        lambda prior: sf.EpsilonPrivacy(9, sf.RealisticAdversary(prior, 50, at_most=False)).verdict(
             RELEASE.groups
         ),
     ),

@@ -431,7 +431,7 @@ def counts_in(outside: Release | Table, attribute: str | None, use: PriorUse) ->
     if isinstance(outside, Table):
         places = _places(outside, attribute, use)
         if len(places) > 1:
-            joint, codes = _joint(outside, places, use)
+            joint, codes = values_of(outside, attribute, use)
             n = sums_by(codes, outside.counts.in_memory(use.who).n, len(joint.domain))
             return dict(zip(joint.domain.labels, n.tolist(), strict=True))
         described = outside.counts.sensitive[places[0]]
@@ -475,8 +475,9 @@ def _places(outside: Table, attribute: str | None, use: PriorUse) -> list[int]:
     return [names.index(name) for name in members]
 
 
-def _joint(outside: Table, places: Sequence[int], use: PriorUse) -> tuple[Attribute, Codes]:
-    """The attribute in these places, and the code of each of the table's tuples."""
+def values_of(outside: Table, attribute: str | None, use: PriorUse) -> tuple[Attribute, Codes]:
+    """The attribute of an outside table, and the code of each of its tuples."""
+    places = _places(outside, attribute, use)
     counts = outside.counts.in_memory(f"the outside table of the {use.who}")
     if any(counts.sensitive[place].sets is not None for place in places):
         raise use.error(f"{use.who}: people of the outside table have several values each")
@@ -489,7 +490,7 @@ def people_by_value(
     regions: Regions, outside: Table, attribute: str | None, use: PriorUse
 ) -> Iterator[tuple[str, Ints]]:
     """Every value of an outside table's attribute, and how many people with it fit each region."""
-    described, codes = _joint(outside, _places(outside, attribute, use), use)
+    described, codes = values_of(outside, attribute, use)
     counts = outside.counts.in_memory(use.who)
     for code, value in enumerate(described.domain.labels):
         part = replace(outside, counts=counts.take(np.flatnonzero(codes == code)))

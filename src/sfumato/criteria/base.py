@@ -479,10 +479,9 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     """
     if not criterion.reads_values:
         return [release.indistinguishable if criterion.about_identity else release.groups]
-    if criterion.joint:
-        return [joint_groups(release, criterion.joint)]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]
-    about = [release.groups_for(name) for name in names]
+    joint = [joint_groups(release, criterion.joint)] if criterion.joint else []
+    about = joint or [release.groups_for(name) for name in names]
     if "members" in criterion.needs:
         about = [with_inside(release, groups) for groups in about]
     return about

@@ -13,7 +13,7 @@ says 111/8), so theorem mode refuses such priors. The text's claim that its Tabl
 for D(12000, 18000) is false: 200000/49999 is needed.
 
 Two groups that hold, merged, hold, for one fixed prior. Priors by region change with the groups, so
-nothing is promised for them.
+nothing is promised for them, nor for priors by cell, which are judged on finished releases.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ import numpy as np
 from sfumato.adversaries.base import Asked
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
+from sfumato.adversaries.realistic.cells import CellPrior, small
+from sfumato.adversaries.realistic.negations import epsilons_ruling_out, worst_ruling_out
 from sfumato.adversaries.realistic.priors import (
     Predicates,
     RegionalPrior,
@@ -37,7 +39,16 @@ from sfumato.adversaries.realistic.priors import (
     per_person,
 )
 from sfumato.adversaries.realistic.ratios import Binding, epsilons, judged, worst_shift
-from sfumato.criteria.base import GroupCriterion, Measure, groups_about, parameter, summarize
+from sfumato.counts.counts import TableCounts
+from sfumato.criteria.base import (
+    AT_END,
+    Criterion,
+    GroupCriterion,
+    Measure,
+    groups_about,
+    parameter,
+    summarize,
+)
 from sfumato.criteria.count_rules import CountRule, Kind, fewest, present
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import FACTORS, Ladder
@@ -105,13 +116,23 @@ class EpsilonPrivacy(GroupCriterion):
 
         Priors by region change when groups merge, and so does what their members protect.
         """
-        return not self.adversary.by_region and not per_person(self.predicates)
+        her = self.adversary
+        # What is left of a prior without some values may weigh less than 1, which is not safe.
+        light = her.negations > 0 and her.adversary_class == "I" and not her.at_most
+        changing = her.by_region or her.by_cell or per_person(self.predicates)
+        return not changing and not light
+
+    def bind(self, counts: TableCounts) -> Criterion:
+        if self.adversary.by_cell:
+            raise PolicyError(f"{self.name}: a prior by cell {AT_END}")
+        return super().bind(counts)
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
         """Regions, to find the outside people who fit a group; what its members protect."""
-        regions = {"regions"} if self.adversary.by_region else set()
-        return frozenset(regions | ({"protect"} if per_person(self.predicates) else set()))
+        needed = {"regions"} if self.adversary.by_region else set()
+        needed |= {"members"} if self.adversary.by_cell else set()
+        return frozenset(needed | ({"protect"} if per_person(self.predicates) else set()))
 
     @property
     def required(self) -> str:
@@ -128,6 +149,8 @@ class EpsilonPrivacy(GroupCriterion):
         reason = super().inapplicable(groups)
         if not reason and per_person(self.predicates) and groups.protected is None:
             return "it is not known what the people of a group protect: no protect column"
+        if not reason and self.adversary.negations and self.predicates != "values":
+            return "values she rules out are judged for predicates = 'values' only"
         return reason or self.adversary.inapplicable(groups, theorem=self.mode == "theorem")
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
@@ -138,9 +161,15 @@ class EpsilonPrivacy(GroupCriterion):
                 summarize(groups, np.full(len(groups), np.inf), "at_most"),
                 np.zeros(len(groups), dtype=bool),
             )
+        if self.adversary.by_cell:
+            return self._judge_by_cell(groups)
         prior = self.adversary.prior(groups)
         theorem = self.mode == "theorem"
-        measured = epsilons(groups, prior, self.predicates, self.adversary.known, theorem=theorem)
+        known, negations = self.adversary.known, self.adversary.negations
+        if negations and isinstance(prior, SharedPrior):
+            measured = epsilons_ruling_out(groups, prior, negations, known)
+        else:
+            measured = epsilons(groups, prior, self.predicates, known, theorem=theorem)
         bound = fraction(self.epsilon)
 
         def compare(g: int) -> int:
@@ -149,9 +178,19 @@ class EpsilonPrivacy(GroupCriterion):
             return 1 if needed is None else sign(needed - bound)
 
         if isinstance(prior, RegionalPrior):
-            measured, holds = _decide_regional(measured, float(self.epsilon), compare)
+            measured, holds = _decide_one_by_one(measured, float(self.epsilon), compare)
         else:
             measured, holds = decide(groups, measured, float(self.epsilon), "at_most", compare)
+        return summarize(groups, measured, "at_most"), holds
+
+    def _judge_by_cell(self, groups: Groups) -> tuple[Measure, Bools]:
+        prior, bound = self.adversary.cell_prior(groups), fraction(self.epsilon)
+
+        def compare(group: int) -> int:
+            return prior.compare(groups, group, self.predicates, bound)
+
+        measured = prior.epsilons(groups, self.predicates)
+        measured, holds = _decide_one_by_one(measured, float(self.epsilon), compare)
         return summarize(groups, measured, "at_most"), holds
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
@@ -161,7 +200,8 @@ class EpsilonPrivacy(GroupCriterion):
         at y = A: caps on how many may have it.
         """
         hers = self.adversary
-        if hers.by_region or per_person(self.predicates) or hers.adversary_class == "IV":
+        by_itself = hers.by_region or not hers.drawable or hers.adversary_class == "IV"
+        if by_itself or per_person(self.predicates):
             return None
         prior = hers.prior(everybody)
         assert isinstance(prior, SharedPrior)
@@ -224,8 +264,13 @@ class EpsilonPrivacy(GroupCriterion):
         return replace(self, epsilon=1 + (self.epsilon - 1) * share)
 
     def _binding(
-        self, groups: Groups, prior: SharedPrior | RegionalPrior, group: int
+        self, groups: Groups, prior: SharedPrior | RegionalPrior | CellPrior, group: int
     ) -> Binding | None:
+        if isinstance(prior, CellPrior):
+            return prior.binding(groups, group, self.predicates, exact=small(groups, group))
+        her = self.adversary
+        if her.negations and isinstance(prior, SharedPrior):
+            return worst_ruling_out(groups, group, prior, her.negations, her.known)
         return worst_shift(
             groups,
             group,
@@ -242,31 +287,40 @@ class EpsilonPrivacy(GroupCriterion):
         """
         if self.adversary.adversary_class == "IV":
             return None
-        return self._binding(groups, self.adversary.prior(groups), group)
+        return self._binding(groups, self._prior(groups), group)
+
+    def _prior(self, groups: Groups) -> SharedPrior | RegionalPrior | CellPrior:
+        her = self.adversary
+        return her.cell_prior(groups) if her.by_cell else her.prior(groups)
 
     def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
         if self.adversary.adversary_class == "IV":
             return "an adversary who is endlessly stubborn about any shape is never kept within it"
-        prior = self.adversary.prior(groups)
-        sentences = [self._uncovered(prior, measure)]
-        binding = self._binding(groups, prior, worst)
-        if binding is not None and (isinstance(prior, SharedPrior) or judged(prior)[worst]):
+        prior = self._prior(groups)
+        covered = _covered(groups, prior)
+        sentences = [self._uncovered(covered)]
+        binding = self._binding(groups, prior, worst) if covered[worst] else None
+        if binding is not None:
             sentences.append(in_words(groups, binding, self.adversary.known))
         return "; ".join(text for text in sentences if text)
 
-    def _uncovered(self, prior: SharedPrior | RegionalPrior, measure: Measure) -> str:
-        if isinstance(prior, SharedPrior):
-            return ""
-        missing = int((~judged(prior)).sum())
-        if not missing:
+    def _uncovered(self, covered: Bools) -> str:
+        if covered.all():
             return ""
         return (
-            f"{missing:,} of {len(measure.sizes):,} groups have no admissible prior in the outside "
-            "table and count as infinite"
+            f"{int((~covered).sum()):,} of {len(covered):,} groups have no admissible prior in the "
+            "outside table and count as infinite"
         )
 
 
-def _decide_regional(measured: Any, bound: float, compare: Any) -> tuple[Any, Bools]:
+def _covered(groups: Groups, prior: SharedPrior | RegionalPrior | CellPrior) -> Bools:
+    """Groups of which it can be said what she believed."""
+    if isinstance(prior, SharedPrior):
+        return np.ones(len(groups), dtype=bool)
+    return prior.covered(groups) if isinstance(prior, CellPrior) else judged(prior)
+
+
+def _decide_one_by_one(measured: Any, bound: float, compare: Any) -> tuple[Any, Bools]:
     """As `decide`, for groups whose equal counts may have different priors."""
     holds = measured < bound
     near = np.flatnonzero(np.abs(measured - bound) <= 1e-9 * max(1.0, bound))

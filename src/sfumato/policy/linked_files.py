@@ -71,7 +71,7 @@ def linked(
         entry_read["prior"] = linked_prior(where, entry["prior"], folder, schema)
     her = entry.get("adversary")
     if isinstance(her, Mapping) and "shape" in her:
-        slot: Slot = "shape by region" if her.get("by_region") else "shape"
+        slot: Slot = "shape by region" if her.get("by_region") or her.get("by_cell") else "shape"
         entry_read["adversary"] = {
             **her,
             "shape": linked_prior(where, her["shape"], folder, schema, slot),
@@ -242,7 +242,7 @@ class Links:
         """A criterion's option as a policy file holds it."""
         if isinstance(value, RealisticAdversary):
             settings = value.settings()
-            slot: Slot = "shape by region" if value.by_region else "shape"
+            slot: Slot = "shape by region" if value.by_region or value.by_cell else "shape"
             if isinstance(value.shape, Outside):
                 settings["shape"] = self._held(slot, value.shape.people)
             return settings

@@ -14,7 +14,7 @@ from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakest_columns
-from sfumato.criteria.base import Criterion, Verdict, judge, named_adversaries
+from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_adversaries
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
@@ -377,4 +377,5 @@ def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Rel
         return threat.about == BETWEEN.join(criterion.joint)
     if criterion.sensitive not in (None, threat.about) or threat.about not in release.by_attribute:
         return False
-    return not criterion.inapplicable(release.by_attribute[threat.about])
+    about = (one for one in groups_about(criterion, release) if one.attribute == threat.about)
+    return not any(criterion.inapplicable(groups) for groups in about)

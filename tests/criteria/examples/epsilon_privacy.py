@@ -21,6 +21,9 @@ EXAMPLES: dict[str, Example] = {
             EpsilonPrivacy(3, RealisticAdversary("uniform", 10), mode="theorem"),
             EpsilonPrivacy(4, RealisticAdversary("uniform", 10), predicates="all"),
             EpsilonPrivacy(6, RealisticAdversary(stubbornness=10), predicates="all"),
+            EpsilonPrivacy(6, RealisticAdversary("uniform", 30, negations=1)),
+            EpsilonPrivacy(9, RealisticAdversary(stubbornness=10, negations=2)),
+            EpsilonPrivacy(4, RealisticAdversary("table", math.inf, negations=1, at_most=False)),
         ),
         EpsilonPrivacy(1000, RealisticAdversary(stubbornness=3)),
         (

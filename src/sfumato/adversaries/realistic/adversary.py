@@ -42,8 +42,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 import numpy as np
 
 from sfumato.adversaries.priors import (
+    ByClass,
     OfTable,
     Outside,
+    OutsideTable,
     Prior,
     PriorGiven,
     Uniform,
@@ -70,6 +72,7 @@ from sfumato.release.release import Release
 
 if TYPE_CHECKING:
     from sfumato.adversaries.realistic.beliefs import Beliefs
+    from sfumato.adversaries.realistic.cells import CellPrior
 
 Class = Literal["I", "II", "III", "IV"]
 
@@ -81,9 +84,13 @@ class RealisticAdversary:
     `shape`: "uniform", "table" (the table's own distribution), shares by value that sum to 1,
     counts by value (whole numbers), an earlier Release or an outside Table, or None for any shape.
     `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
-    a group she knows. `at_most`: smaller stubbornness counts as well; with inf that is every size.
+    a group she knows. `negations`: values she knows her target has not, whichever are worst.
+    `at_most`: smaller stubbornness counts as well; with inf that is every size.
     `by_region`: one prior for each group, from the people of the outside Table who fit its
-    description, or those of an earlier Release who may.
+    description, or those of an earlier Release who may. `by_cell`: one for each cell of
+    quasi-identifiers, so that the people of a group may differ: from the outside Table's people of
+    the cell, or as listed, [{"class": {"sex": "F"}, "shares": {...}}, ...]; exactly the
+    stubbornness given, on finished releases.
     """
 
     shape: PriorGiven = field(default=None, hash=False)
@@ -91,19 +98,26 @@ class RealisticAdversary:
     known: int = 0
     at_most: bool = True
     by_region: bool = False
+    by_cell: bool = False
+    negations: int = 0
 
     def __post_init__(self) -> None:
         if self.shape is not None:
             object.__setattr__(self, "shape", parse_prior(self.shape, SHAPE))
         counted = isinstance(self.shape, Outside | ValueCounts)
+        if isinstance(self.shape, ByClass):
+            object.__setattr__(self, "by_cell", self.by_cell or self.by_cell is False)
+            counted = all(isinstance(cell.shares, ValueCounts) for cell in self.shape.classes)
         self._check_stubbornness(counted)
-        whole = isinstance(self.known, int) and not isinstance(self.known, bool)
-        if not whole or not 0 <= self.known < 2**63:
-            raise PolicyError(
-                f"{NAME}: known = {quoted(self.known)} is not allowed; it must be a whole "
-                "number of people, at least 0"
-            )
-        for switch in ("at_most", "by_region"):
+        for count, what in (("known", "people"), ("negations", "values")):
+            given = getattr(self, count)
+            whole = isinstance(given, int) and not isinstance(given, bool)
+            if not whole or not 0 <= given < 2**63:
+                raise PolicyError(
+                    f"{NAME}: {count} = {quoted(given)} is not allowed; it must be a whole "
+                    f"number of {what}, at least 0"
+                )
+        for switch in ("at_most", "by_region", "by_cell"):
             if not isinstance(getattr(self, switch), bool):
                 raise PolicyError(
                     f"{NAME}: {switch} = {quoted(getattr(self, switch))} is not allowed; it "
@@ -113,6 +127,16 @@ class RealisticAdversary:
             raise PolicyError(
                 f"{NAME}: by_region needs an outside table with the release's quasi-identifiers, "
                 "or an earlier release, as shape"
+            )
+        if self.by_cell and (self.by_region or not isinstance(self.shape, ByClass | OutsideTable)):
+            raise PolicyError(
+                f"{NAME}: by_cell needs an outside table with the release's quasi-identifiers, or "
+                "a list of { class = cells, shares = {...} }, as shape, and no by_region"
+            )
+        if self.by_cell and self.at_most:
+            raise PolicyError(
+                f"{NAME}: priors by cell are judged for exactly the stubbornness given; say so "
+                "with at_most = false"
             )
 
     def _check_stubbornness(self, counted: bool) -> None:
@@ -181,13 +205,15 @@ class RealisticAdversary:
                 shape: object = "any"
             case ValueShares() | ValueCounts():
                 shape = "given"
-            case Outside():
-                shape = "outside, by region" if self.by_region else "outside"
+            case Outside() | ByClass():
+                each = ", by region" if self.by_region else ", by cell" if self.by_cell else ""
+                shape = f"{'outside' if isinstance(self.shape, Outside) else 'given'}{each}"
             case _:
                 shape = plain_prior(self._shape)
         seen = "their size" if self.stubbornness is None else f"{float(self.stubbornness):,.10g}"
         limit = "≤ " if self.at_most and self.adversary_class != "IV" else ""
         knows = f", knows {self.known}" if self.known else ""
+        knows += f", rules out {self.negations}" if self.negations else ""
         return f"class {self.adversary_class}, shape {shape}, σ {limit}{seen}{knows}"
 
     @property
@@ -196,7 +222,7 @@ class RealisticAdversary:
         return cast(Prior, self.shape)
 
     def prior(self, groups: Groups) -> SharedPrior | RegionalPrior:
-        """Her prior about these groups; class IV has none."""
+        """Her prior about these groups, one for all people of a group; class IV has none."""
         given = self.stubbornness
         total = None if given is None or given == inf else fraction(given)
         if self.by_region:
@@ -217,8 +243,58 @@ class RealisticAdversary:
             return _by_reference(groups.reference.tobytes(), given == inf, total, self.at_most)
         return _counted(self, tuple(groups.values), groups.attribute)
 
+    @property
+    def drawable(self) -> bool:
+        """Whether her beliefs can be drawn against stubbornness: one prior a group, no more."""
+        return not self.by_cell and not self.negations
+
+    def cell_prior(self, groups: Groups) -> CellPrior:
+        """Her priors about the people of these groups by their cells."""
+        from sfumato.adversaries.realistic.cells import by_cell
+
+        given = self.stubbornness
+        total = None if given is None or given == inf else fraction(given)
+        assert isinstance(self.shape, ByClass | OutsideTable)
+        return by_cell(groups, self.shape, total, given == inf)
+
+    def _inapplicable_by_cell(self, groups: Groups, *, theorem: bool) -> str:
+        from sfumato.adversaries.realistic.cells import MOST_STATES
+
+        if theorem or not self.known == self.negations == 0:
+            what = "the theorem" if theorem else "people she knows and values she rules out"
+            return f"{what} cannot be combined with priors by cell"
+        if groups.inside is None:
+            return "it is not known who is in each group: give the table (--table)"
+        large = self.cell_prior(groups).too_large(groups)
+        if not large:
+            return ""
+        return (
+            f"{large:,} of {len(groups):,} groups mix cells in more than {MOST_STATES:,} ways to "
+            "count (the product of each value's people + 1)"
+        )
+
+    def _inapplicable_negations(self, groups: Groups, *, theorem: bool) -> str:
+        from sfumato.adversaries.realistic.negations import MOST_SETS, number_of_sets
+
+        if theorem or self.by_region:
+            what = "the theorem" if theorem else "priors by region"
+            return f"values she rules out cannot be combined with {what}"
+        sets = number_of_sets(groups.width, self.negations)
+        if sets <= MOST_SETS:
+            return ""
+        return (
+            f"{self.negations} of {groups.width} values can be ruled out in {sets:,} ways, and "
+            f"at most {MOST_SETS:,} are tried"
+        )
+
     def inapplicable(self, groups: Groups, *, theorem: bool = False) -> str:
         """Why she cannot be judged on these groups; empty when she can."""
+        if self.by_cell:
+            return self._inapplicable_by_cell(groups, theorem=theorem)
+        if self.negations:
+            reason = self._inapplicable_negations(groups, theorem=theorem)
+            if reason:
+                return reason
         if self.by_region:
             if groups.regions is None:
                 return "the groups do not publish regions the outside table could be matched with"

@@ -21,7 +21,8 @@ import numpy as np
 
 from sfumato.adversaries.base import IN_IT, MOST_COUNTS, CatalogueEntry, Moves, Threat
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
-from sfumato.adversaries.realistic.priors import RegionalPrior
+from sfumato.adversaries.realistic.negations import beliefs_ruling_out
+from sfumato.adversaries.realistic.priors import RegionalPrior, SharedPrior, ValuePredicate
 from sfumato.adversaries.realistic.ratios import (
     Binding,
     beliefs_by_count,
@@ -29,6 +30,7 @@ from sfumato.adversaries.realistic.ratios import (
     judged,
     smallest_epsilon,
 )
+from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 
@@ -58,6 +60,7 @@ class Beliefs:
 
     def curves(self, stubbornness: Sequence[float], groups: Sequence[int] | None = None) -> Curves:
         """Beliefs of exactly each stubbornness (inf allowed), in all groups or some of them."""
+        self._check_drawable()
         every = self.groups
         share, rest = self._shares()
         sizes, inside = every.sizes[every.row], every.data
@@ -97,6 +100,7 @@ class Beliefs:
 
         From the smallest to the largest (inf included when it is), for exactly that stubbornness.
         """
+        self._check_drawable()
         groups, b = self.groups, self.adversary.known
         share, _ = self._shares()
         a, n = groups.data, groups.sizes[groups.row]
@@ -130,6 +134,13 @@ class Beliefs:
             high = min(high, float((bound[up] / factor[up]).min(initial=inf)))
             low = max(low, float((bound[down] / factor[down]).max(initial=low)))
         return (low, high) if low <= high else None
+
+    def _check_drawable(self) -> None:
+        if not self.adversary.drawable:
+            raise InputError(
+                "beliefs against stubbornness are of one prior a group and nothing ruled out; ask "
+                "epsilon-privacy about priors by cell and negations"
+            )
 
     @cached_property
     def _unjudged(self) -> Any:
@@ -180,9 +191,19 @@ class Beliefs:
             return []  # no release but noise holds against her: nothing to measure
         name = groups.attribute or "the sensitive value"
         moves = Moves(groups)
-        for p_out, p_in in beliefs_by_count(groups, her.prior(groups), her.known):
-            moves.see_counts(p_out, p_in)
-        moves.unknown(self._unjudged)
+        if her.by_cell:
+            by_cell = her.cell_prior(groups)
+            moves.see_counts(*by_cell.by_count(groups))
+            moves.unknown(~by_cell.covered(groups))
+        else:
+            prior = her.prior(groups)
+            if her.negations and isinstance(prior, SharedPrior):
+                for told in beliefs_ruling_out(groups, prior, her.negations, her.known):
+                    moves.see(*told)
+            else:
+                for p_out, p_in in beliefs_by_count(groups, prior, her.known):
+                    moves.see_counts(p_out, p_in)
+            moves.unknown(self._unjudged)
         return [Threat(her.name, knows, f"{name}: {moves.words}", name, moves.people, moves.worst)]
 
 
@@ -190,7 +211,7 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     """What happens in one group, as one tells it."""
     shift, what = binding.shift, binding.values.words(groups)
     size = int(groups.sizes[binding.group])
-    if size <= known:
+    if size <= known and not binding.ruled_out:
         return f"in the worst group she may know everybody: {size} people"
     if shift.epsilon is None and shift.ratio == "R1":
         return f"in the worst group somebody has {what}, which her prior rules out"
@@ -200,6 +221,8 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
         seen = f"an adversary who has seen {many or f'{float(binding.total):,.6g}'} outside records"
     if known:
         seen += f" and knows {known} of its people"
+    if binding.ruled_out:
+        seen += f" and rules out {ValuePredicate(binding.ruled_out).words(groups)}"
     moved = (
         f"in the worst group {seen} would raise her belief in {what} from "
         f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"

@@ -14,8 +14,8 @@ the release's own granularity: of the people who fit a group's region, c_g(s) ha
 about that group is D(c_g(s) + 1). People of different regions are independent under her prior, and
 within a group all have the same one, so a group's people and her outside people of that region are
 exchangeable, and each group's formulas hold with its own prior: p_out = (a - 1 + c_g(s) + 1) /
-(N - 1 + C_g + k). A prior that differs *inside* a group would change p_in itself, since the people
-of a group are then no longer alike to her: that is out of scope. An earlier release tells regions
+(N - 1 + C_g + k). A prior that differs *inside* a group changes p_in itself, since the people of a
+group are then no longer alike to her: `cells.py`. An earlier release tells regions
 instead of people: c_g(s) are then those of it who may fit, whose regions meet the group's; where
 they lie inside it or are apart from it, as with the same hierarchies or finer ones, that is who
 fits. Where nobody outside fits a group,
@@ -35,6 +35,7 @@ import numpy as np
 
 from sfumato.adversaries.locating.people import people_maybe_inside
 from sfumato.adversaries.priors import (
+    ByClass,
     EarlierRelease,
     OfTable,
     OutsideTable,
@@ -204,7 +205,7 @@ def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[
 NAME = "realistic adversary"
 SHAPE = PriorUse(
     NAME,
-    (Uniform, OfTable, ValueShares, ValueCounts, OutsideTable, EarlierRelease),
+    (Uniform, OfTable, ValueShares, ValueCounts, ByClass, OutsideTable, EarlierRelease),
     word="shape",
     nobody=True,
 )

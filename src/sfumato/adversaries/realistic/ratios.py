@@ -286,12 +286,16 @@ def _regional(groups: Groups, prior: RegionalPrior) -> Iterator[_Weights]:
 
 @dataclass(frozen=True)
 class Binding:
-    """What binds in one group: the set, the ratio, her beliefs, and her stubbornness."""
+    """What binds in one group: the set, the ratio, her beliefs, and her stubbornness.
+
+    `ruled_out`: the values she knows the target has not.
+    """
 
     group: int
     values: ValuePredicate
     shift: Shift
     total: Fraction | None
+    ruled_out: frozenset[int] = frozenset()
 
 
 def worst_shift(

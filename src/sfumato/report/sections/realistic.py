@@ -231,7 +231,9 @@ def realistic_section(report: Report) -> Section | None:
 def _required(
     report: Report, her: RealisticAdversary, epsilon: float | None, name: str, groups: Groups
 ) -> Iterator[Chart]:
-    if epsilon is None or her.adversary_class == "IV" or her.inapplicable(groups):
+    if epsilon is None or her.adversary_class == "IV" or not her.drawable:
+        return
+    if her.inapplicable(groups):
         return
     beliefs = Beliefs(her, groups)
     about = f"{name}, {her}"

@@ -1,0 +1,204 @@
+"""Priors by cell: everybody's value enumerated; one cell; outside tables; what is not judged."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.adversaries.realistic.cells import MOST_STATES
+from sfumato.criteria.base import judge
+from tests.examples import few
+from tests.oracles.dirichlet_oracle import needed_by_cell
+
+CELLS, VALUES = "FMX", "abc"
+SCHEMA = sf.Schema(quasi=["sex", "age"], sensitive="s", hierarchies={"sex": sf.suppression()})
+
+
+def table(rows: list[tuple[str, str]], ages: list[int] | None = None) -> sf.Table:
+    sexes, values = zip(*rows, strict=True)
+    columns = {"sex": sexes, "age": ages or [30] * len(rows), "s": values}
+    return sf.read(pa.table(columns), SCHEMA, threads=1)
+
+
+def one_group(rows: list[tuple[str, str]], ages: list[int] | None = None) -> sf.Release:
+    return sf.generalize(table(rows, ages), {"sex": 1, "age": 0})
+
+
+def listed(priors: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"class": {"sex": cell}, "shares": shares} for cell, shares in priors.items()]
+
+
+def needed(criterion: sf.EpsilonPrivacy, release: sf.Release) -> Fraction | None:
+    from sfumato.criteria.base import groups_about
+
+    (groups,) = groups_about(criterion, release)
+    binding = criterion.binding(groups, 0)
+    assert binding is not None
+    return binding.shift.epsilon
+
+
+@settings(max_examples=few(25))
+@given(st.data())
+def test_p_in_and_p_out_are_those_of_an_urn_for_every_cell(data) -> None:
+    width, many = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 3))
+    people = data.draw(st.integers(2, 4 if width == 2 else 3))
+    cells = data.draw(st.lists(st.integers(0, many - 1), min_size=people, max_size=people))
+    values = data.draw(st.lists(st.integers(0, width - 1), min_size=people, max_size=people))
+    endless = data.draw(st.booleans())
+    least = data.draw(st.sampled_from((0, 1))) if endless else 1  # shares may rule a value out
+    numbers = st.tuples(*[st.integers(least, 6)] * width).filter(any)
+    priors = [data.draw(numbers) for _ in range(many)]
+    assume(len(set(values)) == width)  # every value of hers is one of the table's
+    predicates = data.draw(st.sampled_from(("values", "all")))
+    counts = tuple(values.count(code) for code in range(width))
+    singles: list[Any] = [{code} for code in range(width)]
+    sets = singles + [set(range(width)) - one for one in singles] * (predicates == "all")
+    right = needed_by_cell(
+        counts, cells, [[Fraction(w) for w in prior] for prior in priors], sets, endless=endless
+    )
+    rows = [(CELLS[cell], VALUES[value]) for cell, value in zip(cells, values, strict=True)]
+    shapes = {
+        CELLS[at]: {
+            VALUES[code]: Fraction(w, sum(prior)) if endless else w - 1
+            for code, w in enumerate(prior)
+        }
+        for at, prior in enumerate(priors)
+    }
+    # Counts say what was seen: each value has a weight of one more.
+    assume(endless or all(sum(prior) > width for prior in priors))
+    her = sf.RealisticAdversary(listed(shapes), math.inf if endless else None, at_most=False)
+    criterion = sf.EpsilonPrivacy(2, her, predicates=predicates)
+    release = one_group(rows)
+    assert needed(criterion, release) == right
+    verdict = judge(criterion, release)
+    exact = math.inf if right is None else float(right)
+    assert verdict.measured == pytest.approx(exact, rel=1e-9)
+    assert verdict.holds is (right is not None and right <= 2)
+
+
+def test_a_group_of_both_sexes_tells_more_than_its_shares() -> None:
+    """Among men flu is rare and among women common: six people, and p_in is not one half."""
+    rows = [("F", "a"), ("F", "a"), ("F", "b"), ("M", "b"), ("M", "b"), ("M", "a")]
+    shares = {"F": {"a": 0.9, "b": 0.1}, "M": {"a": 0.1, "b": 0.9}}
+    sharp = sf.RealisticAdversary(listed(shares), 50, at_most=False)
+    apart = needed(sf.EpsilonPrivacy(2, sharp), one_group(rows))
+    priors = [[Fraction(45), Fraction(5)], [Fraction(5), Fraction(45)]]
+    assert apart == needed_by_cell((3, 3), [0, 0, 0, 1, 1, 1], priors, [{0}, {1}])
+    blunt = sf.RealisticAdversary({"a": 0.5, "b": 0.5}, 50, at_most=False)
+    alike = needed(sf.EpsilonPrivacy(2, blunt), one_group(rows))
+    assert apart != alike
+
+
+def test_many_people_and_large_weights_stay_within_floats() -> None:
+    """As stubborn as can be is as stubborn as infinitely so; p_in is a mixture of both cells'."""
+    rows = [(sex, value) for sex in "FM" for value in "ab" for _ in range(50)]
+    shares = {"F": {"a": 0.7, "b": 0.3}, "M": {"a": 0.2, "b": 0.8}}
+    release = one_group(rows)
+    found = [
+        judge(
+            sf.EpsilonPrivacy(2, sf.RealisticAdversary(listed(shares), seen, at_most=False)),
+            release,
+        )
+        for seen in (1e9, 1e13, math.inf)
+    ]
+    measured = [verdict.measured for verdict in found]
+    assert measured[1] == pytest.approx(measured[2], rel=1e-6)
+    assert 1 < measured[0] < 2
+
+
+@given(st.data())
+def test_one_cell_is_one_prior(data) -> None:
+    counts = data.draw(st.tuples(*[st.integers(0, 9)] * 3).filter(lambda some: sum(some) > 1))
+    seen = data.draw(st.tuples(*[st.integers(0, 9)] * 3).filter(any))
+    stubbornness = data.draw(st.sampled_from((None, 40, math.inf)))
+    rows = [("F", VALUES[code]) for code, n in enumerate(counts) for _ in range(n)]
+    shape = {VALUES[code]: n for code, n in enumerate(seen) if counts[code]}
+    assume(any(shape.values()))
+    cells = sf.RealisticAdversary(listed({"F": shape}), stubbornness, at_most=False)
+    plain = sf.RealisticAdversary(shape, stubbornness, at_most=False)
+    release = one_group(rows)
+    for predicates in ("values", "all"):
+        ours = sf.EpsilonPrivacy(3, cells, predicates=predicates)
+        theirs = sf.EpsilonPrivacy(3, plain, predicates=predicates)
+        assert needed(ours, release) == needed(theirs, release)
+        assert judge(ours, release).status == judge(theirs, release).status
+
+
+def test_an_outside_table_is_read_cell_by_cell_in_the_columns_it_has() -> None:
+    rows = [("F", "a"), ("F", "b"), ("M", "b"), ("M", "a")]
+    census = [("F", "a")] * 5 + [("F", "b")] + [("M", "b")] * 4
+    schema = sf.Schema(quasi=["sex"], sensitive="s")
+    sexes, values = zip(*census, strict=True)
+    outside = sf.read(pa.table({"sex": sexes, "s": values}), schema, threads=1)
+    her = sf.RealisticAdversary(outside, by_cell=True, at_most=False)
+    same = listed({"F": {"a": 5, "b": 1}, "M": {"a": 0, "b": 4}})
+    assert "outside, by cell" in str(her)
+    release = one_group(rows, [30, 30, 30, 30])
+    found = needed(sf.EpsilonPrivacy(2, her), release)
+    assert found == needed(
+        sf.EpsilonPrivacy(2, sf.RealisticAdversary(same, at_most=False)), release
+    )
+    stranger = one_group([*rows, ("X", "a")])
+    verdict = judge(sf.EpsilonPrivacy(2, her), stranger)
+    assert verdict.measured == math.inf
+    assert "1 of 1 groups have no admissible prior" in verdict.note
+    report = sf.audit(release, [sf.EpsilonPrivacy(9, her)])
+    (threat,) = [one for one in report.threats if one.adversary == "realistic I"]
+    assert threat.covered == ("epsilon-privacy",)
+
+
+def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
+    both = listed({"F": {"a": 5, "b": 1}, "M": {"a": 1, "b": 4}})
+    her = sf.RealisticAdversary(both, at_most=False)
+    many = [(sex, value) for sex in "FM" for value in "ab" for _ in range(112)]
+    assert MOST_STATES < 225**2
+    verdict = judge(sf.EpsilonPrivacy(2, her), one_group(many))
+    assert (verdict.status, "mix cells in more than 50,000 ways" in verdict.note) == (
+        "not_applicable",
+        True,
+    )
+    apart = sf.generalize(table(many), {"sex": 0, "age": 0})  # no cells are mixed there
+    assert judge(sf.EpsilonPrivacy(2, her), apart).status == "holds"
+    rows = [("F", "a"), ("M", "b"), ("M", "a")]
+    knowing = sf.RealisticAdversary(both, known=1, at_most=False)
+    assert "people she knows" in judge(sf.EpsilonPrivacy(2, knowing), one_group(rows)).note
+    theorem = sf.EpsilonPrivacy(2, her, mode="theorem")
+    assert "the theorem cannot be combined" in judge(theorem, one_group(rows)).note
+    assert sf.EpsilonPrivacy(2, her).verdict(one_group(rows).groups).status == "not_applicable"
+    policy = sf.Policy([sf.EpsilonPrivacy(2, her)], anonymizer=sf.Lattice(), schema=SCHEMA)
+    with pytest.raises(sf.PolicyError, match="a prior by cell can be judged on a finished"):
+        sf.anonymize(table(rows), policy)
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml") == policy
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shape": "table", "stubbornness": 9, "by_cell": True}, "by_cell needs an outside table"),
+        ({"shape": listed({"F": {"a": 1}})}, "say so with at_most = false"),
+        ({"shape": listed({"F": {"a": 1.0}}), "at_most": False}, "stubbornness is missing"),
+        ({"shape": listed({"F": {"a": 1}}), "at_most": False, "by_cell": "yes"}, "by_cell = 'yes'"),
+    ],
+)
+def test_mistakes(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(sf.PolicyError, match=said):
+        sf.RealisticAdversary(**given)
+
+
+def test_cells_are_of_quasi_identifiers() -> None:
+    for cells, said in (
+        ([{"class": {"sx": "F"}, "shares": {"a": 1}}], "'sx' is no quasi-identifier; did you mean"),
+        ([{"class": ["F"], "shares": {"a": 1}}], "lists 1 values, the table has 2"),
+    ):
+        her = sf.RealisticAdversary(cells, at_most=False)
+        with pytest.raises(sf.InputError, match=said):
+            judge(sf.EpsilonPrivacy(2, her), one_group([("F", "a"), ("M", "b")]))

@@ -121,7 +121,7 @@ def test_what_nobody_expected_is_infinite_and_said_so() -> None:
     for metric in FURTHER:
         verdict = by(metric, prior={"flu": 1}).verdict(groups)
         assert (verdict.measured == math.inf) is (metric in ENDLESS)
-        said = "in group 0 somebody has 'HIV', which nobody expected: infinite"
+        said = "in the worst group somebody has 'HIV', which nobody expected: infinite"
         assert (said in verdict.note) is (metric in ENDLESS)
     assert by("kullback-leibler", prior={"flu": 1}).holds(groups).tolist() == [False, True]
 

@@ -221,7 +221,7 @@ class LeakageCriterion(GroupCriterion):
         gain = groups.share[low:high] - met
         if np.isinf(measure.per_group[worst]):
             value = groups.values[groups.indices[low + int(np.argmin(met))]]
-            return f"in group {worst} somebody has {value!r}, which nobody expected: infinite"
+            return f"in the worst group somebody has {value!r}, which nobody expected: infinite"
         best = low + int(np.argmax(gain))
         value, share = groups.values[groups.indices[best]], float(groups.share[best])
         before = max(share - float(gain.max()), 0.0)

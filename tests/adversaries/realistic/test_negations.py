@@ -133,8 +133,8 @@ def test_where_it_is_not_applicable_it_says_so() -> None:
         sf.Beliefs(her, groups).curves([10])
 
 
-@given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20))
-def test_implications_about_people_of_other_groups_cost_at_most_the_square(*twentieths) -> None:
+@given(st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20)))
+def test_implications_about_people_of_other_groups_cost_at_most_the_square(twentieths) -> None:
     """What is said of implications: q, that none of them has the value, is the same both times."""
     p_in, p_out, q = (Fraction(number, 20) for number in twentieths)
 

@@ -398,8 +398,8 @@ def _listed(
                     f"{NAME}: shape: a cell lists {len(entry.cells)} values, the table has "
                     f"{len(names)} quasi-identifiers: {', '.join(names)}"
                 )
-            texts = tuple(text for _, text in entry.cells)
-            listed[tuple(named[c] for c in columns) if named else texts] = entry.shares
+            unnamed = tuple(text for _, text in entry.cells)
+            listed[tuple(named[c] for c in columns) if named else unnamed] = entry.shares
             check_values(entry.shares, groups.values, groups.attribute, SHAPE)
         strange = next((column for column in columns if column not in names), None)
         if strange is not None:

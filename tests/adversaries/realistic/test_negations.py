@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -50,6 +50,7 @@ def test_the_group_and_the_prior_without_what_is_ruled_out_are_the_model(data) -
     negations = data.draw(st.integers(1, 2))
     right = worst(counts, weights, known, min(negations, width - 1))
     total = sum(weights)
+    assume(total >= 1)
     shape = {str(code): weight / total for code, weight in enumerate(weights)}
     her = sf.RealisticAdversary(shape, total, known=known, negations=negations, at_most=False)
     assert binding(her, counts) == right

@@ -232,7 +232,8 @@ class CellPrior:
 def small(groups: Groups, group: int) -> bool:
     """Whether a group's states are few enough for fractions."""
     low, high = groups.indptr[group], groups.indptr[group + 1]
-    return prod(n + 1 for n in groups.data[low:high].tolist()) <= _EXACT_STATES
+    states: int = prod(n + 1 for n in groups.data[low:high].tolist())
+    return states <= _EXACT_STATES
 
 
 def _member(values: ValuePredicate, width: int) -> Bools:

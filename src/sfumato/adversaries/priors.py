@@ -430,14 +430,12 @@ def counts_in(outside: Release | Table, attribute: str | None, use: PriorUse) ->
     """How often each value of the attribute occurs in an earlier release or outside table."""
     if isinstance(outside, Table):
         places = _places(outside, attribute, use)
-        if len(places) > 1:
-            joint, codes = values_of(outside, attribute, use)
-            n = sums_by(codes, outside.counts.in_memory(use.who).n, len(joint.domain))
-            return dict(zip(joint.domain.labels, n.tolist(), strict=True))
         described = outside.counts.sensitive[places[0]]
-        if described.sets is not None:
-            raise use.error(f"{use.who}: people of the outside table have several values each")
-        n = outside.counts.by_value(places[0])
+        if len(places) > 1 or described.sets is not None:
+            described, codes = values_of(outside, attribute, use)
+            n = sums_by(codes, outside.counts.in_memory(use.who).n, len(described.domain))
+        else:
+            n = outside.counts.by_value(places[0])
         return dict(zip(described.domain.labels, n.tolist(), strict=True))
     groups = groups_about(outside, attribute, use)
     # A value that it does not show nobody has read in it.

@@ -24,7 +24,8 @@ def attack_document(attack: IntersectionAttack) -> Document:
     """What somebody learns who holds all these releases; no single person is shown."""
     summary = attack.summary
     about = (
-        f"Somebody knows the quasi-identifiers of {summary.people:,} people and that they are in "
+        f"Somebody knows {'some of ' if summary.partly_known else ''}the quasi-identifiers of "
+        f"{summary.people:,} people and that they are in "
         f"all of {', '.join(attack.releases)}. She finds each of them in every release and keeps "
         f"the values of {attack.attribute!r} that all of them show."
     )

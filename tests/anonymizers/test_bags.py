@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.random_worlds import RandomWorlds
-from sfumato.anonymizers import Anatomy, Mondrian
+from sfumato.anonymizers import Anatomy, Best, Mondrian
 from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.best import BestFindings
 from sfumato.anonymizers.kernel import deal_lists
 from sfumato.counts.value_sets import code_sets
 from sfumato.numbers import offsets_of
@@ -187,6 +188,25 @@ def test_rows_are_no_bags() -> None:
     verdict = sf.audit(table, [bound]).verdicts[0]
     assert verdict.status == "not_applicable"
     assert verdict.measured is None
+
+
+def test_the_best_buckets_are_cut_where_anatomy_cannot_keep_a_bound() -> None:
+    lists = [["A"], [], ["B"], [], ["C", "A"], [], [], ["B"], ["A"], [], [], ["C"]]
+    bound = sf.SkylinePrivacy([(0, 0, 0, 0.45)], case="set")
+    release = Best(schemes="bucketized").run(Task(table_of(lists), (bound,)))
+    found = BestFindings.of(release.made)
+    assert found is not None
+    told = {attempt.anonymizer: attempt.outcome for attempt in found.attempts}
+    assert (told["anatomy"], told["cut (buckets)"]) == ("refused", "chosen")
+    assert len(release.groups) > 1
+    assert sf.audit(release, [bound]).holds
+
+
+def test_where_k_fails_the_advice_is_what_can_be_judged() -> None:
+    task = Task(table_of([["A"], ["B"], ["A", "B"], []]), (sf.KAnonymity(2),))
+    for anonymizer in (Anatomy(2), Mondrian(scheme="bucketized")):
+        with pytest.raises(sf.NoSafeRelease, match="require skyline-privacy instead"):
+            anonymizer.run(task)
 
 
 def test_a_query_is_answered_as_a_reader_of_bags_would() -> None:

@@ -447,8 +447,7 @@ def _members(attribute: str | None, names: Sequence[str]) -> Sequence[str]:
     """The columns an attribute consists of: itself, those of a joint one, or the only one."""
     if attribute is None:
         return names if len(names) == 1 else ()
-    joint = attribute.split(BETWEEN)
-    members = [attribute] if attribute in names else joint
+    members = [attribute] if attribute in names else attribute.split(BETWEEN)
     return members if all(name in names for name in members) else ()
 
 
@@ -458,7 +457,11 @@ def groups_about(outside: Release, attribute: str | None, use: PriorUse) -> Grou
     members = _members(attribute, names)
     if not members:
         raise use.error(f"{use.who}: the earlier release has no sensitive column {attribute!r}")
-    return outside.by_attribute[members[0]] if len(members) == 1 else joint_groups(outside, members)
+    together = len(members) > 1
+    groups = joint_groups(outside, members) if together else outside.by_attribute[members[0]]
+    if not groups.single_valued:
+        raise use.error(f"{use.who}: people of the earlier release have several values each")
+    return groups
 
 
 def _places(outside: Table, attribute: str | None, use: PriorUse) -> list[int]:

@@ -180,11 +180,13 @@ def refuse_k(
         k = verdict.measured
     elif not isinstance(criterion, AlphaK) or k is None or k >= criterion.k:
         return
+    instead = f"distinct-diversity l = {l} instead (buckets then have at least {l} people)"
+    if not release.groups.single_valued:
+        instead = "skyline-privacy instead (people have several values each)"
     raise NoSafeRelease(
         f"{name} publishes exact quasi-identifiers, so k is theirs ({k:g}), not "
         f"the size of a bucket; {criterion.name} requires {criterion.required}: "
-        f"require distinct-diversity l = {l} instead (buckets then have at least "
-        f"{l} people), or use an anonymizer that generalizes"
+        f"require {instead}, or use an anonymizer that generalizes"
     )
 
 

@@ -178,6 +178,9 @@ class Best(Anonymizer):
         if "bucketized" in self.schemes:
             asked = [int(getattr(criterion, "l", 2)) for criterion in task.require]
             yield _Way("anatomy", Anatomy(max(2, *asked, 2)))
+            if any(attribute.sets is not None for attribute in task.table.counts.sensitive):
+                # Dealing is not guided by what is asked of bags of values; cutting is.
+                yield _Way("cut (buckets)", Mondrian(scheme="bucketized"))
         if "generalized" in self.schemes:
             yield _Way("mondrian (tight)", Mondrian(regions="tight"))
             yield _Way("mondrian (cells)", Mondrian())

@@ -81,7 +81,7 @@ def test_what_was_written_is_read_again(tmp_path: Path, several: str, form: str)
     bound = sf.SkylinePrivacy([(1, 0, 0, 0.9)], case=several)
     release = sf.anonymize(table, Policy([bound], Anatomy(2)))
     report = sf.audit(release, [bound])
-    out = release.save(tmp_path / form, format=form, report=report)
+    out = release.save(tmp_path / form, format=form)
     columns = json.loads((out / "public" / "manifest.json").read_text())["columns"]
     (column,) = [one for one in columns if one["name"] == "s"]
     assert (column["several"], column.get("list")) == (several, None)
@@ -155,6 +155,13 @@ def test_every_criterion_judges_a_bag_rightly_or_says_that_it_cannot() -> None:
     assert "bag of values" in told
     assert json.loads(report.to_json())["status"] == "violated"
     assert report.to_html()
+
+
+def test_a_bag_is_no_prior_of_one_value_each() -> None:
+    single = sf.read(pa.table({"age": [1, 1], "ill": ["flu", "cold"]}), SCHEMA)
+    somebody = sf.RealisticAdversary(read(), stubbornness=50)
+    with pytest.raises(sf.SfumatoError, match="people of the earlier release have several values"):
+        sf.audit(single, [sf.EpsilonPrivacy(2, somebody)])
 
 
 def test_how_many_people_have_a_value_of_a_bag_of_multisets_is_known_as_at_most() -> None:

@@ -241,6 +241,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("compare_nodes", table, {"two": sf.KAnonymity(2), "three": sf.KAnonymity(3)}),
         call("dates", ["month", "year"]),
         call("draft_policy", people),
+        call("exposed_people", groups, "flu", [(1, 1, 1)], 0.5, case="single"),
         call(
             "generalize", table, {"age": 1, "sex": 0}, require=[sf.KAnonymity(2)], suppression=0.5
         ),

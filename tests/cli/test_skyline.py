@@ -311,6 +311,16 @@ def test_whose_records_they_are_is_private(hospital) -> None:
     assert grounding["target"] == "age 2*, sex *, zip 1234*"
 
 
+def test_how_many_are_exposed_is_told_of_each_point(hospital) -> None:
+    asked = ("--value", "AIDS", "--confidence", "0.9", "--point", "1,0,0", "--point", "2,0,0")
+    document = json.loads(skyline(hospital, *asked, "--json").stdout)
+    assert [one["exposed"] for one in document["facts"]["groundings"]] == [4, 8]
+    (sheet,) = document["sections"][0]["tables"]
+    assert sheet["columns"][3:] == ["l + 1 exposes", "k + 1 exposes", "m + 1 exposes"]
+    assert sheet["rows"] == [[0, 0, 1, 4, 4, 4], [0, 1, 0, 8, 4, 4]]
+    assert "of 4 of 8 people somebody can be 90% sure" in document["sections"][1]["words"]
+
+
 def test_who_may_be_in_two_groups_is_told_within_bounds(hospital) -> None:
     run = skyline(hospital, "--value", "AIDS", "--target", "sex=M")
     words = " ".join(run.stdout.split())

@@ -564,3 +564,24 @@ def test_saving_refuses_what_is_there_and_leaves_nothing_half(
     with pytest.raises(InputError, match="is a folder"):
         wide.save(tmp_path / "folder.html", force=True)
     assert {path.name for path in tmp_path.iterdir()} == {"map.html", "map.json", "folder.html"}
+
+
+def test_the_coordinates_of_a_skyline_are_swept() -> None:
+    """By their own names, or the criterion's where another one has the name."""
+    skyline = sf.SkylinePrivacy([(1, 0, 0, 0.9)], value={"HIV": [(0, 2, 0, 0.5)]})
+    alone = sf.Policy([skyline], sf.Mondrian())
+    swept = plan_sweep(alone, {"k": [3, 4], "c": [0.4]}).points
+    assert [point.settings for point in swept] == [{"k": 3, "c": 0.4}, {"k": 4, "c": 0.4}]
+    for k, point in zip((3, 4), swept, strict=True):
+        (criterion,) = point.policy.require
+        assert criterion.points == ((1, k, 0, 0.4),)
+        assert criterion.value == {"HIV": ((0, k, 0, 0.4),)}
+    both = sf.Policy([sf.KAnonymity(2), skyline], sf.Mondrian())
+    (point,) = plan_sweep(both, {"k": [7], "skyline-privacy.k": [1], "m": [2]}).points
+    people, facts = point.policy.require
+    assert people.k == 7
+    assert facts.points == ((1, 1, 2, 0.9),)
+    (point,) = plan_sweep(both, {"k": [7]}).points
+    assert point.policy.require == (sf.KAnonymity(7), skyline)
+    with pytest.raises(PolicyError, match="k = -1 is not allowed"):
+        plan_sweep(alone, {"k": [-1]})

@@ -21,8 +21,8 @@ def compare(
         typer.Option(
             metavar="NAME=VALUES",
             help="A parameter and its values: k=2,5,10, t-closeness.t=0.2,0.4, "
-            "stubbornness=1e3,1e6,inf, suppression=0,0.02, anonymizer=lattice,mondrian. Several "
-            "make every combination.",
+            "stubbornness=1e3,1e6,inf, skyline-privacy.m=0,2, suppression=0,0.02, "
+            "anonymizer=lattice,mondrian. Several make every combination.",
         ),
     ] = None,
     utility: Annotated[

@@ -19,10 +19,11 @@ Points are written by a data owner as (l, k, m, c); their certainties are put on
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -77,22 +78,37 @@ class Scale:
         below = np.minimum(scaled, np.nextafter(self.strictest, 0))
         return np.where(certainty < self.limits, below, np.maximum(scaled, self.strictest))
 
-    def by_group(self, groups: Groups, least: Bounds, found: Floats) -> tuple[Floats, Bools]:
+    def by_group(
+        self, groups: Groups, least: Bounds, found: Floats
+    ) -> tuple[Floats, Bools, dict[KnowledgePoint, Bools]]:
         """How sure she can become of a target in each group, whatever she knows of other groups;
-        and where that is an upper bound only.
+        where that is an upper bound only; and in which groups she can, by each of several points.
 
         `found` is what was decided for the release; it holds of the groups that decide it.
         """
         asked, out, most = self.asked, np.zeros(len(groups)), breach(least.least)
         at_most = np.zeros(len(groups), dtype=bool)
+        by_point = self._by_point()
+        exposed = {point: np.zeros(len(groups), dtype=bool) for point in by_point}
         targets, points = asked.targets, asked.points
         for block, sure, reached in certainties(groups, targets, points, asked.case, least):
             decided = self.of(np.where(sure >= most, found, np.minimum(sure, found)))
             out[block] = decided.max(axis=1, initial=0.0)
+            for point, columns in by_point.items():
+                exposed[point][block] = (decided[:, columns] >= self.strictest).any(axis=1)
             if reached is not sure:
                 worst = decided >= out[block][:, None]
                 at_most[block] = ~(worst & (reached == sure)).any(axis=1)
-        return out, at_most
+        return out, at_most, exposed
+
+    def _by_point(self) -> dict[KnowledgePoint, list[int]]:
+        """The columns of each point; none where there is one point alone."""
+        columns = defaultdict[KnowledgePoint, list[int]](list)
+        for column, (known, c) in enumerate(
+            zip(self.asked.points.tolist(), self.limits.tolist(), strict=True)
+        ):
+            columns[KnowledgePoint(*known, c)].append(column)
+        return columns if len(columns) > 1 else {}
 
 
 # Points of a privacy skyline as a data owner writes them: (l, k, m) of knowledge, c of confidence.
@@ -281,6 +297,10 @@ class SkylinePrivacy(ReleaseCriterion):
         bound = f"{bound}; {', '.join(free)} not protected" if free else bound
         return bound if self.case is None else f"{bound}; case {self.case}"
 
+    def at(self, coordinates: Mapping[str, Any]) -> Self:
+        """With some of l, k, m and c the same in every point."""
+        return self._changed(lambda point: point._replace(**coordinates))
+
     def steps(self) -> Sequence[BoundStep]:
         """All points by the next confidence, or by one fact less or more of each kind."""
         surer = ("one step surer allowed", "one step less sure allowed")
@@ -289,18 +309,15 @@ class SkylinePrivacy(ReleaseCriterion):
             BoundStep(changed, way, words)
             for change, told in ((KnowledgePoint.step, surer), (KnowledgePoint.fact, facts))
             for way, words in zip(WAYS, told, strict=True)
-            if (changed := self._changed(change, way)) != self
+            if (changed := self._changed(partial(change, way=way))) != self
         )
 
-    def _changed(self, change: Callable[[KnowledgePoint, Way], KnowledgePoint], way: Way) -> Self:
+    def _changed(self, change: Callable[[KnowledgePoint], KnowledgePoint]) -> Self:
         """With every point changed alike."""
         value = self.value
         if isinstance(value, Mapping):
-            value = {
-                label: tuple(change(point, way) for point in points)
-                for label, points in value.items()
-            }
-        return replace(self, points=tuple(change(point, way) for point in self.points), value=value)
+            value = {label: tuple(map(change, points)) for label, points in value.items()}
+        return replace(self, points=tuple(map(change, self.points)), value=value)
 
     # -- what a search may rely on ----------------------------------------------------------------
 
@@ -422,25 +439,32 @@ class SkylinePrivacy(ReleaseCriterion):
             raise InputError(f"{self.name} cannot be measured: {reason}")
         return self._judge(groups)[0]
 
-    def _judge(self, groups: Groups) -> tuple[Measure, Questions, Floats, Bools]:
+    def _judge(
+        self, groups: Groups
+    ) -> tuple[Measure, Questions, Floats, Bools, dict[KnowledgePoint, Bools]]:
         asked = self.questions(groups)
         least = minima_bounds(groups, asked.targets, asked.points, asked.case)
         certainty, good = safe(
             groups, asked.targets, asked.points, asked.confidences, asked.case, least.least
         )
         scale = Scale(asked, self.strictest)
-        per_group, bounded = scale.by_group(groups, least, certainty)
+        per_group, bounded, exposed = scale.by_group(groups, least, certainty)
         measure = summarize(groups, per_group, "below", bounded=bounded)
-        return measure, asked, scale.of(certainty), good
+        return measure, asked, scale.of(certainty), good, exposed
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
         if reason:
             return self.unjudged("not_applicable", reason, groups)
-        measure, asked, scaled, good = self._judge(groups)
+        measure, asked, scaled, good, exposed = self._judge(groups)
         bad = measure.per_group >= self.strictest
         people, number = groups.headcount(bad), groups.number(bad)
         sentences = [f"{number:,} of {groups.number():,} groups, {people} people"] if number else []
+        if number:
+            sentences += [
+                f"{groups.headcount(reached)} people not {point}"
+                for point, reached in exposed.items()
+            ]
         if len(scaled):
             worst = int(np.argmax(scaled))
             point = check_point(asked.points[worst].tolist())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from itertools import product
 from math import nan, prod
@@ -25,6 +25,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.best import Best
 from sfumato.criteria.base import Criterion
+from sfumato.criteria.skyline_privacy import KnowledgePoint, SkylinePrivacy
 from sfumato.errors import (
     InputError,
     NoSafeRelease,
@@ -121,12 +122,16 @@ def plain(value: Any) -> Value:
 # of k-anonymity). What a criterion's adversary takes (her stubbornness, whom she knows) is named
 # like a parameter of the criterion. `t-closeness.t` names that of one criterion,
 # `epsilon-privacy#2.known` that of the second epsilon-privacy of the policy, and `anonymizer.l`
-# that of the anonymizer only; where several are given, the longest name decides. `anonymizer`
+# that of the anonymizer only; where several are given, the longest name decides. l, k, m and c of
+# a skyline's points are named so too (of all its points), or `skyline-privacy.k` where another one
+# has the name. `anonymizer`
 # itself and `suppression` can be swept too. What does not concern a point's anonymizer is left out
 # of the point, and points that become the same are one.
 
 MOST_POINTS = 1_000
 SECONDS = 120  # that points share whose anonymizer is the best of what applies
+_ABOUT = ("sensitive", "joint")
+COORDINATES = KnowledgePoint._fields  # of a skyline's points
 SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
 Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 
@@ -213,10 +218,16 @@ def _kind(choice: object) -> type[Anonymizer]:
 
 
 def _names(configured: object) -> list[str]:
-    """The parameters of a criterion or anonymizer; which column it is about is not one."""
-    own = [f.name for f in fields(configured) if f.init and f.name != "sensitive"]  # type: ignore[arg-type]
+    """The parameters of a criterion or anonymizer, and the coordinates of its points."""
+    named = _parameters(configured)
+    return [*named, *COORDINATES] if isinstance(configured, SkylinePrivacy) else named
+
+
+def _parameters(configured: object) -> list[str]:
+    """What it takes; which columns it is about is none of that."""
+    own = [f.name for f in fields(configured) if f.init and f.name not in _ABOUT]  # type: ignore[arg-type]
     her = getattr(configured, ADVERSARY, None)
-    return [*own, *_names(her)] if isinstance(her, RealisticAdversary) else own
+    return [*own, *_parameters(her)] if isinstance(her, RealisticAdversary) else own
 
 
 def _sweepable(require: Sequence[Criterion], kinds: Sequence[type[Anonymizer]]) -> list[str]:
@@ -241,8 +252,10 @@ def _placed(require: Sequence[Criterion]) -> Iterator[tuple[Criterion, tuple[str
 
 def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> SweepPoint:
     used: set[str] = set()
+    makers = (_kind(settings.get(ANONYMIZER, own)),)
+    taken = {name for named in (*policy.require, *makers) for name in _parameters(named)}
     require = tuple(
-        _set(criterion, _meant(criterion, places, settings, used))
+        _set(criterion, _meant(criterion, places, settings, used, taken))
         for criterion, places in _placed(policy.require)
     )
     anonymizer = _anonymizer(settings.get(ANONYMIZER, own), own, settings, used)
@@ -258,12 +271,21 @@ def _point(policy: Policy, own: Anonymizer, settings: Mapping[str, Any]) -> Swee
 
 
 def _meant(
-    configured: object, places: Sequence[str], settings: Mapping[str, Any], used: set[str]
+    configured: object,
+    places: Sequence[str],
+    settings: Mapping[str, Any],
+    used: set[str],
+    taken: Container[str] = (),
 ) -> dict[str, Any]:
-    """What the settings say about one criterion or anonymizer; the longest name decides."""
+    """What the settings say about one criterion or anonymizer; the longest name decides.
+
+    A coordinate goes by its plain name unless that is `taken`: k is then the k of k-anonymity.
+    """
     meant = {}
+    own = _parameters(configured)
     for field in _names(configured):
-        spelt = (*(f"{place}.{field}" for place in places), field)
+        bare = () if field in taken and field not in own else (field,)
+        spelt = (*(f"{place}.{field}" for place in places), *bare)
         name = next((name for name in spelt if name in settings), None)
         if name is not None:
             meant[field] = settings[name]
@@ -297,6 +319,8 @@ def _set(configured: Configured, meant: Mapping[str, Any]) -> Configured:
         _check_truth(configured.name, name, getattr(configured, name), value)
     changed = replace(configured, **mine) if mine else configured
     hers = {name: value for name, value in meant.items() if name not in own}
+    if isinstance(changed, SkylinePrivacy):
+        return changed.at(hers) if hers else changed
     if not hers:
         return changed
     return replace(changed, **{ADVERSARY: _set(getattr(changed, ADVERSARY), hers)})

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.skyline.acquaintance import Acquainted, words
 from sfumato.errors import InputError
+from tests.adversaries.skyline.tiny_releases import CASES, groups_of, tinies
+from tests.examples import few
 
 GROUPS = sf.Groups([[1, 1, 2], [1, 4, 5]], ["HIV", "flu", "cold"], attribute="disease")
 
@@ -154,3 +159,27 @@ def test_who_fits_two_groups_is_perhaps_in_this_one(tmp_path: Path) -> None:
     told = parts_of(sf.people_behind(release, grounding, table=table))
     assert told
     assert not any(sure for *_, sure in told)
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=few(30))
+@given(data=st.data())
+def test_exposed_are_those_of_whom_facts_tell_so_much(case, data) -> None:
+    """Group by group, by every world and every grounding."""
+    tiny = data.draw(tinies(case, people=7, worlds=300))
+    points = data.draw(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=2))
+    confidence = data.draw(st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(1)]))
+    told = sf.exposed_people(groups_of(tiny), "A", points, confidence)
+    for point, people in zip(points, told, strict=True):
+        surest = [tiny._breach((group, 0), 0, point) for group in range(len(tiny.groups))]
+        reached = [
+            n for (n, _), sure in zip(tiny.groups, surest, strict=True) if sure >= confidence
+        ]
+        assert people.number == sum(reached)
+        assert not people.at_most
+
+
+def test_a_verdict_tells_how_many_each_point_exposes() -> None:
+    groups = sf.Groups([[2, 0, 2], [1, 1, 2]], ["AIDS", "cancer", "flu"])
+    note = sf.SkylinePrivacy([(1, 0, 0, 0.9), (0, 2, 0, 0.5)]).verdict(groups).note
+    assert "8 people; 4 people not (1, 0, 0) below 0.9; 8 people not (0, 2, 0) below 0.5" in note

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,15 +19,23 @@ from sfumato.adversaries.skyline.breach import (
     KIN,
     KIN_AIDED,
     NAME,
+    NEAR,
     OWN,
     Bounds,
     Case,
     case_of,
+    check_confidence,
+    check_point,
+    code_of,
     factor_bounds,
+    groups_of,
     minima_bounds,
     odds,
+    safe,
 )
+from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -57,6 +66,40 @@ def _certainty(block: Floats, least: Floats) -> Floats:
     beside = np.where(having, block[..., AIDED], 1) * least[:, KIN]
     against = np.minimum(block[..., OWN], np.minimum(apart, beside))
     return np.where(having, 1 / (1 + against), 0.0)
+
+
+def exposed_people(
+    groups: Groups | Release,
+    value: str,
+    points: Sequence[Known],
+    confidence: float | Fraction,
+    case: Case | None = None,
+    *,
+    sensitive: str | None = None,
+) -> list[Headcount]:
+    """Of how many people somebody can become `confidence` sure that they have `value`, by so many
+    facts (l, k, m): a number for each point.
+
+    Everybody of a group counts in which she can, by the facts that tell most. Where it is at most
+    known how sure she becomes, at most so many are counted.
+    """
+    judged = groups_of(groups, sensitive)
+    form, limit = case_of(judged, case), check_confidence(confidence)
+    if isinstance(points, str) or not isinstance(points, Sequence):
+        raise InputError(f"points = {quoted(points)} is not allowed; give a list of (l, k, m)")
+    known = np.array([check_point(point) for point in points], dtype=np.int64).reshape(-1, 3)
+    codes = np.full(len(known), code_of(judged, value), dtype=np.int64)
+    least = minima_bounds(judged, codes, known, form)
+    good = safe(judged, codes, known, [limit] * len(known), form, least.least)[1]
+    reached = np.zeros((len(known), len(judged)), dtype=bool)
+    for block, most, _ in certainties(judged, codes, known, form, least):
+        reached[:, block] = (most >= float(limit) * (1 - NEAR)).T & ~good[:, None]
+    counted = [judged.headcount(exposed) for exposed in reached]
+    bounded = least.at_most
+    return [
+        Headcount(people.number, at_most=people.at_most or bool(known_as_bound and people.number))
+        for people, known_as_bound in zip(counted, bounded, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sfumato.adversaries.base import chance
+from sfumato.adversaries.skyline.acquaintance import exposed_people
 from sfumato.adversaries.skyline.belief import InformedBelief
-from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of
+from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import GroundedPeople, Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.errors import list_some
 from sfumato.numbers import fraction
+from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHOWN = 40  # points of a table; all are in the JSON
+_MOST_LOOKS = 1 << 25  # at stored counts, to tell how many people one fact more exposes
+_LONG = 1_000  # looks at a list
 _DRAWN = 6  # values of one chart
 _TITLE = "Somebody who knows some facts"
 CONFIDENCE = 0.9  # where a policy names none
@@ -50,13 +54,28 @@ _SEVERAL = (
 )
 
 
-def skyline_sheet(found: KnowledgeSkyline) -> Sheet:
-    """The maximal safe points, a row each."""
-    rows = [tuple(_cell(found, axis, n) for axis, n in enumerate(p)) for p in found.points]
+def skyline_sheet(found: KnowledgeSkyline, groups: Groups | None = None) -> Sheet:
+    """The maximal safe points, a row each; of groups, how many people one fact more exposes."""
+    shown = found.points[:_SHOWN]
+    rows = [tuple(_cell(found, axis, n) for axis, n in enumerate(point)) for point in shown]
+    columns: tuple[str, ...] = ("l", "k", "m")
     notes = [found.sentence]
-    if len(rows) > _SHOWN:
-        notes.append(f"{len(rows) - _SHOWN:,} more points are in the JSON")
-    return Sheet(("l", "k", "m"), tuple(rows[:_SHOWN]), notes=tuple(notes))
+    if len(found.points) > _SHOWN:
+        notes.append(f"{len(found.points) - _SHOWN:,} more points are in the JSON")
+    if groups is None or not rows:
+        return Sheet(columns, tuple(rows), notes=tuple(notes))
+    beyond = [
+        (l + more[0], k + more[1], m + more[2])
+        for l, k, m in shown  # noqa: E741  # the paper's name
+        for more in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    ]
+    if len(groups.data) * len(beyond) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
+        exposed = exposed_people(groups, found.value, beyond, found.confidence, found.case)
+        told = [people.number if not people.at_most else str(people) for people in exposed]
+        rows = [(*row, *told[3 * at : 3 * at + 3]) for at, row in enumerate(rows)]
+        columns += ("l + 1 exposes", "k + 1 exposes", "m + 1 exposes")
+        notes.append("exposes: so many people of whom she could be that sure with one fact more")
+    return Sheet(columns, tuple(rows), notes=tuple(notes), keys=3)
 
 
 def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
@@ -124,8 +143,13 @@ def skyline_document(
     else:
         (only,) = skylines
         figures = (skyline_chart(skylines),) if only.points else ()
-        sections.append(Section(f"Skyline of {only.value}", "", (skyline_sheet(only),), figures))
-    sections += [_grounding(release, found) for found in groundings]
+        sheet = skyline_sheet(only, groups_of(release, only.attribute))
+        sections.append(Section(f"Skyline of {only.value}", "", (sheet,), figures))
+    exposed = _exposed(release, skylines[0], groundings)
+    sections += [
+        _grounding(release, found, people, confidence)
+        for found, people in zip(groundings, exposed, strict=True)
+    ]
     several = any(skyline.case != "single" for skyline in skylines)
     about = _SEVERAL if several else _ABOUT
     if any(of_value.at_most for of_value in skylines):
@@ -142,7 +166,10 @@ def skyline_document(
             "confidence": confidence,
             "as_if": list(as_if),
             "skylines": [of_value.to_dict() for of_value in skylines],
-            "groundings": [grounding.to_dict() for grounding in groundings],
+            "groundings": [
+                grounding.to_dict() | {"exposed": people.number, "exposed_at_most": people.at_most}
+                for grounding, people in zip(groundings, exposed, strict=True)
+            ],
         },
         private=OF_TABLE if shows_all(release) else "",
     )
@@ -162,7 +189,20 @@ def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str,
     )
 
 
-def _grounding(release: Release, found: Grounding) -> Section:
+def _exposed(
+    release: Release, judged: KnowledgeSkyline, groundings: Sequence[Grounding]
+) -> list[Headcount]:
+    """Of how many people somebody can become so sure, at the point of each worst case."""
+    if not groundings:
+        return []
+    points = [grounding.point for grounding in groundings]
+    groups = groups_of(release, judged.attribute)
+    return exposed_people(groups, judged.value, points, judged.confidence, judged.case)
+
+
+def _grounding(
+    release: Release, found: Grounding, exposed: Headcount, confidence: float
+) -> Section:
     rows = []
     for part, group in (
         ("target", found.target),
@@ -173,7 +213,11 @@ def _grounding(release: Release, found: Grounding) -> Section:
             people = int(release.groups.sizes[group])
             rows.append((part, people, release.regions.name(group)))
     sheets = (Sheet(("part", "people", "group"), tuple(rows)),) if rows else ()
-    return Section(f"Worst case of {found.value} knowing {found.point}", found.sentence, sheets)
+    words = (
+        f"{found.sentence} By that much, of {exposed} of {release.people:,} people somebody can be "
+        f"{100 * confidence:g}% sure."
+    )
+    return Section(f"Worst case of {found.value} knowing {found.point}", words, sheets)
 
 
 def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> Section:

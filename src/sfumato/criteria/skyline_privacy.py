@@ -107,7 +107,7 @@ class Scale:
         for column, (known, c) in enumerate(
             zip(self.asked.points.tolist(), self.limits.tolist(), strict=True)
         ):
-            columns[KnowledgePoint(*known, c)].append(column)
+            columns[KnowledgePoint(known[0], known[1], known[2], c)].append(column)
         return columns if len(columns) > 1 else {}
 
 

@@ -284,6 +284,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         people,
         None if people is None else Ideal(people, values, domains, weights),
         guesses,
+        release.regions,
     )
 
 

@@ -49,6 +49,7 @@ from sfumato.adversaries.relative_threat.measures import (
 from sfumato.adversaries.relative_threat.model import Weights, jackknife, normalised
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.numbers import Floats, fraction
+from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
@@ -226,6 +227,7 @@ class RelativeThreat:
     people: People | None = field(repr=False)
     known_ideal: Ideal | None = field(repr=False)
     guesses: Guesses = field(repr=False)
+    described: Description = field(repr=False)
 
     @property
     def reading(self) -> Reading:
@@ -313,8 +315,9 @@ class RelativeThreat:
         for domain, codes in zip(self.observer.domains, people.codes, strict=True):
             columns[domain.name] = pa.array(domain.labels).take(pa.array(codes[people.tuples]))
         columns[self.attribute] = pa.array(self.values.labels).take(pa.array(people.s))
-        group = pa.array(people.group, mask=people.group < 0)
-        columns |= {"people": people.n, "group": group}
+        groups, place = np.unique(people.group, return_inverse=True)
+        names = [None if group < 0 else self.described.name(group) for group in groups.tolist()]
+        columns |= {"people": people.n, "group": pa.array(names, pa.string()).take(pa.array(place))}
         for name in ("attacker", "learner", "random_worlds", "ideal"):
             belief = getattr(rows, name)
             columns[f"p_{name}"] = belief.p

@@ -85,8 +85,9 @@ def exposed_people(
     """
     judged = groups_of(groups, sensitive)
     form, limit = case_of(judged, case), check_confidence(confidence)
-    if isinstance(points, str) or not isinstance(points, Sequence):
-        raise InputError(f"points = {quoted(points)} is not allowed; give a list of (l, k, m)")
+    given: object = points
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InputError(f"points = {quoted(given)} is not allowed; give a list of (l, k, m)")
     known = np.array([check_point(point) for point in points], dtype=np.int64).reshape(-1, 3)
     codes = np.full(len(known), code_of(judged, value), dtype=np.int64)
     least = minima_bounds(judged, codes, known, form)

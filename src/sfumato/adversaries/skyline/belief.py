@@ -22,7 +22,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -156,6 +156,13 @@ class _Literal(NamedTuple):
 _Clause = frozenset[_Literal]  # one of them at least is so
 
 
+class _Room(NamedTuple):
+    """Who is so described may be in these groups, which have so many such people."""
+
+    description: tuple[object, ...]
+    people: dict[int, int]
+
+
 @dataclass(frozen=True)
 class _Question:
     """How sure is she of one statement?"""
@@ -165,6 +172,7 @@ class _Question:
     known: Acquaintances
     place: NumberedPlaces | ReleasePlaces
     asked: Has
+    seen: dict[tuple[object, ...], _Room] = field(default_factory=dict)
 
     def answer(self, facts: Sequence[Fact]) -> InformedBelief:
         """What all of the facts together make her believe."""
@@ -176,7 +184,7 @@ class _Question:
                 f"what is known cannot be so: {str(facts[first - 1])!r} contradicts the release"
                 f"{' and what was known before' if first > 1 else ''}; take it out"
             )
-        fits = tuple(self.place.room(self.known.description(self.asked.person)))
+        fits = tuple(self._room(self.asked.person).people)
         return InformedBelief(max(sure), min(sure), str(facts[-1]) if facts else "", fits)
 
     def _chances(self, facts: Sequence[Fact]) -> list[Fraction]:
@@ -202,15 +210,8 @@ class _Question:
 
     def _placements(self, persons: Sequence[Person]) -> list[tuple[int, ...]]:
         """Every way to put the people into groups that they fit and that have room for them."""
-        rooms = []
-        for person in persons:
-            described = self.known.description(person)
-            rooms.append((self.known.identity(described), self.place.room(described)))
-            if not rooms[-1][1]:
-                raise InputError(
-                    f"{name_of(person)} fits no group of the release: nobody there is so described"
-                )
-        if prod(len(room) for _, room in rooms) > MOST_PLACEMENTS:
+        rooms = [self._room(person) for person in persons]
+        if prod(len(room.people) for room in rooms) > MOST_PLACEMENTS:
             raise ResourceError(
                 f"the {len(persons)} people fit so many groups that more than {MOST_PLACEMENTS:,} "
                 "ways to place them would have to be gone through; tell more of their "
@@ -218,7 +219,7 @@ class _Question:
             )
         placements = [
             placed
-            for placed in product(*(room for _, room in rooms))
+            for placed in product(*(room.people for room in rooms))
             if self._has_room(placed, rooms)
         ]
         if not placements:
@@ -228,13 +229,24 @@ class _Question:
             )
         return placements
 
-    def _has_room(
-        self, placed: Sequence[int], rooms: Sequence[tuple[tuple[object, ...], dict[int, int]]]
-    ) -> bool:
-        alike = Counter((who, group) for group, (who, _) in zip(placed, rooms, strict=True))
+    def _room(self, person: Person) -> _Room:
+        """Where somebody may be; looked up once."""
+        who = self.known.identity(person)
+        if who not in self.seen:
+            described = self.known.description(person)
+            room = _Room(self.known.identity(described), self.place.room(described))
+            if not room.people:
+                raise InputError(
+                    f"{name_of(person)} fits no group of the release: nobody there is so described"
+                )
+            self.seen[who] = room
+        return self.seen[who]
+
+    def _has_room(self, placed: Sequence[int], rooms: Sequence[_Room]) -> bool:
+        placed_rooms = list(zip(placed, rooms, strict=True))
+        alike = Counter((room.description, group) for group, room in placed_rooms)
         fits = all(
-            alike[who, group] <= room[group]
-            for group, (who, room) in zip(placed, rooms, strict=True)
+            alike[room.description, group] <= room.people[group] for group, room in placed_rooms
         )
         return fits and all(n <= self.groups.sizes[group] for group, n in Counter(placed).items())
 

@@ -11,8 +11,7 @@ merged with *anything*, holds.
 In doubt a criterion does not hold: only the status "holds" counts as holding.
 
 Two methods of scope "group" are for searches that try changes one by one, and may be left out:
-`count_rules` says the criterion as inequalities of counts, `tightened` is the same criterion with
-less room, for a search that wants to leave some.
+`count_rules` says the criterion as inequalities of counts, `tightened` is the same with less room.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
 from sfumato.criteria.steps import BoundStep as BoundStep
 from sfumato.criteria.steps import Ladder, steps_on
+from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools
 from sfumato.release.build import joint_groups, with_inside

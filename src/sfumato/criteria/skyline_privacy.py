@@ -218,6 +218,7 @@ class SkylinePrivacy(ReleaseCriterion):
 
     name: ClassVar[str] = "skyline-privacy"
     adversary: ClassVar[str] = NAME
+    coordinates: ClassVar[tuple[str, ...]] = KnowledgePoint._fields
     of_several: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 
@@ -297,9 +298,10 @@ class SkylinePrivacy(ReleaseCriterion):
         bound = f"{bound}; {', '.join(free)} not protected" if free else bound
         return bound if self.case is None else f"{bound}; case {self.case}"
 
-    def at(self, coordinates: Mapping[str, Any]) -> Self:
+    def at(self, coordinates: Mapping[str, float]) -> Self:
         """With some of l, k, m and c the same in every point."""
-        return self._changed(lambda point: point._replace(**coordinates))
+        given: Mapping[str, Any] = coordinates
+        return self._changed(lambda point: point._replace(**given))
 
     def steps(self) -> Sequence[BoundStep]:
         """All points by the next confidence, or by one fact less or more of each kind."""

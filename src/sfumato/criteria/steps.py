@@ -7,9 +7,9 @@ every looser step of it, so a parameter whose change may help some groups and ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from sfumato.numbers import shortest
 
@@ -51,6 +51,16 @@ class BoundStep:
     criterion: Criterion
     way: Way
     words: str
+
+
+@runtime_checkable
+class OfPoints(Protocol):
+    """A criterion whose parameters are points, of which a sweep may set a coordinate."""
+
+    coordinates: ClassVar[tuple[str, ...]]
+
+    def at(self, coordinates: Mapping[str, float]) -> Self:
+        """With these coordinates the same in every point."""
 
 
 def steps_on(criterion: Criterion, ladders: Sequence[Ladder]) -> Iterator[BoundStep]:

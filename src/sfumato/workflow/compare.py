@@ -24,8 +24,7 @@ from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.anonymizers.best import Best
-from sfumato.criteria.base import Criterion
-from sfumato.criteria.skyline_privacy import KnowledgePoint, SkylinePrivacy
+from sfumato.criteria.base import Criterion, OfPoints
 from sfumato.errors import (
     InputError,
     NoSafeRelease,
@@ -131,7 +130,6 @@ def plain(value: Any) -> Value:
 MOST_POINTS = 1_000
 SECONDS = 120  # that points share whose anonymizer is the best of what applies
 _ABOUT = ("sensitive", "joint")
-COORDINATES = KnowledgePoint._fields  # of a skyline's points
 SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
 Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 
@@ -220,7 +218,7 @@ def _kind(choice: object) -> type[Anonymizer]:
 def _names(configured: object) -> list[str]:
     """The parameters of a criterion or anonymizer, and the coordinates of its points."""
     named = _parameters(configured)
-    return [*named, *COORDINATES] if isinstance(configured, SkylinePrivacy) else named
+    return [*named, *configured.coordinates] if isinstance(configured, OfPoints) else named
 
 
 def _parameters(configured: object) -> list[str]:
@@ -319,7 +317,7 @@ def _set(configured: Configured, meant: Mapping[str, Any]) -> Configured:
         _check_truth(configured.name, name, getattr(configured, name), value)
     changed = replace(configured, **mine) if mine else configured
     hers = {name: value for name, value in meant.items() if name not in own}
-    if isinstance(changed, SkylinePrivacy):
+    if isinstance(changed, OfPoints):
         return changed.at(hers) if hers else changed
     if not hers:
         return changed

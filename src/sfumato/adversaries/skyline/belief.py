@@ -156,7 +156,7 @@ class _Literal(NamedTuple):
 _Clause = frozenset[_Literal]  # one of them at least is so
 
 
-class _Room(NamedTuple):
+class _Whereabouts(NamedTuple):
     """Who is so described may be in these groups, which have so many such people."""
 
     description: tuple[object, ...]
@@ -172,7 +172,7 @@ class _Question:
     known: Acquaintances
     place: NumberedPlaces | ReleasePlaces
     asked: Has
-    seen: dict[tuple[object, ...], _Room] = field(default_factory=dict)
+    seen: dict[tuple[object, ...], _Whereabouts] = field(default_factory=dict)
 
     def answer(self, facts: Sequence[Fact]) -> InformedBelief:
         """What all of the facts together make her believe."""
@@ -229,12 +229,12 @@ class _Question:
             )
         return placements
 
-    def _room(self, person: Person) -> _Room:
+    def _room(self, person: Person) -> _Whereabouts:
         """Where somebody may be; looked up once."""
         who = self.known.identity(person)
         if who not in self.seen:
             described = self.known.description(person)
-            room = _Room(self.known.identity(described), self.place.room(described))
+            room = _Whereabouts(self.known.identity(described), self.place.room(described))
             if not room.people:
                 raise InputError(
                     f"{name_of(person)} fits no group of the release: nobody there is so described"
@@ -242,7 +242,7 @@ class _Question:
             self.seen[who] = room
         return self.seen[who]
 
-    def _has_room(self, placed: Sequence[int], rooms: Sequence[_Room]) -> bool:
+    def _has_room(self, placed: Sequence[int], rooms: Sequence[_Whereabouts]) -> bool:
         placed_rooms = list(zip(placed, rooms, strict=True))
         alike = Counter((room.description, group) for group, room in placed_rooms)
         fits = all(

@@ -212,28 +212,35 @@ def test_noise_gets_no_advice_that_noise_refuses() -> None:
     assert all("sizes" not in line and "whose row" not in line for line in rows)
 
 
-def lists() -> tuple[sf.Table, sf.Release]:
-    schema = sf.Schema(quasi=["q"], sensitive="s", person="p")
-    rows = {"p": [*range(8)] * 2, "q": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "s": list("abcdabcd") * 2}
-    rows["s"][8:] = list("bcdabcda")
-    table = sf.read(pa.table(rows), schema)
-    return table, sf.generalize(table, [0])
-
-
 def test_attacks_that_are_not_defined_are_told_and_stop_no_audit() -> None:
-    """Lists of values: the rest of the audit stands, and nobody is sent to be refused."""
-    table, release = lists()
+    """Centroids contain nobody: the rest of the audit stands, and nobody is sent to be refused."""
+    rows = pa.table({"q": [1.0, 2.0, 3.0, 4.0] * 2, "s": list("abcdabcd")})
+    table = sf.read(rows, sf.Schema(quasi=["q"], sensitive="s"))
+    policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Microaggregation(4))
+    release = sf.anonymize(table, policy, seed=0)
     attacks = attacks_on(release, table)
     assert attacks == ()
-    report = sf.audit(release, [sf.KAnonymity(4)], attacks=attacks, table=table)
+    report = sf.audit(release, policy, attacks=attacks, table=table)
     assert report.status == "holds"
     told = {row.adversary: row for row in matrix(report)}
     for name in ("population learner", "membership attacker"):
         assert told[name].status == "not_applicable"
-        assert "relative threat is defined for one" in told[name].learns
+        assert "defined for generalized and bucketized releases" in told[name].learns
     page = report.to_markdown()
     assert "sfumato attack relative" not in page
     assert "whose row" not in page[page.index("| population learner") :]
+
+
+def test_people_with_lists_are_attacked_as_well() -> None:
+    schema = sf.Schema(quasi=["q"], sensitive="s", person="p")
+    rows = {"p": [*range(8)] * 2, "q": [0, 0, 0, 0, 1, 1, 1, 1] * 2, "s": list("abcdabcd") * 2}
+    rows["s"][8:] = list("bcdabcda")
+    table = sf.read(pa.table(rows), schema)
+    release = sf.generalize(table, [0])
+    report = sf.audit(release, [sf.KAnonymity(4)], attacks=attacks_on(release, table), table=table)
+    told = {row.adversary: row for row in matrix(report)}
+    assert told["membership attacker"].status == "measured"
+    assert "s: guessed right for" in told["membership attacker"].learns
 
 
 def test_no_k_is_advised_for_buckets() -> None:

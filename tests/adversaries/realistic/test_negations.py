@@ -85,6 +85,8 @@ def test_an_example_in_words_and_figures() -> None:
         "and rules out 'HIV' would raise her belief in 'flu' from .50 to .83, her doubt falling 3"
     )
     assert said in verdict.note
+    seen = sf.RealisticAdversary("uniform", 300, negations=1, at_most=False)
+    assert "who has seen 300 outside" in sf.EpsilonPrivacy(2, seen).verdict(groups).note
     sure = sf.Groups([[5, 5, 0]], ["flu", "HIV", "cold"])
     assert sf.EpsilonPrivacy(2, ruling).verdict(sure).measured == math.inf
     (threat,) = ruling.attack(groups_as_release(), groups).threats()

@@ -125,7 +125,8 @@ def worst_ruling_out(
             gone = frozenset(range(groups.width)) - frozenset(left.codes.tolist())
             codes = frozenset(int(left.codes[code]) for code in binding.values.codes)
             told = ValuePredicate(codes, binding.values.negated)
-            worst = replace(binding, group=group, values=told, ruled_out=gone)
+            total = prior.totals[left.prior.totals.index(binding.total)]  # of all values
+            worst = replace(binding, group=group, values=told, total=total, ruled_out=gone)
     return worst
 
 

@@ -113,3 +113,5 @@ def test_one_model_for_terminal_json_markdown_and_page() -> None:
 def test_less_and_more_are_not_asked_for_together() -> None:
     with pytest.raises(InputError, match="choose one"):
         RunSettings(quick=True, long=True)
+    with pytest.raises(InputError, match="lots"):
+        RunSettings(memory="lots")

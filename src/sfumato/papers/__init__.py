@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.engines.reading import in_bytes
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class RunSettings:
     def __post_init__(self) -> None:
         if self.quick and (self.long or self.memory):
             raise InputError("quick is about less, long and memory about more; choose one")
+        if self.memory is not None:
+            in_bytes(self.memory)  # refused before anything runs
 
 
 def check_paper(paper: str) -> None:

@@ -237,10 +237,12 @@ def right_calls(folder: Path) -> list[Call]:
         call("belief", release, {"age": 20}, "flu", [sf.Lacks("target", "cold")]),
         call("breach_probability", groups, "flu", 1, 1, 1, case="single"),
         call("characterize", table),
+        call("closeness_of_epsilon", 2.0, {"flu": 0.5, "cold": 0.5}),
         call("compare", table, policy, sweep={"k": [2, 3]}),
         call("compare_nodes", table, {"two": sf.KAnonymity(2), "three": sf.KAnonymity(3)}),
         call("dates", ["month", "year"]),
         call("draft_policy", people),
+        call("epsilon_of_closeness", 0.2, groups),
         call("exposed_people", groups, "flu", [(1, 1, 1)], 0.5, case="single"),
         call(
             "generalize", table, {"age": 1, "sex": 0}, require=[sf.KAnonymity(2)], suppression=0.5

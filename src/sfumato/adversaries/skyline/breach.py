@@ -278,16 +278,16 @@ def check_case(case: object) -> Case:
 def unlike_case(groups: Groups, case: Case) -> str:
     """Why groups do not publish people's values in this form; empty where they do.
 
-    Whether a bag holds sets or multisets it does not tell, unless a value occurs too often.
+    Sets and multisets are two forms: of a set whoever has a value has it once, and somebody who
+    knows that is surer than the count of multisets tells.
     """
     own = case_of(groups)
     if own == case:
         return ""
-    if {own, case} != {"set", "multiset"}:
-        bags = "; buckets do: anatomy, or scheme = 'bucketized'" if own == "lists" else ""
-        return f"it publishes {CASE_WORDS[own]}, not {CASE_WORDS[case]} (case {case!r}){bags}"
-    often = case == "set" and bool((groups.largest > groups.sizes).any())
-    return "a value occurs more often than a group has people: case is 'multiset'" if often else ""
+    remedy = "; buckets do: anatomy, or scheme = 'bucketized'" if own == "lists" else ""
+    if {own, case} == {"set", "multiset"}:
+        remedy = f"; ask for case = {own!r}, or say several = {case!r} in the schema"
+    return f"it publishes {CASE_WORDS[own]}, not {CASE_WORDS[case]} (case {case!r}){remedy}"
 
 
 def code_of(groups: Groups, value: str) -> int:

@@ -15,6 +15,7 @@ from subprocess import CompletedProcess
 from typing import Any
 from unittest import mock
 
+from sfumato.cli import Exit
 from sfumato.cli.main import run
 
 _SIGNALS = [
@@ -47,6 +48,8 @@ def sfumato(*arguments: object) -> CompletedProcess[str]:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+    if code == Exit.INTERRUPTED:  # somebody ended the tests: no answer of the program's
+        raise KeyboardInterrupt(err.text())
     return CompletedProcess(words, 0 if code is None else code, out.text(), err.text())
 
 

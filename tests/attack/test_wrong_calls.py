@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -31,6 +32,10 @@ def test_right_calls_are_right(tmp_path: Path) -> None:
         (lambda: sf.Groups([[2**62], [2**62]]), "fewer people than 64 bits can count"),
         (lambda: sf.Groups([[3, -1]]), "counts must not be negative"),
         (lambda: sf.CompositionBound(0.1, 0.5, "\0"), "signs that no file name can have"),
+        (lambda: sf.breach_probability(sf.Groups([[1]]), "0", 0, 0, 0, np.eye(2)), "case = "),
+        (lambda: sf.exposed_people(sf.Groups([[1]]), "0", [(1, 2)], 0.5), "is not .l, k, m."),
+        (lambda: sf.exposed_people(sf.Groups([[1]]), "0", [3], 0.5), "is not .l, k, m."),
+        (lambda: sf.people_behind(None, None), "release = None is not allowed"),
         (lambda: sf.Reading(threads=0), "threads 0 is not allowed"),
         (lambda: sf.Reading(threads=10**8), "whole number from 1 to 1,024"),
         (lambda: sf.Reading(threads=10**5000), "threads a number of thousands of digits"),

@@ -270,9 +270,9 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
 def check_case(case: object) -> Case:
     """One of the forms in which people's values may be published."""
     for known in CASES:
-        if case == known:
+        if isinstance(case, str) and case == known:
             return known
-    raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(str(case), CASES)}")
+    raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(case, CASES)}")
 
 
 def unlike_case(groups: Groups, case: Case) -> str:
@@ -309,6 +309,8 @@ def unknown_value(groups: Groups, value: str) -> str:
 
 def check_point(point: Sequence[object]) -> tuple[int, int, int]:
     """(l, k, m) as whole numbers that are not negative."""
+    if isinstance(point, str) or not isinstance(point, Sequence) or len(point) != 3:
+        raise InputError(f"a point {quoted(point)} is not (l, k, m): three whole numbers")
     for name, known in zip("lkm", point, strict=True):
         whole = isinstance(known, int | np.integer) and not isinstance(known, bool)
         if not whole or not 0 <= known <= MOST_KNOWN:  # type: ignore[operator]

@@ -43,7 +43,7 @@ from sfumato.adversaries.skyline.breach import (
     odds,
 )
 from sfumato.counts.counts import Counts
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError, expect, name_some
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.made import Placement
@@ -329,6 +329,9 @@ def people_behind(
 
     `table` is the one the release was made of; a release just made knows it.
     """
+    expect("release", release, Release, "a Release")
+    expect("grounding", grounding, Grounding, "a Grounding, as sf.worst_grounding makes one")
+    expect("table", table, (Table, type(None)), "a Table, as sf.read makes one")
     placement = None
     if release.placement is not None and table in (None, release.placement.table):
         placement = release.placement.in_memory("naming people of a group")

@@ -567,10 +567,31 @@ def test_a_culprit_is_told(tmp_path: Path) -> None:
     words = " ".join(check_document(found).text().split())
     assert "It would hold without 'old'." in words
     # Of x = 8 the old one shows c alone, whatever is published now.
-    assert "Earlier releases expose 1 people by themselves, which no new one can mend" in words
+    assert "Earlier releases expose 1 people by themselves, more than it allows" in words
     narrow = release(["x"], [(((1, 9),), {"a": 3})])
     words = " ".join(check_document(ledger.check(narrow, [{"x": 2}])).text().split())
     assert "The new release exceeds it by itself: coarsen it." in words
+
+
+@pytest.mark.parametrize("many", [3, 25])
+def test_blame_that_no_two_explain(many: int) -> None:
+    """Three or more releases that each leave one value; pairs of very many are not tried."""
+    earlier = [
+        release(["x"], [(((1, 9),), {"a": 1, "b": 1})], label=f"r{place}") for place in range(many)
+    ]
+    other = release(["x"], [(((1, 9),), {"d": 1})], sensitive="other", label="of something else")
+    new = release(["x"], [(((1, 9),), {"a": 1, "c": 1})])
+    found = check_release(new, [*earlier, other], [{"x": 2}])
+    words = " ".join(check_document(found).text().split())
+    few = "any one or two of them." if many == 3 else "any one of them (pairs of so many"
+    assert f"It would hold without all {many} earlier releases, but not without {few}" in words
+
+
+def test_what_each_earlier_release_adds_up_to_is_a_bound_where_people_are_unknown() -> None:
+    new = release(["x"], [(((1, 9),), {"a": 1, "b": 1, "c": 2})])
+    old = release(["x"], [(((1, 4),), {"a": 1}), (((5, 9),), {"a": 1, "b": 1})], label="old")
+    words = " ".join(check_document(check_release(new, [old])).text().split())
+    assert "the new one and old, at most 4" in words
 
 
 @pytest.fixture

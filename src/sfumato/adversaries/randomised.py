@@ -192,6 +192,7 @@ NAME = "any prior"
 _KNOWS = "anything: any prior, any other release, everybody else's records"
 
 
+_LARGEST = 0.99995  # what is printed as less than 1
 FAILING = 0.01  # how probable it may be that a bound fails, where nobody said
 
 
@@ -210,8 +211,8 @@ class PosteriorBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it says nothing: no two distributions are further apart than 1."""
-        return self.distance >= 1 or self.failing is None or self.failing >= 1
+        """Whether it says nothing, in four digits: no two distributions differ by more than 1."""
+        return self.distance >= _LARGEST or self.failing is None or self.failing >= 1
 
     def __str__(self) -> str:
         if self.vacuous:
@@ -264,7 +265,10 @@ class AnyPrior:
     def attack(self, release: Release, groups: Groups | None = None) -> SemanticPrivacy:
         if release.guarantee is None:
             raise InputError("the release was not randomised: nothing bounds who knows anything")
-        return semantic_privacy(release.guarantee, release.people)
+        # A number of people that is noisy bounds nothing. Where it is public, who joins or leaves
+        # is promised nothing.
+        public = release.guarantee.under("add-remove") is None and release.people > 0
+        return semantic_privacy(release.guarantee, release.people if public else None)
 
 
 def semantic_privacy(
@@ -278,9 +282,13 @@ def semantic_privacy(
 
     `bad_tables`: the prior probability of tables for which the promise does not hold. With delta or
     such tables a bound may fail: ours with the probability `failing`, about each person and, if the
-    number of `people` is known, about anybody at once.
+    number of `people` is known (public, not a noisy one), about anybody at once.
     """
     expect("promised", promised, (Guarantee, PrivacyLoss), "a Guarantee or a PrivacyLoss")
+    if people is not None and (
+        not isinstance(people, int) or isinstance(people, bool) or people < 1
+    ):
+        raise InputError(f"people = {quoted(people)} is not allowed; it is a whole number above 0")
     for name, given, least in (("failing", failing, 0), ("bad_tables", bad_tables, -1)):
         number = isinstance(given, int | float) and not isinstance(given, bool)
         if not number or not max(least, 0) <= given < 1 or given == least:
@@ -307,7 +315,7 @@ def _mixed(
 ) -> PosteriorBound:
     """The bound that fails so often, where so much of the likelihoods must be cut away."""
     growth = math.exp(min(epsilon, 700))
-    share = min(cut * (1 + growth) / (failing + cut * growth), 1.0)
+    share = 1.0 if failing <= cut else cut * (1 + growth) / (failing + cut * growth)
     tight = math.tanh(epsilon / 2)
     return PosteriorBound("tight", tight + (1 - tight) * share, failing, about)
 

@@ -273,11 +273,11 @@ class CompositionBound(ReleaseCriterion):
         return f", {before:,} by {those} alone" if sure else ""
 
     def _advice(self, before: int, limit: int) -> str:
-        """What may help where coarser groups cannot: they hide nobody from earlier releases."""
+        """What may help where coarser groups hardly do: they hide nobody from earlier releases."""
         if self.counting == "added" or before <= limit:
             return ""
         return (
-            "coarsening cannot help, earlier releases alone exceed it; bound what this one adds "
+            "coarsening hardly helps, earlier releases alone exceed it; bound what this one adds "
             'with counting = "added", or loosen that bound'
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -112,6 +113,23 @@ def name_meant(wanted: str, found: Sequence[str]) -> str:
         f"none of its {len(found)} column(s) has nearly that name; the first line of a text file "
         "must name the columns"
     )
+
+
+def near_name(wanted: str, names: Sequence[str]) -> str | None:
+    """The one of these names that may well mean it: misspelt, or with more or fewer words."""
+    words = _words(wanted)
+    for name in names:
+        others = _words(name)
+        glued = len(wanted) > 2 and "".join(others).startswith("".join(words))
+        if words and others and (glued or {*words} <= {*others} or {*others} <= {*words}):
+            return name
+    return nearest(wanted, names, _VERY_NEAR)
+
+
+def _words(name: str) -> list[str]:
+    """In their order: zip and code of zipCode, ZIP_CODE and "Zip code"."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", apart.casefold()) if word]
 
 
 def refused(engine: str, what: str, label: str, sql: str) -> SfumatoError:

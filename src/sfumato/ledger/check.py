@@ -91,6 +91,8 @@ class Check:
     `counting`: the bound is on "all" who are exposed, or on those the new release "added"; `drop`:
     only on those of whom all together leave so many values fewer than any one release.
     `spent`: what the promises of randomised releases add up to, the new one among them.
+    `partly_known`: of so many of the people given not every quasi-identifier is known; whoever
+    knows more of them is not judged.
     """
 
     label: str
@@ -103,6 +105,7 @@ class Check:
     spent: tuple[Spent, ...] = ()
     counting: Counting = "all"
     drop: int = 0
+    partly_known: int = 0
 
     @property
     def status(self) -> Status:
@@ -159,6 +162,7 @@ class Check:
                 "counting": self.counting,
                 "drop": self.drop,
             },
+            "partly_known": self.partly_known,
             "status": self.status,
             "findings": [
                 {
@@ -260,6 +264,7 @@ def check_release(
         tuple(notes),
         counting=counting,
         drop=drop,
+        partly_known=0 if people is None else people.partly_known,
     )
 
 

@@ -243,7 +243,7 @@ def test_a_threat_tells_how_many_are_exposed() -> None:
     assert threat.adversary == "composition"
     assert (threat.about, threat.belief.after, threat.belief.at_most) == ("s", 1, False)
     assert threat.people.number >= 3
-    assert "for sure for 3 of 4 people, 1 of them by no release alone" in threat.learns
+    assert "one value is left of 3 of 4 people, 1 of them by no release alone" in threat.learns
     assert "first hospital, second hospital" in threat.knows
 
 

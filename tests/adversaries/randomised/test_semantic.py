@@ -8,12 +8,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.randomised import NAME, PosteriorBound
+from sfumato.adversaries.randomised import NAME, AnyPrior, PosteriorBound
 from sfumato.release.guarantee import PrivacyLoss
 from tests.oracles.semantic_oracle import (
     Mechanism,
@@ -263,6 +264,24 @@ def test_bounds_that_say_nothing_are_told_as_vacuous() -> None:
     assert bounds(0.1, 1e-12, 10**6)["paper"].vacuous
     assert bounds(0.1, 1e-12)["paper"].vacuous  # not known of how many people
     assert sf.semantic_privacy(PrivacyLoss(0.1, 1e-12)).best.about == "each"
+
+
+def test_a_noisy_number_of_people_bounds_nothing() -> None:
+    """A release that noise left nobody in is about as many as before; a public number counts."""
+    cells = pa.table({"x": [0, 1, 0], "s": ["a", "b", "a"]})
+    schema = sf.Schema(["x"], "s", domains={"x": [0, 1], "s": ["a", "b"]}, nulls="error")
+    for total, told in (("noisy", ["paper", "each"]), ("public", ["paper", "anybody", "each"])):
+        noise = sf.Noise(0.2, mechanism="gaussian", delta=0.01, total=total)
+        promise = sf.DifferentialPrivacy(0.2, delta=0.01)
+        made = sf.anonymize(sf.read(cells, schema), sf.Policy([promise], anonymizer=noise))
+        found = AnyPrior().attack(made)
+        assert [one.about if one.source == "tight" else "paper" for one in found.bounds] == told
+        # Whoever may be exposed with a probability of delta is told nothing at that probability.
+        assert found.best is None
+        assert [str(one) for one in found.bounds] == ["vacuous"] * len(told)
+    for people in (0, -1, 2.5, True):
+        with pytest.raises(sf.InputError, match="it is a whole number above 0"):
+            sf.semantic_privacy(PrivacyLoss(0.1, 1e-6), people)  # type: ignore[arg-type]
 
 
 def test_it_is_about_replacing_a_record_whatever_the_guarantee_is_by() -> None:

@@ -184,8 +184,8 @@ class IntersectionAttack:
             words = f"not measured: {why}"
             return [Threat(NAME, knows, words, self.attribute, status="not_measured")]
         learns = (
-            f"{self.attribute}: for sure for {summary.exposed:,} of {summary.located:,} people, "
-            f"{summary.exposed - summary.exposed_by_one:,} of them by no release alone"
+            f"{self.attribute}: one value is left of {summary.exposed:,} of {summary.located:,} "
+            f"people, {summary.exposed - summary.exposed_by_one:,} of them by no release alone"
         )
         cases = self._cases
         located = np.repeat(cases.status == 0, cases.after)

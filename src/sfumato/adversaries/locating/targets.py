@@ -11,7 +11,7 @@ other, known to be missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.counts.columns import domain_of, values_in
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.engines.base import literal, missing_column, name_meant, named, select
+from sfumato.engines.base import (
+    Engine,
+    Source,
+    literal,
+    missing_column,
+    name_meant,
+    named,
+    near_name,
+    select,
+)
 from sfumato.engines.choose import open_engine
 from sfumato.engines.reading import Reading
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError, SfumatoError, name_some
 from sfumato.numbers import Bools, Codes, Ints, sums_by
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, build_domain
@@ -198,7 +208,7 @@ def read_targets(
     if isinstance(given, Table):
         return _of_table(given, columns, truth, unknown)
     rows = _rows(given, columns, truth, unknown)
-    _refuse_strangers(columns, rows.column_names, "the targets")
+    _refuse_strangers(columns, rows.column_names, "the targets", truth)
     cells = [
         _TargetColumn.of(name, rows.column(name), unknown)
         if name in rows.column_names
@@ -233,7 +243,7 @@ def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) 
     counts = table.counts.in_memory("an attack on everybody of a table")
     label = table.source.label
     names = [domain.name for domain in counts.quasi]
-    _refuse_strangers(columns, names, label)
+    _refuse_strangers(columns, names, label, truth)
     if counts.extra_memberships:
         raise InputError(
             f"{label} lists people under several combinations of quasi-identifiers "
@@ -264,17 +274,49 @@ def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) 
     return _gathered(cells, counts.n, (attribute.domain, counts.values[place]))
 
 
-def _refuse_strangers(columns: Sequence[str], names: Sequence[str], label: str) -> None:
+def _refuse_strangers(
+    columns: Sequence[str], names: Sequence[str], label: str, truth: Truth
+) -> None:
     """Of people of whom no quasi-identifier is known nothing can be asked."""
     if not any(name in names for name in columns):
         raise InputError(
             f"{label}: no quasi-identifier of the releases is there ({name_some(columns)}), so "
             "nobody can be looked for; give at least one of them"
         )
+    _refuse_misspelt(columns, names, label, truth)
+
+
+def _refuse_misspelt(
+    columns: Sequence[str], names: Sequence[str], label: str, truth: Truth
+) -> None:
+    """A column that is not there is unknown, unless an unused one has nearly its name: a misspelt
+    one would else make people look safer than they are."""
+    unused = [name for name in names if name not in columns and name != truth]
+    for wanted in columns:
+        near = None if wanted in names else near_name(wanted, unused)
+        if near is None:
+            continue
+        # A name that goes on may have somebody's value glued to it, and is not told.
+        longer = (
+            wanted.casefold() != near.strip().casefold() and wanted.casefold() in near.casefold()
+        )
+        meant = "the one whose name is that and some signs more" if longer else repr(near)
+        raise InputError(
+            f"column {wanted!r} (quasi) is not in {label}; did you mean {meant}? If that is "
+            f"another, leave it out, or add a column {wanted!r} whose cells say unknown"
+        )
 
 
 def refuse_published(targets: Targets, releases: Sequence[Release], unknown: str) -> None:
-    """Refuse a text for what is unknown that a release publishes as a value of that column."""
+    """Refuse a text for what is unknown that a release publishes as a value of that column.
+
+    And one that is nearly that text, if none publishes it.
+    """
+    for domain in targets.domains:
+        about = [release for release in releases if domain.name in release.regions.columns]
+        for text in _nearly(unknown, domain.values):
+            if not any(_publishes(release, domain.name, text) for release in about):
+                raise _misspelt_mark(domain.name, text, unknown)
     for name in targets.unknown_columns():
         for release in releases:
             if name in release.regions.columns and _publishes(release, name, unknown):
@@ -283,6 +325,20 @@ def refuse_published(targets: Targets, releases: Sequence[Release], unknown: str
                     "says so may mean it; write another text where nothing is known, and name it: "
                     "unknown='?' (--unknown '?')"
                 )
+
+
+def _nearly(unknown: str, values: Iterable[object]) -> list[str]:
+    """Texts that are the mark of what is unknown but for case and spaces."""
+    plain = unknown.strip().casefold()
+    texts = [value for value in values if isinstance(value, str) and value != unknown]
+    return [text for text in texts if text.strip().casefold() == plain]
+
+
+def _misspelt_mark(name: str, text: str, unknown: str) -> InputError:
+    return InputError(
+        f"targets: column {name!r} says {text!r}; write {unknown!r} where nothing is known, or "
+        f"name that text: unknown={text!r} (--unknown {text!r})"
+    )
 
 
 def _publishes(release: Release, name: str, text: str) -> bool:
@@ -306,7 +362,9 @@ def _rows(given: object, columns: Sequence[str], truth: Truth, unknown: str) -> 
         without = sum(truth not in person for person in given) if isinstance(truth, str) else 0
         if without:
             raise InputError(f"{without:,} of {len(given):,} targets have no {truth!r}, the truth")
-        columns = [name for name in columns if any(name in person for person in given)]
+        keys = list(dict.fromkeys(name for person in given for name in person))
+        _refuse_misspelt(columns, keys, "the targets", truth)
+        columns = [name for name in columns if name in keys]
         cells = {name: _cells(name, given, unknown) for name in columns}
         if isinstance(truth, str):
             cells[truth] = _array(truth, [person[truth] for person in given])
@@ -402,10 +460,9 @@ def targets_in_file(
     wanted = [*columns, *([] if truth is None else [truth])]
     source = door.register(path, tuple(wanted))
     there = [name for name in columns if name in source.types]
-    for name in columns:
-        others = {other.strip().casefold() for other in (*source.types, *source.others)}
-        if name not in there and (not there or name.strip().casefold() in others):
-            raise missing_column(source, name, "quasi")
+    if not there:
+        raise missing_column(source, columns[0], "quasi")
+    _refuse_misspelt(columns, (*source.types, *source.others), source.label, truth)
     if truth is not None and truth not in source.types:
         raise missing_column(source, truth, "sensitive")
     texts = [name for name in there if pa.types.is_string(source.types[name])]
@@ -418,5 +475,25 @@ def targets_in_file(
             f"{path.name}: {truth!r} is published in bins, and what is right is told of people of "
             "whom every quasi-identifier is known only; leave the truth out"
         )
+    part = schema.part(there)
+    for name in there:
+        _refuse_odd_values(door, source, part, name, unknown)
     kept = [*there, *([] if truth is None else [truth])]
     return door.fetch(select([named(source.column(name), name) for name in kept], source.name))
+
+
+def _refuse_odd_values(
+    door: Engine, source: Source, schema: Schema, name: str, unknown: str
+) -> None:
+    """Refuse what the schema does not allow in a column, as of a table of which all is known."""
+    values = values_in(door, source, schema, name)
+    if pa.types.is_string(values.type):
+        values = values.filter(pc.fill_null(pc.not_equal(values, unknown), True))
+    try:
+        domain, _ = domain_of(name, values, source, schema)
+        if name in schema.hierarchies:
+            schema.hierarchies[name].bind(domain)
+    except SfumatoError:
+        for text in _nearly(unknown, values.to_pylist()):
+            raise _misspelt_mark(name, text, unknown) from None
+        raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
-from sfumato.ledger.check import Check, Finding
+from sfumato.ledger.check import MOST_PAIRED, Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
 from sfumato.ledger.spent import Spent
 from sfumato.numbers import fraction, shortest
@@ -131,6 +131,11 @@ def check_document(check: Check) -> Document:
         f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
         f"{_BASIS[check.basis]}: {who} may {check.who_counts}. {_STATUS[check.status]}"
     )
+    if check.partly_known:
+        about += (
+            f" Not everything is known of {check.partly_known:,} of them: whoever knows more may "
+            "learn more."
+        )
     sections = [_finding(finding, check) for finding in check.findings]
     if check.notes:
         sections.append(Section("Besides", "; ".join(check.notes)))
@@ -152,28 +157,31 @@ def _releases(many: int, what: str = "release") -> str:
 
 def _blame(finding: Finding, check: Check) -> str:
     """Which earlier releases are to blame where the bound is violated, and what can be done."""
-    least = finding.counted(check.counting)[0]
-    if least <= fraction(check.share) * finding.people.number:
+    allowed = fraction(check.share) * finding.people.number
+    if finding.counted(check.counting)[0] <= allowed:
         return ""
-    words = "The new release exceeds it by itself: coarsen it."
-    if finding.culprits == (check.earlier,) and len(check.earlier) > 2:
-        words = "It would hold without all earlier releases, but without no two of them."
+    words = "Which earlier release is to blame cannot be told."
+    if len(finding.culprits) == 1 and (many := len(finding.culprits[0])) > 2:
+        few = "any one of them (pairs of so many were not tried)"
+        few = few if many > MOST_PAIRED else "any one or two of them"
+        words = f"It would hold without all {many} earlier releases, but not without {few}."
     elif finding.culprits:
         named = [" and ".join(map(repr, some)) for some in finding.culprits]
         words = f"It would hold without {', or without '.join(named)}."
-    elif not finding.alone.number:
-        words = "It would not hold without earlier releases either."
+    elif finding.alone.number > allowed:
+        words = "The new release exceeds it by itself: coarsen it."
     already = finding.before or 0
-    if check.counting == "all" and already > fraction(check.share) * finding.people.number:
+    if check.counting == "all" and already > allowed:
         words += (
-            f" Earlier releases expose {already:,} people by themselves, which no new one can "
-            "mend: bound what it adds (counting = added)."
+            f" Earlier releases expose {already:,} people by themselves, more than it allows: "
+            "bound what the new one adds (counting = added)."
         )
     return words
 
 
 def _finding(finding: Finding, check: Check) -> Section:
     low, high = finding.together
+    regions = check.basis == "combinations"  # whose people are not known
     together: list[tuple[object, ...]] = [("all together", low)]
     if low < high:
         together = [("all together, at least", low), ("all together, at most", high)]
@@ -183,7 +191,10 @@ def _finding(finding: Finding, check: Check) -> Section:
             finding.alone.number,
         ),
         ("all earlier ones by themselves", finding.before),
-        *((f"the new one and {name}", people) for name, people in finding.by_release),
+        *(
+            (f"the new one and {name}{', at most' if regions and people else ''}", people)
+            for name, people in finding.by_release
+        ),
         *together,
     ]
     if finding.added is not None:

@@ -298,19 +298,21 @@ class EpsilonPrivacy(GroupCriterion):
             return "an adversary who is endlessly stubborn about any shape is never kept within it"
         prior = self._prior(groups)
         covered = _covered(groups, prior)
-        sentences = [self._uncovered(covered)]
+        sentences = [_uncovered(covered, by_cell=self.adversary.by_cell)]
         binding = self._binding(groups, prior, worst) if covered[worst] else None
         if binding is not None:
             sentences.append(in_words(groups, binding, self.adversary.known))
         return "; ".join(text for text in sentences if text)
 
-    def _uncovered(self, covered: Bools) -> str:
-        if covered.all():
-            return ""
-        return (
-            f"{int((~covered).sum()):,} of {len(covered):,} groups have no admissible prior in the "
-            "outside table and count as infinite"
-        )
+
+def _uncovered(covered: Bools, *, by_cell: bool) -> str:
+    if covered.all():
+        return ""
+    lacking = "no admissible prior in the outside table"
+    if by_cell:
+        lacking = "people of a cell that her prior does not cover"
+    without = int((~covered).sum())
+    return f"{without:,} of {len(covered):,} groups have {lacking} and count as infinite"
 
 
 def _covered(groups: Groups, prior: SharedPrior | RegionalPrior | CellPrior) -> Bools:

@@ -229,7 +229,8 @@ class LeakageCriterion(GroupCriterion):
         sentence = (
             f"in the worst group {value!r} is had by {share:.2g} where {before:.2g} was expected"
         )
-        return f"{sentence}, and {gone} values are ruled out" if gone else sentence
+        ruled_out = "1 value is" if gone == 1 else f"{gone} values are"
+        return f"{sentence}, and {ruled_out} ruled out" if gone else sentence
 
 
 @dataclass(frozen=True)

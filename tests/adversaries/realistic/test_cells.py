@@ -149,10 +149,41 @@ def test_an_outside_table_is_read_cell_by_cell_in_the_columns_it_has() -> None:
     stranger = one_group([*rows, ("X", "a")])
     verdict = judge(sf.EpsilonPrivacy(2, her), stranger)
     assert verdict.measured == math.inf
-    assert "1 of 1 groups have no admissible prior" in verdict.note
+    assert "1 of 1 groups have people of a cell that her prior does not cover" in verdict.note
     report = sf.audit(release, [sf.EpsilonPrivacy(9, her)])
     (threat,) = [one for one in report.threats if one.adversary == "realistic I"]
     assert threat.covered == ("epsilon-privacy",)
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"by_region": True}, {"by_cell": True, "at_most": False}], ids=str
+)
+def test_values_only_she_knows_are_in_sets_of_all_others(how: dict[str, Any]) -> None:
+    """Nobody of the table has c: "not a" takes it in, and that nobody has it is a disclosure."""
+    rows = [("F", "a"), ("M", "b"), ("F", "b"), ("M", "a")]
+    release = one_group(rows)
+    outside = table([*rows, ("F", "c"), ("M", "c")])
+    her = sf.RealisticAdversary(outside, **how)
+
+    def judged(predicates: Any) -> Any:
+        return judge(sf.EpsilonPrivacy(9, her, predicates=predicates), release)
+
+    assert judged("values").holds
+    assert judged([{"not": "a"}]).measured == 1
+    assert "would lower her belief in not 'a'" in judged([{"not": "a"}]).note
+    for predicates in ("all", [["a", "b"]]):
+        assert judged(predicates).measured == math.inf
+        assert "her belief in 'a' or 'b'" in judged(predicates).note
+
+
+def test_what_she_held_impossible_is_told_as_that() -> None:
+    shares = {"F": {"a": 0.5, "b": 0.5}, "M": {"a": 0.1, "b": 0.9}}
+    her = sf.RealisticAdversary(listed(shares), 50, at_most=False)
+    verdict = judge(
+        sf.EpsilonPrivacy(2, her), one_group([("F", "a"), ("M", "b"), ("F", "c"), ("M", "b")])
+    )
+    assert verdict.measured == math.inf
+    assert "shows what her prior rules out" in verdict.note
 
 
 def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:

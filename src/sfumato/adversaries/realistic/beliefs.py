@@ -213,6 +213,8 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     size = int(groups.sizes[binding.group])
     if size <= known and not binding.ruled_out:
         return f"in the worst group she may know everybody: {size} people"
+    if binding.impossible:
+        return "the worst group shows what her prior rules out"
     if shift.epsilon is None and shift.ratio == "R1":
         return f"in the worst group somebody has {what}, which her prior rules out"
     seen = "an adversary whose prior nothing can move"
@@ -223,8 +225,9 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
         seen += f" and knows {known} of its people"
     if binding.ruled_out:
         seen += f" and rules out {ValuePredicate(binding.ruled_out).words(groups)}"
+    verb = "raise" if shift.believed_in >= shift.believed_out else "lower"
     moved = (
-        f"in the worst group {seen} would raise her belief in {what} from "
+        f"in the worst group {seen} would {verb} her belief in {what} from "
         f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"
     )
     if shift.epsilon is None:

@@ -125,10 +125,17 @@ class TargetBelief:
     elsewhere: Any
     possible: bool = True
 
-    def shift(self, member: Bools) -> Shift:
-        """What the row does to her belief in a set of values."""
+    def shift(self, member: Bools, *, negated: bool) -> Shift:
+        """What the row does to her belief in a set of values.
+
+        `negated`: all but some values, so that those the table has not are in it.
+        """
         believed, without = self.p_in[member].sum(), self.p_out[member].sum()
-        doubted, before = self.p_in[~member].sum(), self.p_out[~member].sum() + self.elsewhere
+        doubted, before = self.p_in[~member].sum(), self.p_out[~member].sum()
+        if negated:
+            without += self.elsewhere
+        else:
+            before += self.elsewhere
         ratios = {"R1": _ratio(believed, without), "R2": _ratio(before, doubted)}
         ratio = "R1" if ratios["R1"] >= ratios["R2"] else "R2"
         largest = inf if not self.possible else max(ratios[ratio], 1)
@@ -209,9 +216,10 @@ class CellPrior:
         worst: Binding | None = None
         for belief in self.beliefs(groups, group, exact=exact):
             for values, member in zip(sets, members, strict=True):
-                shift = belief.shift(member)
+                shift = belief.shift(member, negated=values.negated)
                 if worst is None or shift.order > worst.shift.order:
-                    worst = Binding(group, values, shift, belief.cell.total)
+                    unseen = not belief.possible
+                    worst = Binding(group, values, shift, belief.cell.total, impossible=unseen)
         return worst
 
     def by_count(self, groups: Groups) -> tuple[Floats, Floats]:

@@ -60,7 +60,8 @@ from sfumato.table import Table
 # which single values and the complements of single values are enough: the rise of the belief in a
 # set is at most the largest of its members', the fall of the doubt at most the largest when only
 # one of the values outside it is left outside (for "any shape" the least frequent one). That is
-# our finding, not the paper's; the tests enumerate it.
+# our finding, not the paper's; the tests enumerate it. All values of the table together are a set
+# too: somebody who held others possible learns that nobody has them.
 #
 # Per person (the paper's Phi(u)): the schema's `protect` column holds a label for each person, and
 # {"protect": {label: predicates}} says what each label protects. A group is checked on the union
@@ -169,7 +170,8 @@ def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
         single = [ValuePredicate(frozenset({code})) for code in every]
         if predicates == "values" or groups.width == 1:
             return single
-        return single + [ValuePredicate(frozenset({code}), negated=True) for code in every]
+        others = [ValuePredicate(frozenset({code}), negated=True) for code in every]
+        return [*single, *others, ValuePredicate(frozenset(every))]
     codes = {value: code for code, value in enumerate(groups.values)}
     value_predicates = []
     for entry in predicates:
@@ -200,6 +202,7 @@ def in_question(predicates: Predicates, groups: Groups, group: int) -> Iterator[
     if predicates == "all" and groups.width > 1:
         for code in range(groups.width):
             yield ValuePredicate(frozenset({code}), negated=True)
+        yield ValuePredicate(frozenset(range(groups.width)))
 
 
 NAME = "realistic adversary"

@@ -230,11 +230,14 @@ def _inside(groups: Groups, values: ValuePredicate) -> Any:
 
 
 def _rules_out(groups: Groups, prior: SharedPrior | RegionalPrior) -> Any:
-    """Groups that show that nobody has some value she held possible."""
-    if isinstance(prior, RegionalPrior) or prior.shares is None:
+    """Groups that show that nobody has some value she held possible, of the table's or beyond."""
+    if isinstance(prior, RegionalPrior):
+        return (groups.distinct < groups.width) | (prior.further > 0)
+    if prior.shares is None:
         return groups.distinct < groups.width
     possible = prior.floats[0] > 0
-    return groups.sum_of(possible[groups.indices].astype(np.int64)) < int(possible.sum())
+    absent = groups.sum_of(possible[groups.indices].astype(np.int64)) < int(possible.sum())
+    return absent | (sum(prior.shares) < 1)
 
 
 def _weights(groups: Groups, prior: SharedPrior | RegionalPrior) -> Iterator[_Weights]:
@@ -288,7 +291,8 @@ def _regional(groups: Groups, prior: RegionalPrior) -> Iterator[_Weights]:
 class Binding:
     """What binds in one group: the set, the ratio, her beliefs, and her stubbornness.
 
-    `ruled_out`: the values she knows the target has not.
+    `ruled_out`: the values she knows the target has not. `impossible`: she sees what she held to be
+    impossible, so that there is no saying what she believes.
     """
 
     group: int
@@ -296,6 +300,7 @@ class Binding:
     shift: Shift
     total: Fraction | None
     ruled_out: frozenset[int] = frozenset()
+    impossible: bool = False
 
 
 def worst_shift(

@@ -275,6 +275,22 @@ def test_the_page_shows_what_is_printed(hospital, monkeypatch) -> None:
         assert f"    {line}\n" in PAGE
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--target", "he"), "the target is 'he': say who that is"),
+        (("--target", "age=38", "--person", "he:age=31"), "'he' is the target; give age=31"),
+        (("--target", "age=38", "--person", "A:she"), "'A' is explained by another name"),
+        (("--target", "A", "--person", "A:target"), "'A' is explained by another name"),
+        (("--target", "A", "--person", "A:age=31", "--person", "A:age=34"), "a name twice"),
+    ],
+)
+def test_who_a_name_means_is_plain(hospital, asked: tuple[str, ...], told: str) -> None:
+    run = skyline(hospital, "--value", "AIDS", *asked)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert told in run.stderr
+
+
 def test_the_papers_opening_example(hospital) -> None:
     table = ("--table", hospital[0].parent / "patients.csv")
     run = skyline(hospital, *TOM, *GARY, *ANN, *FACTS, *table, "--json")

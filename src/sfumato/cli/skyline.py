@@ -119,7 +119,10 @@ def skyline(
     points = [_point(text) for text in point or ()]
     if points and all_values:
         raise InputError("--point is about one value; give --value instead of --all-values")
-    people = dict(_named(text) for text in person or ())
+    named = [_named(text) for text in person or ()]
+    people = dict(named)
+    if len(people) < len(named):
+        raise InputError("--person explains a name twice; two people have two names")
     if target is None and (knows or people):
         raise InputError("--knows and --person are about a person; say who it is with --target")
     if target is not None and (value is None or points):

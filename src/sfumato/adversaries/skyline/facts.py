@@ -108,6 +108,18 @@ class Acquaintances:
     named: Mapping[str, Person]
     table: Table | None = None
 
+    def __post_init__(self) -> None:
+        if _means_target(self.target):
+            raise InputError(
+                f"the target is {self.target!r}: say who that is, by COLUMN=VALUE,..., by a name, "
+                "or as #7 by a record of the table"
+            )
+        for name, meant in self.named.items():
+            if _means_target(name):
+                raise InputError(f"{name!r} is the target; give {name_of(meant)} another name")
+            if _means_target(meant) or (isinstance(meant, str) and meant in self.named):
+                raise InputError(f"{name!r} is explained by another name; describe the person")
+
     def identity(self, person: object) -> tuple[object, ...]:
         """Who that is: equal for one person only."""
         if isinstance(person, int | np.integer) and not isinstance(person, bool):
@@ -126,7 +138,7 @@ class Acquaintances:
             meant = self.named[person]
             record = isinstance(meant, int) or (isinstance(meant, str) and _RECORD.fullmatch(meant))
             return self.identity(meant) if record else ("name", person)
-        if person.lower() in _TARGET_WORDS:
+        if _means_target(person):
             return self.identity(self.target)
         if record := _RECORD.fullmatch(person):
             return self.identity(int(record[1]))
@@ -155,14 +167,15 @@ class Acquaintances:
                 raise InputError(f"#{known} is a record of a table; give the table too")
             return record_of(self.table, int(str(known)))
         if kind == "name":
-            meant = self.named[str(known)]
-            if isinstance(meant, str) and meant in self.named:
-                raise InputError(f"{known!r} is explained by another name; describe the person")
-            return self.description(meant)
+            return self.description(self.named[str(known)])
         assert isinstance(person, str)
-        if person.lower() in _TARGET_WORDS:
+        if _means_target(person):
             return self.description(self.target)
         return read_description(person, "person")
+
+
+def _means_target(person: object) -> bool:
+    return isinstance(person, str) and person.lower() in _TARGET_WORDS
 
 
 def record_of(table: Table, number: int) -> dict[str, object]:

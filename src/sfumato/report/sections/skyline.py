@@ -211,8 +211,8 @@ def _grounding(
     ):
         if group is not None:
             people = int(release.groups.sizes[group])
-            rows.append((part, people, release.regions.name(group)))
-    sheets = (Sheet(("part", "people", "group"), tuple(rows)),) if rows else ()
+            rows.append((part, release.regions.name(group), people))
+    sheets = (Sheet(("part", "group", "people there"), tuple(rows)),) if rows else ()
     words = (
         f"{found.sentence} By that much, of {exposed} of {release.people:,} people somebody can be "
         f"{100 * confidence:g}% sure."

@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} runs Spark: say spark in its name")
-    longest = ("spark", "deal", "test_families", "test_lattice", "test_mondrian", "relative_threat")
+    longest = ("spark", "deal", "relative_threat", "test_lattice", "test_families", "mondrian")
     items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 9))
 
 

@@ -4,6 +4,7 @@ its people's, each as likely as the others. Nothing here knows a formula.
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -69,3 +70,15 @@ class WholeRows(Tiny):
         assert len(found) == number
         used.update(found)
         return found
+
+
+def random_rows(source: random.Random) -> WholeRows:
+    width, repeated = source.randint(1, 4), source.random() < 0.5
+    groups: list[list[tuple[int, ...]]] = []
+    for _ in range(source.randint(1, 2)):
+        lists = [
+            tuple(source.randrange(width) for _ in range(source.choice([0, 1, 1, 2, 3])))
+            for _ in range(source.randint(1, 4))
+        ]
+        groups.append([row if repeated else tuple(sorted(set(row))) for row in lists])
+    return WholeRows.of(groups, width, repeated=repeated)

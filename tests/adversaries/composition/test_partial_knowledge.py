@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.adversaries.locating.locate import locate
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.errors import InputError
-from tests.adversaries.composition.test_mixed_schemes import (
+from tests.adversaries.composition.random_releases import (
     EVERYBODY,
     SCALE,
     bucketized,

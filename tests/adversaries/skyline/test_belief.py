@@ -15,10 +15,10 @@ import sfumato as sf
 from sfumato.adversaries.skyline import belief as belief_module
 from sfumato.adversaries.skyline.belief import beliefs
 from sfumato.errors import InputError, ResourceError
-from tests.adversaries.skyline.test_skyline_lists import random_rows
 from tests.adversaries.skyline.tiny_releases import CASES, LABELS, groups_of, tinies
 from tests.examples import few
 from tests.oracles.skyline_oracle import Tiny
+from tests.oracles.whole_rows_oracle import random_rows
 
 # Figs 1 to 3 of the paper: the patients, and the release that Alice reads.
 PATIENTS = [

@@ -21,7 +21,7 @@ from sfumato.errors import InputError
 from sfumato.release.groups import Groups
 from sfumato.release.release import as_it_stands
 from tests.examples import few
-from tests.oracles.whole_rows_oracle import WholeRows
+from tests.oracles.whole_rows_oracle import WholeRows, random_rows
 
 VALUES = "ABC"
 
@@ -30,18 +30,6 @@ def as_table(rows: list[list[str]], several: str) -> sf.Table:
     people = {"x": [1] * len(rows), "ill": pa.array(rows, pa.list_(pa.string()))}
     schema = sf.Schema(["x"], "ill", domains={"ill": list(VALUES)}, several=several)
     return sf.read(pa.table(people), schema)
-
-
-def random_rows(source: random.Random) -> WholeRows:
-    width, repeated = source.randint(1, 4), source.random() < 0.5
-    groups: list[list[tuple[int, ...]]] = []
-    for _ in range(source.randint(1, 2)):
-        lists = [
-            tuple(source.randrange(width) for _ in range(source.choice([0, 1, 1, 2, 3])))
-            for _ in range(source.randint(1, 4))
-        ]
-        groups.append([row if repeated else tuple(sorted(set(row))) for row in lists])
-    return WholeRows.of(groups, width, repeated=repeated)
 
 
 def test_what_is_told_is_what_every_assignment_of_rows_tells() -> None:

@@ -65,6 +65,11 @@ def read_pair(
             f"column {schema.count!r} (count) is neither in {lists.label} nor in {buckets.label}; "
             "drop the role if a row is one person"
         )
+    if COUNT in more.without_role:
+        raise InputError(
+            f"{buckets.label} has a column {COUNT!r} without a role; if it says how often a "
+            f"value occurs, name it as count in the schema, else rename it"
+        )
     why = "reading a bucketized release"
     tuples = scan(engine, lists, _counted(exact, lists, schema.count)).in_memory(why)
     values_schema = as_published(engine, buckets, _counted(values_schema, buckets, schema.count))
@@ -76,11 +81,6 @@ def read_pair(
     table = Table(published, counts, {}, buckets, engine)
     declared = set(schema.lists) >= set(schema.sensitive) or schema.several == "multiset"
     if bags or (declared and (having != people).any()):
-        if COUNT in more.without_role:
-            raise InputError(
-                f"{buckets.label} has a column {COUNT!r} without a role; if it says how often a "
-                f"value occurs, name it as count in the schema, else rename it"
-            )
         release = _of_bags(table, counts, group_of, people, members)
     else:
         _check_sizes(tuples.quasi[0], people, having, lists, buckets)

@@ -127,6 +127,12 @@ CASES = {
     "prior's column": (("--table", "DATA", "--prior", "aeg=2"), "prior: no column 'aeg'"),
     "prior's value": (("--table", "DATA", "--prior", "sex:X=2"), "'X' is not in its domain"),
     "chances": (("--table", "DATA", "--victim", "age=34@x"), "not understood at '34@x'"),
+    "no chance": (("--table", "DATA", "--victim", "age=34@.7|35"), "and with its chance"),
+    "two chances": (("--table", "DATA", "--victim", "age=34@.7|34@.1"), "each value once"),
+    "a chance": (("--table", "DATA", "--victim", "age=34@1.7"), "is 1.7; use one from 0 to 1"),
+    "seed": (("--table", "DATA", "--seed", -1), "seed = -1 is not allowed"),
+    "none known": (("--table", "DATA", "--known", ""), "known = [''] is not allowed"),
+    "prior of nothing": (("--table", "DATA", "--prior", ""), "prior = '' is not allowed"),
 }
 
 

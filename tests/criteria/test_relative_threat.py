@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.criteria.base import judge
 from sfumato.datasets.census import census, census_schema
 from sfumato.release.release import as_it_stands
+from sfumato.report.sections.relative_threat import relative_document
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 
@@ -347,6 +348,37 @@ def test_an_attack_that_asked_something_else_does_not_decide() -> None:
     assert sf.audit(release, [bound], attacks=[loose]).status == "violated"
     same = sf.RelativeThreatBound(1.4, weight=0.01)
     assert same.judge_attacks(release, [loose]).holds
+
+
+def test_an_attack_that_sampled_less_does_not_decide() -> None:
+    rows = {"a": list("xyxyxx"), "s": list("uvuvuw")}
+    original = sf.read(pa.table(rows), sf.Schema(["a"], "s"))
+    policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2))
+    release = sf.anonymize(original, policy, seed=0)
+    less = {"method": "sample", "sweeps": 750}
+    attack = sf.relative_threat(release, ess=10, **less)
+    assert attack.status == "converged"
+    assert sf.RelativeThreatBound(1e6, ess=10, **less).judge_attacks(release, [attack]).holds
+    bound = sf.RelativeThreatBound(1e6, ess=1e9, **less)
+    assert bound.judge_attacks(release, [attack]) is None
+    assert sf.audit(release, [bound], attacks=[attack]).verdicts[0].status == "not_converged"
+    # What is exact is the same however else it might have been sampled.
+    exact = sf.relative_threat(release, seed=3)
+    assert exact.status == "exact"
+    assert bound.judge_attacks(release, [exact]).holds
+
+
+def test_what_never_moves_has_no_error_and_is_decided_exactly() -> None:
+    """GT does not change between draws, so RGT is decided in fractions, on its bound too."""
+    release = as_it_stands(table([("a", "u")] * 5 + [("a", "v")] * 2 + [("b", "u")] * 3))
+    free = sf.relative_threat(release, learner="conditional", draws=200)
+    assert free.status == "converged"
+    assert free.learner({"q": "a"}).error["u"] > 0
+    assert free.measures.errors["gt_learner"] == free.measures.errors["rgt"] == 0
+    words = relative_document(free, "this").about
+    assert "but for the learner, who averages over 200 populations" in words
+    bound = sf.RelativeThreatBound(1e6, max_rgt=0, learner="conditional", draws=200)
+    assert judge(bound, release).holds
 
 
 def test_an_attack_on_one_column_does_not_decide_about_another() -> None:

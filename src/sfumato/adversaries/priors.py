@@ -224,7 +224,7 @@ def file_named(given: object) -> Mapping[str, object] | None:
         return {FILE: str(given)}
     if not isinstance(given, str) or given in _WORDS or "=" in given or _number(given) is not None:
         return None
-    path = Path(given)
+    path = Path(given or "?")  # nothing is no file, not this folder
     there = os.path.exists(path)  # noqa: PTH110, which raises where a name is too long
     return {FILE: given} if path.suffix or len(path.parts) > 1 or there else None
 

@@ -226,15 +226,19 @@ def _seen(victim: str, value: str) -> object:
     from sfumato.errors import InputError
 
     several = [piece.strip() for piece in value.split("|")]
-    pairs = [piece.rpartition("@") for piece in several]
-    if not any(mark for _, mark, _ in pairs):
+    if "@" not in value:
         return several if len(several) > 1 else several[0]
+    pairs = [piece.rpartition("@")[::2] for piece in several]
     try:
-        return {seen.strip(): float(chance) for seen, _, chance in pairs if seen.strip()}
+        chances = {seen.strip(): float(chance) for seen, chance in pairs}
     except ValueError:
+        chances = {}
+    if len(chances) < len(pairs) or "" in chances:
         raise InputError(
-            f"victim {victim!r} is not understood at {value!r}; write 34@0.7|35@0.3"
-        ) from None
+            f"victim {victim!r} is not understood at {value!r}; write 34@0.7|35@0.3, each value "
+            "once and with its chance"
+        )
+    return chances
 
 
 def _exit(judged: list[str], status: str) -> Exit:

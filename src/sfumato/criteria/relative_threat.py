@@ -214,14 +214,13 @@ class RelativeThreatBound(ReleaseCriterion):
         return self.judge_threat(groups, threat)
 
     def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
-        question = self.attacker.question
         about = {groups.attribute: groups for groups in groups_about(self, release)}
         verdicts = {
             attack.attribute: self.judge_threat(about[attack.attribute], attack)
             for attack in attacks
             if isinstance(attack, RelativeThreat)
             and attack.attribute in about
-            and attack.question == question
+            and self._asked_as(attack)
         }
         if not verdicts:
             return None
@@ -229,6 +228,12 @@ class RelativeThreatBound(ReleaseCriterion):
         return worst_of(
             [*verdicts.values(), *(self.of_release(release, groups) for groups in others)]
         )
+
+    def _asked_as(self, attack: RelativeThreat) -> bool:
+        """Whether the attack asked what is bounded; what it sampled, until the same goal."""
+        if attack.question != self.attacker.question:
+            return False
+        return attack.status == "exact" or attack.sampling == self.attacker.sampling
 
     def asked_with(self, release: Release, table: Table | None) -> Iterator[Asked]:
         attacker = replace(self.attacker, table=table)

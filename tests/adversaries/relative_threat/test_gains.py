@@ -105,6 +105,12 @@ def test_gains_of_one_value_are_those_of_every_action(seed: int) -> None:
     assert_same(found, expected)
 
 
+def test_nothing_to_gain_is_refused() -> None:
+    rows = some_rows(0, "uv")
+    with pytest.raises(sf.InputError, match="no value of 's' is worth anything"):
+        threat(rows, {"s": [s for _, s in rows]}, gain={"u": 0, "v": 0})
+
+
 LISTS = [("flu",), ("flu", "hiv"), ("hiv", "tb"), ("tb",), ()]
 
 

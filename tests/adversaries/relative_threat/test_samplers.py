@@ -27,7 +27,7 @@ from tests.oracles.relative_oracle import (
 )
 
 SIZES, WIDTH = [4, 2], 2
-PRECISE = {"ess": 12_000, "sweeps": 130_000}
+PRECISE = {"ess": 3_000, "sweeps": 33_000}
 
 
 def crossing(rng: np.random.Generator):
@@ -67,7 +67,7 @@ def distance(found: sf.RelativeThreat, asked: list, expected: list[Beliefs]) -> 
     ("method", "seed"),
     [*(("sample", seed) for seed in range(few(2))), ("row-gibbs", 1)],
 )
-def test_crossing_regions_are_within_a_hundredth_of_enumeration(seed: int, method: str) -> None:
+def test_crossing_regions_are_within_two_hundredths_of_enumeration(seed: int, method: str) -> None:
     groups = crossing(np.random.default_rng(seed))
     asked = everyone(SIZES)
     worlds = region_worlds(rows_of(groups))
@@ -77,8 +77,8 @@ def test_crossing_regions_are_within_a_hundredth_of_enumeration(seed: int, metho
     release = generalized(groups, SIZES, WIDTH)
     found = sf.relative_threat(release, method=method, seed=seed, **PRECISE)
     assert found.status == "converged"
-    assert found.diagnostics.ess >= 12_000
-    assert distance(found, asked, expected) < 0.01
+    assert found.diagnostics.ess >= 3_000
+    assert distance(found, asked, expected) < 0.02
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_crossing_regions_are_within_a_hundredth_of_enumeration(seed: int, metho
         *((method, False, 2) for method in ("swap", "permutation")),
     ],
 )
-def test_buckets_are_within_a_hundredth_of_enumeration(
+def test_buckets_are_within_two_hundredths_of_enumeration(
     seed: int, repeated: bool, method: str
 ) -> None:
     buckets = dealt(np.random.default_rng(seed), repeated=repeated)
@@ -100,7 +100,7 @@ def test_buckets_are_within_a_hundredth_of_enumeration(
     )
     release = bucketized(buckets, sizes, width)
     found = sf.relative_threat(release, method=method, seed=seed, **PRECISE)
-    assert distance(found, asked, expected) < 0.01
+    assert distance(found, asked, expected) < 0.02
 
 
 def test_an_uneven_prior_reaches_the_samplers() -> None:
@@ -112,7 +112,7 @@ def test_an_uneven_prior_reaches_the_samplers() -> None:
     drawn = sf.relative_threat(release, prior=prior, method="sample", **PRECISE)
     for row in everyone(SIZES):
         truth = exact.learner(victim(row))
-        assert dict(drawn.learner(victim(row))) == pytest.approx(dict(truth), abs=0.01)
+        assert dict(drawn.learner(victim(row))) == pytest.approx(dict(truth), abs=0.02)
 
 
 def wide(people: int, seed: int = 0) -> sf.Release:
@@ -193,7 +193,7 @@ def test_the_budget_ends_the_work() -> None:
     found = sf.relative_threat(wide(2_000), ess=1e6, sweeps=1_800)
     assert found.status == "not_converged"
     assert found.diagnostics.sweeps == 250 + 500 + 1000
-    late = sf.relative_threat(wide(2_000), ess=1e6, seconds=0.0)
+    late = sf.relative_threat(wide(2_000), ess=1e6, seconds=1e-9)
     assert late.diagnostics.sweeps == 250 + 500
 
 

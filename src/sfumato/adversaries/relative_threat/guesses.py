@@ -193,6 +193,12 @@ class Gain:
 
     def of(self, values: Domain, lists: Lists | None) -> Guesses:
         """The actions on these values, or on lists of some."""
+        guesses = self._guesses(values, lists)
+        if not guesses.most.any():
+            raise InputError(f"gain: no value of {values.name!r} is worth anything; one must be")
+        return guesses
+
+    def _guesses(self, values: Domain, lists: Lists | None) -> Guesses:
         if self.actions:
             rows = [self._weights(values, gained, 0.0) for gained in self.actions.values()]
             return Listed(np.array(rows))

@@ -212,7 +212,7 @@ def measure(rows: CaseBeliefs, faithful: Faithfulness | None, baseline: float) -
         "gt_attacker": float(jackknife(gt_a)),
         "gt_learner": float(jackknife(gt_l)),
         # Clipping at 0 must not hide the error of the difference.
-        "rgt": float(jackknife(gap)),
+        "rgt": float(jackknife(gap)) if jackknife(gt_a) or jackknife(gt_l) else 0.0,
         "abs_attacker": 2 * float(jackknife(rows.attacker.missed)),
         "rf": faithful.error + faithful.bound if faithful is not None else 0.0,
     }

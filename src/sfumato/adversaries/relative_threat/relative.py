@@ -49,6 +49,7 @@ from sfumato.adversaries.relative_threat.result import (
     Outcome,
     Question,
     RelativeThreat,
+    Sampling,
     VictimReader,
     undefined,
 )
@@ -108,6 +109,10 @@ class MembershipAttacker:
             raise InputError(f"method = {quoted(self.method)} is not known; {hint}")
         if not isinstance(self.draws, int) or self.draws < 100:
             raise InputError(f"draws = {quoted(self.draws)} is not allowed; use 100 or more")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise InputError(
+                f"seed = {quoted(self.seed)} is not allowed; use a whole number from 0"
+            )
         assert self.goal
         assert self.question
 
@@ -121,6 +126,11 @@ class MembershipAttacker:
         checks = tuple(self.checks)
         return Goal(self.ess, self.rhat, self.sweeps, self.chains, self.seconds, checks)
 
+    @property
+    def sampling(self) -> Sampling:
+        """How beliefs are sampled that are not exact; checks change nothing."""
+        return Sampling(self.method, self.seed, replace(self.goal, checks=()), self.draws)
+
     @cached_property
     def weights(self) -> DirichletWeights:
         """What is believed of the population before."""
@@ -131,7 +141,7 @@ class MembershipAttacker:
         """What she is asked, whatever the release."""
         known, noise = self.known, self.noise
         if known is not None and (
-            isinstance(known, str) or not known or len(set(known)) < len(known)
+            isinstance(known, str) or not all(known or [None]) or len(set(known)) < len(known)
         ):
             raise InputError(
                 f"known = {quoted(known)} is not allowed; list the columns that are seen, each once"
@@ -263,7 +273,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         regions = release.regions.require_regions()
         model = model_of(values, states.groups, regions, domains, weights)
         learnt, ways, diagnostics = _learn_regions(model, people, method, attacker.goal, seed)
-    status: Outcome = "exact"
+    status: Outcome = "exact" if question.reading == "joint" else "converged"
     if diagnostics is not None:
         status = "converged" if diagnostics.converged else "not_converged"
         notes += [diagnostics.reason] if diagnostics.reason else []
@@ -272,6 +282,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
     return RelativeThreat(
         values.name,
         question,
+        attacker.sampling,
         ways,
         status,
         diagnostics,

@@ -7,7 +7,6 @@ bounds that floating point cannot decide; the entries of the catalogue.
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,7 +22,7 @@ from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
 from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, Known
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
-from sfumato.adversaries.relative_threat.chains import Diagnostics
+from sfumato.adversaries.relative_threat.chains import Diagnostics, Goal
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
 from sfumato.adversaries.relative_threat.guesses import (
     CaseBeliefs,
@@ -160,8 +159,8 @@ class VictimReader:
 
 def _weight(given: object, what: str) -> float:
     number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not number or not 0 <= given < math.inf:  # type: ignore[operator]
-        raise InputError(f"victim: the probability of {what} is {given!r}; use a number from 0 on")
+    if not number or not 0 <= given <= 1:  # type: ignore[operator]
+        raise InputError(f"victim: the probability of {what} is {given!r}; use one from 0 to 1")
     return float(given)  # type: ignore[arg-type]
 
 
@@ -202,6 +201,16 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How beliefs are drawn where they are not exact; `draws` are those of a conditional p_L."""
+
+    method: str
+    seed: int
+    goal: Goal
+    draws: int
+
+
+@dataclass(frozen=True)
 class RelativeThreat:
     """What learner, attacker and random worlds believe after a release, and how they compare.
 
@@ -209,12 +218,14 @@ class RelativeThreat:
     notation (`"[30, 40)"`), several values, or {value: P(seen | value)}; columns left out are
     unknown. A list of (mapping, probability) pairs is a noisy observation of all columns together.
 
-    `method` says how each column was learnt, `status` whether that can be trusted. `measures` and
-    the private `rows` need the original table.
+    `method` says how each column was learnt, `status` whether that can be trusted: "exact" where
+    nothing was drawn, neither p_A nor p_L. `measures` and the private `rows` need the original
+    table.
     """
 
     attribute: str
     question: Question
+    sampling: Sampling = field(repr=False)
     method: Mapping[str, str]
     status: Outcome
     diagnostics: Diagnostics | None

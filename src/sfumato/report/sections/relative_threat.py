@@ -176,6 +176,9 @@ def relative_document(
 def _status(threat: RelativeThreat) -> str:
     """Whether figures are exact; beliefs may be, and the RF over all combinations not."""
     words = _STATUS[threat.status]
+    if threat.status == "converged" and threat.diagnostics is None:
+        drawn = threat.sampling.draws
+        return f"Exact, but for the learner, who averages over {drawn:,} populations drawn."
     if threat.status == "exact" and threat.people is not None and threat.measures.errors["rf"]:
         if "buckets" in threat.method:
             return "Exact, but for RF, which was averaged over people drawn at random."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from fractions import Fraction
 
@@ -11,7 +12,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
-from sfumato.adversaries.relative_threat.chains import judge_traces
+from sfumato.adversaries.relative_threat.chains import (
+    Diagnostics,
+    Goal,
+    Tempering,
+    judge_traces,
+    run_chains,
+)
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights
 from sfumato.adversaries.relative_threat.samplers import BucketChains
@@ -119,3 +126,41 @@ def test_two_worlds_as_likely_are_believed_alike_and_it_is_said_how() -> None:
     assert f"{ladder.rungs} rungs" in words
     assert f"{min(ladder.round_trips)} round trips" in words
     assert "iterations" in words
+
+
+class IndependentDraws:
+    """A sampler whose chains agree at once: independent draws, and so many round trips."""
+
+    pool, most_kept, unit = 4, 1_000, "iterations of each ensemble"
+
+    def __init__(self, round_trips: tuple[int, ...], seconds_of_a_sweep: float = 0.0) -> None:
+        self.tempering = Tempering(2, 0.5, 0.5, round_trips)
+        self._rng, self._seconds = np.random.default_rng(0), seconds_of_a_sweep
+
+    def warm_up(self, sweeps: int) -> None:
+        time.sleep(sweeps * self._seconds)
+
+    def stage(self, sweeps: int, thin: int, watched: np.ndarray) -> list[np.ndarray]:
+        time.sleep(sweeps * self._seconds)
+        return [self._rng.random((4, sweeps // thin, len(watched))) for _ in range(2)]
+
+    def errors(self) -> np.ndarray:
+        return np.ones(self.pool)
+
+    parameters = categories = errors
+
+    def run(self, **goal: float) -> Diagnostics:
+        return run_chains(self, Goal(**goal), 0)
+
+
+def test_ensembles_that_agree_without_a_round_trip_have_not_converged() -> None:
+    assert IndependentDraws((1, 1, 1, 1)).run(sweeps=800).converged
+    apart = IndependentDraws((3, 0, 0, 1)).run(sweeps=800)
+    assert not apart.converged
+    assert "ensembles without a round trip 2 (0 wanted)" in apart.reason
+
+
+def test_a_stage_that_would_end_too_late_is_not_begun() -> None:
+    """The first takes .05 s, the next would end at .175."""
+    hurried = IndependentDraws((1, 1, 1, 1), seconds_of_a_sweep=1e-4).run(ess=1e9, seconds=0.13)
+    assert hurried.sweeps == 250 + 500

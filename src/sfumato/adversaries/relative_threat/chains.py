@@ -2,7 +2,8 @@
 
 Stages double in length. The first only warms up; each later one is judged on its own draws, and
 everything before it counts as warm-up. So no start-up bias stays, at most twice the needed sweeps
-are made, and the same seed gives the same result on any machine.
+are made, and the same seed gives the same result on any machine. Where seconds are limited, a stage
+that at the pace of the last would end more than a tenth too late is not begun.
 
 Whether chains agree is told by library diagnostics, and on request by the paper's own.
 """
@@ -48,6 +49,11 @@ class Tempering:
     lowest_power: float
     exchanged: float
     round_trips: tuple[int, ...]
+
+    @property
+    def stood_apart(self) -> int:
+        """Ensembles without a round trip: what they hold at power 1 never came from the lowest."""
+        return self.round_trips.count(0)
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,7 @@ def weiss(draws: npt.NDArray[np.int64], parts: int = 5) -> float:
 
 
 FIRST = 250  # sweeps of the first stage
+TOO_LATE = 1.1  # times the seconds allowed: a stage that ends later is not begun
 PATIENCE = 2_000  # sweeps of a stage that may be told to be in vain
 KEPT = 1000  # draws kept of each chain, at most
 BATCHES = 5  # per chain, for the error of sampling
@@ -277,19 +284,24 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
             length *= 2
             watched = _watched(sampler, some, done > FIRST)
             thin = max(1, length // min(goal.kept, sampler.most_kept))
+            begun = time.monotonic()
             traces = sampler.stage(length, thin, watched)
+            ended = time.monotonic()
             done += length
             ticker.add(length)
             judged = [judge_traces(trace) for trace in traces]
             rhat, ess, _ = (np.concatenate(figures) for figures in zip(*judged, strict=True))
-            converged = bool((ess >= goal.ess).all() and (rhat < goal.rhat).all())
-            late = goal.seconds is not None and time.monotonic() - start > goal.seconds
+            tempering = sampler.tempering
+            apart = 0 if tempering is None else tempering.stood_apart
+            converged = bool((ess >= goal.ess).all() and (rhat < goal.rhat).all()) and not apart
+            next_end = ended + 2 * (ended - begun) - start
+            late = goal.seconds is not None and next_end > TOO_LATE * goal.seconds
             # At this pace the rest of the budget is not enough: chains sit in different places.
             vain = length >= PATIENCE and ess.min(initial=np.inf) * goal.sweeps < goal.ess * length
             vain |= length >= PATIENCE // 2 and rhat.max(initial=1.0) > given_up
             if converged or late or vain or done + 2 * length > goal.sweeps:
                 break
-    reason = "" if converged else _reason(rhat, ess, goal, f"{done:,} {sampler.unit}")
+    reason = "" if converged else _reason(rhat, ess, apart, goal, f"{done:,} {sampler.unit}")
     return Diagnostics(
         converged=converged,
         rhat=float(rhat.max(initial=1.0)),
@@ -302,7 +314,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
         seconds=time.monotonic() - start,
         geweke=_geweke(sampler) if "geweke" in goal.checks else None,
         weiss=_weiss(sampler) if "weiss" in goal.checks else None,
-        tempering=sampler.tempering,
+        tempering=tempering,
         reason=reason,
     )
 
@@ -318,11 +330,12 @@ def _watched(sampler: Sampler, some: Ints, known: bool) -> Ints:
     return np.unique(np.concatenate([some[:half], worst[:half]]))
 
 
-def _reason(rhat: Floats, ess: Floats, goal: Goal, done: str) -> str:
+def _reason(rhat: Floats, ess: Floats, apart: int, goal: Goal, done: str) -> str:
+    trips = f", ensembles without a round trip {apart} (0 wanted)" if apart else ""
     return (
         f"not converged after {done}: R-hat {rhat.max():.3f} (below "
-        f"{goal.rhat:g} wanted), effective draws {ess.min():.0f} ({goal.ess:.0f} wanted); the "
-        "chains disagree about who has what, so no figure here is to be relied on"
+        f"{goal.rhat:g} wanted), effective draws {ess.min():.0f} ({goal.ess:.0f} wanted){trips}; "
+        "the chains do not agree yet about who has what, so no figure here is to be relied on"
     )
 
 

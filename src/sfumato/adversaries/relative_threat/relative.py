@@ -394,7 +394,7 @@ def _learn_buckets(
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.exact_posterior import every_world
     from sfumato.adversaries.relative_threat.samplers import BucketChains, Permutations, Swaps
-    from sfumato.adversaries.relative_threat.tempering import TemperedChains
+    from sfumato.adversaries.relative_threat.tempering import TemperedChains, shortest_run
 
     if method in ("auto", "exact"):
         exact = every_world(buckets)
@@ -414,7 +414,9 @@ def _learn_buckets(
         diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
         spent = diagnostics.seconds
         agree = diagnostics.converged or diagnostics.rhat < goal.rhat
-        late = goal.seconds is not None and spent > goal.seconds
+        # Ensembles that could not end in time are not begun: what chains have is told as it is.
+        least = spent / diagnostics.sweeps * shortest_run(buckets)
+        late = goal.seconds is not None and spent + least > goal.seconds
         if agree or late or only:
             assert plain.learnt is not None
             return plain.learnt, {"buckets": plain.method}, diagnostics

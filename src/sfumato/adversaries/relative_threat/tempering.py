@@ -32,7 +32,7 @@ from itertools import pairwise
 import numpy as np
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, PowerLadder
-from sfumato.adversaries.relative_threat.chains import Tempering, rhat_of, side_by_side
+from sfumato.adversaries.relative_threat.chains import FIRST, Tempering, rhat_of, side_by_side
 from sfumato.adversaries.relative_threat.samplers import BucketChains, StageRecord
 from sfumato.numbers import Floats, Ints
 
@@ -47,6 +47,13 @@ MOST_RUNGS = 400
 BATCHES = 4  # of a stage and chain, for the error of sampling
 POOL = 256  # beliefs that may be watched
 FEW = 16  # counts on which chains are to agree at the lowest power
+
+
+def shortest_run(buckets: BucketModel) -> float:
+    """How many sweeps the shortest run takes: a guess, for rungs grow as the root of people."""
+    rungs = math.sqrt(len(buckets.member)) / 2
+    ladder = SEARCH_SWEEPS + SCAN_POWERS * SCAN_SWEEPS + PILOT * rungs
+    return ladder + 3 * FIRST * (rungs + AT_ONE - 1)
 
 
 class TemperedChains(BucketChains):

@@ -430,7 +430,8 @@ def _fitting(release: Release, counts: Counts, group: int) -> list[tuple[int, bo
         if described.centroids:
             raise InputError(
                 "the people of a group of a microaggregated release are not those near its "
-                "centroid; read the release with its private folder, which knows them"
+                "centroid; ask of the release as it is made (Python), or read a folder whose "
+                "private/ tells them: it does where a criterion of the policy needs them"
             )
         fits = np.ones(len(counts), dtype=bool)
         for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):

@@ -183,7 +183,7 @@ def test_what_she_held_impossible_is_told_as_that() -> None:
         sf.EpsilonPrivacy(2, her), one_group([("F", "a"), ("M", "b"), ("F", "c"), ("M", "b")])
     )
     assert verdict.measured == math.inf
-    assert "shows what her prior rules out" in verdict.note
+    assert "shows what her prior holds impossible" in verdict.note
 
 
 def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:

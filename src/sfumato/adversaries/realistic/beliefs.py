@@ -214,7 +214,7 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
     if size <= known and not binding.ruled_out:
         return f"in the worst group she may know everybody: {size} people"
     if binding.impossible:
-        return "the worst group shows what her prior rules out"
+        return "the worst group shows what her prior holds impossible, or all but"
     if shift.epsilon is None and shift.ratio == "R1":
         return f"in the worst group somebody has {what}, which her prior rules out"
     seen = "an adversary whose prior nothing can move"

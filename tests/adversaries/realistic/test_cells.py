@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.realistic.cells import MOST_STATES
-from sfumato.criteria.base import judge
+from sfumato.criteria.base import groups_about, judge
 from tests.examples import few
 from tests.oracles.dirichlet_oracle import needed_by_cell
 
@@ -37,8 +37,6 @@ def listed(priors: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def needed(criterion: sf.EpsilonPrivacy, release: sf.Release) -> Fraction | None:
-    from sfumato.criteria.base import groups_about
-
     (groups,) = groups_about(criterion, release)
     binding = criterion.binding(groups, 0)
     assert binding is not None
@@ -112,6 +110,38 @@ def test_many_people_and_large_weights_stay_within_floats() -> None:
     measured = [verdict.measured for verdict in found]
     assert measured[1] == pytest.approx(measured[2], rel=1e-6)
     assert 1 < measured[0] < 2
+
+
+def test_a_group_that_is_next_to_impossible_is_counted_or_infinite() -> None:
+    """Of 141 men who hardly ever have b 126 or more must: p_in against sums of logarithms."""
+    women, men, shown, rare, common = 192, 141, 15, 0.01, 0.999
+
+    def log_chance(k: int) -> float:
+        ways = math.lgamma(women + 1) - math.lgamma(k + 1) - math.lgamma(women - k + 1)
+        others = shown - k
+        ways += math.lgamma(men + 1) - math.lgamma(others + 1) - math.lgamma(men - others + 1)
+        ways += k * math.log(rare) + (women - k) * math.log(1 - rare)
+        return ways + others * math.log(common) + (men - others) * math.log(1 - common)
+
+    logs = [log_chance(k) for k in range(shown + 1)]
+    chances = [math.exp(one - max(logs)) for one in logs]
+    right = sum(k * chance for k, chance in enumerate(chances)) / sum(chances) / women
+    rows = [("F", "b")] * women + [("M", "a")] * shown + [("M", "b")] * (men - shown)
+    shares = {"F": {"a": rare, "b": 1 - rare}, "M": {"a": common, "b": 1 - common}}
+    her = sf.RealisticAdversary(listed(shares), math.inf, at_most=False)
+    (groups,) = groups_about(sf.EpsilonPrivacy(2, her), one_group(rows))
+    beliefs = her.cell_prior(groups).beliefs(groups, 0)
+    if all(belief.possible for belief in beliefs):  # not where long floats are short
+        assert beliefs[0].p_in[0] == pytest.approx(right, rel=1e-9)
+
+
+def test_a_large_group_of_almost_one_value_is_counted() -> None:
+    rows = [("F", "a"), ("M", "a")] * 550 + [("F", "b")]
+    shares = {sex: {"a": 0.9, "b": 0.1} for sex in "FM"}
+    her = sf.RealisticAdversary(listed(shares), math.inf, at_most=False)
+    alike = sf.RealisticAdversary(shares["F"], math.inf, at_most=False)
+    measured = [judge(sf.EpsilonPrivacy(2, one), one_group(rows)).measured for one in (her, alike)]
+    assert measured[0] == pytest.approx(measured[1], rel=1e-9)
 
 
 @given(st.data())

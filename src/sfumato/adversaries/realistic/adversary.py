@@ -270,7 +270,7 @@ class RealisticAdversary:
             return ""
         return (
             f"{large:,} of {len(groups):,} groups mix cells in more than {MOST_STATES:,} ways to "
-            "count (the product of each value's people + 1)"
+            "count (the product of each value's people + 1), or have more than 5,000 people"
         )
 
     def _inapplicable_negations(self, groups: Groups, *, theorem: bool) -> str:

@@ -71,6 +71,7 @@ from sfumato.release.groups import Groups
 
 MOST_STATES = 50_000  # of one group in which cells are mixed
 _EXACT_STATES = 2_000  # beyond, fractions take too long: what floats cannot decide is unsafe
+_MOST_PEOPLE = 5_000  # of such a group: e to the power of them is still a long float
 Array = npt.NDArray[Any]
 Texts = tuple[str, ...]
 
@@ -95,10 +96,10 @@ class Cell:
         step: Any = 0 if self.total is None else scale
         factors: list[Any] = [Fraction(1)]
         if not exact:
-            weight, step, factors = float(weight), float(step), [1.0]
+            weight, step, factors = float(weight), float(step), [np.longdouble(1)]
         for k in range(most):
             factors.append(factors[-1] * (weight + k * step) / (k + 1))
-        return np.array(factors, dtype=object if exact else np.float64)
+        return np.array(factors, dtype=object if exact else np.longdouble)
 
     def next(self, seen: dict[int, Any], people: int) -> tuple[Array, Any]:
         """Her belief in each value of one more person, `seen` of so many; and in all others."""
@@ -170,7 +171,8 @@ class CellPrior:
     def too_large(self, groups: Groups) -> int:
         """How many groups in which cells are mixed have more states than can be counted."""
         states = groups.sum_of(np.log1p(groups.data.astype(np.float64)))
-        large = np.flatnonzero(states > np.log(MOST_STATES) + 1e-9).tolist()
+        many = (states > np.log(MOST_STATES) + 1e-9) | (groups.sizes > _MOST_PEOPLE)
+        large = np.flatnonzero(many).tolist()
         return sum(len(self.people(groups, group)) > 1 for group in large)
 
     def beliefs(self, groups: Groups, group: int, *, exact: bool = False) -> list[TargetBelief]:
@@ -281,7 +283,7 @@ class _Ways:
 
     def leaving_out(self, wanted: set[int]) -> Iterator[tuple[int, Array]]:
         """For each wanted cell what all others make up together."""
-        nobody = np.zeros(self._box, dtype=object if self.exact else np.float64)
+        nobody = np.zeros(self._box, dtype=object if self.exact else np.longdouble)
         nobody[(0,) * len(self.shown)] = Fraction(1) if self.exact else 1.0
         yield from self._halves(list(range(len(self.cells))), wanted, nobody, 0)
 
@@ -311,9 +313,15 @@ class _Ways:
             for k in range(1, len(factors)):
                 after[k:] += before[:-k] * factors[k]
             ways = np.moveaxis(after, 0, axis)
-        kept = np.where(self._people == people, ways, ways.flat[0] * 0)
-        largest = 1 if self.exact else kept.max()
-        return kept / largest if largest > 0 else kept
+        return np.where(self._people == people, ways, ways.flat[0] * 0)
+
+
+def _least_weight(people: int) -> Any:
+    """What all ways together must weigh, lest some that count are lost to underflow.
+
+    None weighs more than e to the power of the people.
+    """
+    return np.finfo(np.longdouble).tiny * np.exp(np.longdouble(people)) * np.longdouble(1e36)
 
 
 def _mixed(
@@ -324,8 +332,9 @@ def _mixed(
     own_ways = reduce(np.multiply.outer, factors)
     rest = others[(slice(None, None, -1),) * len(shown)]  # by what is left for the cell
     weights = rest * own_ways
-    p_in = np.zeros(width, dtype=weights.dtype)
-    if not weights.sum() > 0:
+    p_in = np.zeros(width, dtype=object if exact else np.float64)
+    least = 0 if exact else _least_weight(sum(shown.values()))
+    if not weights.sum() > least:
         nothing = np.zeros(width)
         yield TargetBelief(cell, next(iter(shown)), p_in, nothing, 0, possible=False)
         return
@@ -336,7 +345,7 @@ def _mixed(
         left, taken = list(some), list(some)
         left[axis], taken[axis] = slice(1, None), slice(None, -1)
         without = rest[tuple(left)] * own_ways[tuple(taken)]
-        possible = bool(without.sum() > 0)
+        possible = bool(without.sum() > least)
         means = _means(without, shown) if possible else {}
         p_out, elsewhere = cell.next(means, people - 1)
         if not exact:
@@ -350,7 +359,8 @@ def _means(weights: Array, shown: dict[int, int]) -> dict[int, Any]:
     for axis, code in enumerate(shown):
         others = tuple(other for other in range(weights.ndim) if other != axis)
         by_number = weights.sum(axis=others)
-        means[code] = (by_number * np.arange(len(by_number))).sum() / by_number.sum()
+        mean = (by_number * np.arange(len(by_number))).sum() / by_number.sum()
+        means[code] = float(mean) if isinstance(mean, np.floating) else mean
     return means
 
 

@@ -24,6 +24,7 @@ from sfumato.papers.evidence import (
     several_beside,
     unprinted,
 )
+from sfumato.papers.realistic_claims import without_acs
 from sfumato.report.text import plain_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
@@ -64,7 +65,11 @@ def test_figures_agree_if_rounded_or_cut_off_they_are_the_printed_ones() -> None
     assert beside("a", ".12", 0.1156).outcome == "agrees"
     assert beside("a", ".13", 0.1156).outcome == "differs"
     assert beside("a", "8", 8).outcome == "agrees"
-    assert beside("a", "4", 4.00008).outcome == "differs"
+    assert beside("a", "8", 7).outcome == "differs"
+    assert beside("a", "4", 4.00008).outcome == "agrees"
+    assert beside("a", "1.5", 1.45).outcome == "agrees"
+    assert beside("a", "1.5", 1.599).outcome == "agrees"
+    assert beside("a", "1.6", 1.53).outcome == "differs"  # rounded up it is neither
     assert beside("a", "1/3", 1 / 3).outcome == "agrees"
     assert beside("a", "1,000", 1000).outcome == "agrees"
     assert beside("a", "none", float("inf")).outcome == "agrees"
@@ -108,6 +113,25 @@ def test_one_model_for_terminal_json_markdown_and_page() -> None:
     assert glance["tables"][0]["rows"] == [["leakage", 3, 1, 1, 0, 1]]
     assert paper["tables"][0]["rows"][0] == ["Table 1", "1.0", "2", "differs", "a slip of print"]
     assert one.tally == "Of 3 rows: 1 agree, 1 differ, 1 were not run."
+
+
+def test_a_reason_that_many_rows_have_is_told_once() -> None:
+    needs = "needs UCI Adult: give the data folder, which holds adult and acs2019"
+    rows = [not_run(f"Fig. {number}", "4", needs) for number in range(1, 6)]
+    paper = Reproduction(
+        "leakage", "Title", "", "", (*rows, beside("a", "1", 3, "a slip of print"))
+    )
+    text = paper.document.text(80)
+    assert text.count("(1)") == 6
+    assert text.count("(2)") == 2
+    assert text.count("needs UCI Adult") == 1
+
+
+def test_printed_rows_are_there_without_the_data_too() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for row in without_acs():
+        assert f"| {plain_text(row.item)} (ACS) | {plain_text(row.printed)} |" in page
+    assert page.count("| Table 5, ") == len(without_acs()) + 1  # ours alone
 
 
 def test_less_and_more_are_not_asked_for_together() -> None:

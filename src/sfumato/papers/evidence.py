@@ -121,14 +121,14 @@ def not_run(item: str, printed: str, because: str) -> EvidenceRow:
 
 
 def _agrees(printed: str, ours: float, value: float | None) -> bool:
-    """Whether ours is within a unit of the last printed digit: rounded or cut off."""
-    if value is None:
-        if printed in ("inf", "none"):
-            return isinf(ours)
-        text = printed.replace(",", "")
-        value = float(Fraction(text)) if "/" in text else float(text)
-        if "." in text:
-            return abs(ours - value) < 10.0 ** -len(text.split(".")[1])
+    """Whether ours, rounded to the last printed digit or cut off there, is what is printed."""
+    if value is None and printed == "none":
+        return isinf(ours)
+    text = printed.replace(",", "")
+    if value is None and "/" not in text:
+        unit = 10.0 ** -len(text.partition(".")[2])
+        return -unit / 2 <= ours - float(text) + EXACT and ours - float(text) < unit - EXACT
+    value = float(Fraction(text)) if value is None else value
     return abs(ours - value) <= EXACT * max(1.0, abs(value))
 
 

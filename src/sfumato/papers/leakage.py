@@ -143,7 +143,7 @@ def _theorem() -> list[EvidenceRow]:
             "Theorem 1",
             "against the uniform prior L_D = sigma sqrt(m)",
             bool(apart < 1e-12),
-            f"equal to {apart:.0e} on the classes of Example 2",
+            f"apart by at most {apart:g} on the classes of Example 2",
         )
     ]
 

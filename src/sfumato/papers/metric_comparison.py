@@ -218,7 +218,7 @@ def judge_figure(found: MetricComparison) -> list[EvidenceRow]:
             "Remark on permutations",
             "the entropy does not notice them",
             permuted < 1e-12,
-            f"entropy moves by at most {permuted:.0e}, L_D by up to "
+            f"entropy moves by at most {permuted:g}, L_D by up to "
             f"{found.permuted['Euclidean'].max():.3g}",
         ),
     ]

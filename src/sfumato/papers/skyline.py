@@ -125,8 +125,8 @@ ASKED = {
 
 
 def run(data: Path | None, settings: RunSettings) -> Reproduction:
-    """All of it; `quick` on a tenth of the people."""
-    steps, seed = 5 if settings.quick else 50, settings.seed
+    """All of it; `quick` on few people."""
+    steps, seed = 1 if settings.quick else 50, settings.seed
     with Ticker("timing checks", 4) as ticker:
         speed, faster = _speed_sections(steps * 1_000, seed, ticker)
     scaled = [
@@ -192,7 +192,7 @@ def worked() -> list[EvidenceRow]:
     ]
 
 
-# Figs. 1 to 3: two groups of four; she learns one thing after another of Tom.
+# Figs. 1 to 3: two groups of four; she learns one thing after another, and forgets none.
 _PATIENTS = Groups([[2, 0, 2], [1, 1, 2]], ["AIDS", "Cancer", "Flu"])
 _LEARNT = {
     "nothing but the release": "1/4",
@@ -206,9 +206,10 @@ def _tom() -> list[EvidenceRow]:
     _, *facts = _LEARNT
     people = {"Ann": {"group": 0}, "Gary": {"group": 1}}
     found = beliefs(_PATIENTS, {"group": 1}, "AIDS", facts, people=people)
+    items = [f"{'and ' if at > 1 else ''}{fact}" for at, fact in enumerate(_LEARNT)]
     return [
-        beside(f"Figs. 1 to 3, Tom has AIDS, knowing: {fact}", printed, float(belief))
-        for (fact, printed), belief in zip(_LEARNT.items(), found, strict=True)
+        beside(f"Figs. 1 to 3, Tom has AIDS, knowing: {item}", printed, float(belief))
+        for item, printed, belief in zip(items, _LEARNT.values(), found, strict=True)
     ]
 
 

@@ -185,10 +185,10 @@ def _columns(sheet: Sheet) -> tuple[list[_Column], list[str]]:
     remarks: list[str] = []
     if sheet.remark and any(len(row[names.index(sheet.remark)]) > _SHORT for row in cells):
         at = names.index(sheet.remark)
+        remarks = list(dict.fromkeys(row[at] for row in cells if row[at]))
         for row in cells:
             if row[at]:
-                remarks.append(row[at])
-                row[at - 1] += f" ({len(remarks)})"
+                row[at - 1] += f" ({remarks.index(row[at]) + 1})"
         for part in (names, wordy, *cells, *moods):
             del part[at]  # type: ignore[attr-defined]
     columns = [

@@ -19,7 +19,6 @@ candidate as well.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -239,9 +238,9 @@ class Deal(Anonymizer):
                     yield release
                     break
         if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
-            began = time.monotonic()
+            began = clock.now
             Finished(task).holds(published(_groups_of(cut, dealt), 0))
-            spent = (3 if limit else 2) * (time.monotonic() - began + _EACH * len(dealt))
+            spent = (3 if limit else 2) * (clock.now - began + _EACH * len(dealt))
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)

@@ -85,10 +85,14 @@ class Clock:
         """Seconds that are left; none as soon as somebody interrupted it."""
         if self.sweeps is not None and not self.interrupted:
             return np.inf
-        until = self.started + self.seconds + self.compiling.seconds
-        left = 0.0 if self.interrupted else until - time.monotonic()
+        left = 0.0 if self.interrupted else self.started + self.seconds - self.now
         self.stop[0] |= left <= 0
         return left
+
+    @property
+    def now(self) -> float:
+        """The machine's clock, which stands still while something is compiled."""
+        return time.monotonic() - self.compiling.seconds
 
     def early(self, spared: float) -> Clock:
         """A clock that stops so many seconds before this one."""

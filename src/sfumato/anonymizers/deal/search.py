@@ -18,7 +18,6 @@ and from trees without some people.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -117,7 +116,7 @@ class Chain:
                 between = _BETWEEN if self._true_cost() < before * (1 - _GAIN) else 2 * between
 
     def _sweep(self, gamma: float, temperature: float) -> None:
-        ground, total, began = self._ground, len(self._state.group), time.monotonic()
+        ground, total, began = self._ground, len(self._state.group), self._ground.clock.now
         dealt, state = ground.dealt, self._state
         gone = gamma ** np.arange(SOFT + 1.0)
         gone[-1] = 0.0
@@ -145,7 +144,7 @@ class Chain:
         self.sweeps += 1
         self._keep()
         if ground.clock.sweeps is None:
-            self._pace = time.monotonic() - began
+            self._pace = ground.clock.now - began
 
     def _stretches(self, bars: Floats, price: float) -> list[Stretch]:
         """Everybody by the stretch of a locality order in which her group lies, on the average.
@@ -203,10 +202,10 @@ class Chain:
         for _ in range(times):
             if clock.left <= self._recutting / _RECUTTING:
                 break
-            began = time.monotonic()
+            began = clock.now
             group = self._cut_anew(group)
             if clock.sweeps is None:
-                self._recutting = time.monotonic() - began
+                self._recutting = clock.now - began
         self._state = self._state_of(group)
         self._keep()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from _thread import interrupt_main
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core.event import install_listener, trigger_event
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -537,3 +539,13 @@ def test_a_dealt_release_is_judged_the_same_when_it_is_read_back(tmp_path: Any) 
     assert [v.measured for v in again.verdicts] == pytest.approx(
         [v.measured for v in made.verdicts]
     )
+
+
+def test_the_clock_stands_still_while_something_is_compiled() -> None:
+    """Also for who paces sweeps by it: a first run would have time for none."""
+    clock = Clock(60.0)
+    with install_listener("numba:compile", clock.compiling), trigger_event("numba:compile"):
+        began = clock.now
+        time.sleep(0.3)
+        assert clock.now == pytest.approx(began, abs=0.1)
+    assert clock.compiling.seconds >= 0.3

@@ -128,6 +128,22 @@ def test_two_worlds_as_likely_are_believed_alike_and_it_is_said_how() -> None:
     assert "iterations" in words
 
 
+@pytest.mark.parametrize("sweeps", [2_900, 32_000])
+def test_chains_that_all_went_to_one_world_of_two_have_not_converged(sweeps: int) -> None:
+    """R-hat and effective draws see nothing: all four are in the same of two equally likely."""
+    release = bucketized(TWO_MODES, [3] * COLUMNS, 3)
+    found = sf.relative_threat(release, method="sample", sweeps=sweeps, seed=1)
+    if sweeps < 3_000:  # too few for ensembles
+        assert found.status == "not_converged"
+        assert any("others begun elsewhere stay there" in note for note in found.notes)
+    else:
+        assert found.status == "converged"
+        belief = found.attacker(victim(ONE))
+        exact = sf.relative_threat(release).attacker(victim(ONE))
+        assert belief["s0"] == pytest.approx(exact["s0"], abs=4 * belief.error["s0"])
+        assert "tempered" in found.method["buckets"]
+
+
 class IndependentDraws:
     """A sampler whose chains agree at once: independent draws, and so many round trips."""
 

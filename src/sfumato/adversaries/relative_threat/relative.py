@@ -12,7 +12,12 @@ import numpy as np
 
 from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, problems_of
-from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, buckets_of
+from sfumato.adversaries.relative_threat.bucketized import (
+    Bucketized,
+    BucketModel,
+    PowerLadder,
+    buckets_of,
+)
 from sfumato.adversaries.relative_threat.chains import (
     CHAINS,
     ESS,
@@ -66,6 +71,10 @@ from sfumato.schema.domain import Domain
 from sfumato.table import Table
 
 Method = Literal["auto", "exact", "sample", "tempered", "row-gibbs", "swap", "permutation"]
+ELSEWHERE = (
+    "not converged: the chains agree, but others begun elsewhere stay there (R-hat of all together "
+    "{:.3f}), so no figure here is to be relied on"
+)
 DISAGREE = 1.1  # R-hat of plain chains over buckets that are given up for tempered ensembles
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
 
@@ -405,23 +414,28 @@ def _learn_buckets(
             "there are too many ways of dealing the buckets' values to go through; use "
             "method='auto'"
         )
-    plain: BucketChains | None = None
+    begun: Sequence[PowerLadder] = ()
     spent = 0.0
     if method != "tempered":
         kinds = {"swap": Swaps, "permutation": Permutations}
         plain = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
         only = method in kinds or not goal.allows_ensembles
         diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
-        spent = diagnostics.seconds
+        learnt, begun, spent = plain.learnt, plain.ladders, diagnostics.seconds
+        if diagnostics.converged:
+            rhat, both = plain.look_elsewhere(diagnostics.sweeps)
+            if rhat > DISAGREE:
+                reason = ELSEWHERE.format(rhat)
+                diagnostics = replace(diagnostics, converged=False, rhat=rhat, reason=reason)
+                begun = both
         agree = diagnostics.converged or diagnostics.rhat < goal.rhat
         # Ensembles that could not end in time are not begun: what chains have is told as it is.
         least = spent / diagnostics.sweeps * shortest_run(buckets)
         late = goal.seconds is not None and spent + least > goal.seconds
         if agree or late or only:
-            assert plain.learnt is not None
-            return plain.learnt, {"buckets": plain.method}, diagnostics
+            assert learnt is not None
+            return learnt, {"buckets": plain.method}, diagnostics
     # Chains that disagree show where the likely dealings are.
-    begun = () if plain is None else plain.ladders
     tempered = TemperedChains(buckets, goal.chains, seed, begun)
     diagnostics = run_chains(tempered, goal.tempered(spent), seed)
     diagnostics = replace(diagnostics, seconds=spent + diagnostics.seconds)

@@ -5,7 +5,8 @@ They are watched by the p_A of people. The paper's own samplers stand beside the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,9 +23,11 @@ from sfumato.adversaries.relative_threat.bucketized import (
 )
 from sfumato.adversaries.relative_threat.chains import (
     BATCHES,
+    FIRST,
     POOL,
     Tempering,
     keepable,
+    rhat_of,
     side_by_side,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn
@@ -92,21 +95,28 @@ class BucketChains:
         self.pool = len(self._slots)
         self._followed = np.sort(rng.permutation(len(buckets.member))[:_ROWS])
         self._batches = BATCHES if 8 * slots * chains * BATCHES <= _ROOM else 2
-        self._rngs = [np.random.default_rng([seed, 5, chain]) for chain in range(chains)]
-        self.ladders = [
-            buckets.ladder(np.ones(1), self._start(chain)[None], [seed, 5, chain])
-            for chain in range(chains)
-        ]
+        self._seed = seed
+        self._begin(5, range(chains))
         self.learnt: Bucketized | None = None
+        self._recorded: tuple[Ints, Floats] = (self._slots[:0], np.empty((chains, 0, 0)))
         self._categories = np.zeros((chains, 0, len(self._followed)), dtype=np.int64)
 
-    def _start(self, chain: int) -> Ints:
+    def _begin(self, lot: int, starts: Iterable[int]) -> None:
+        """Put chains at these starts, each with random numbers of its own."""
+        seeds = [[self._seed, lot, chain] for chain in range(self.chains)]
+        self._rngs = [np.random.default_rng(seed) for seed in seeds]
+        self.ladders = [
+            self.buckets.ladder(np.ones(1), self._start(start, rng)[None], seed)
+            for start, rng, seed in zip(starts, self._rngs, seeds, strict=True)
+        ]
+
+    def _start(self, chain: int, rng: np.random.Generator) -> Ints:
         """Every other chain begins with like values dealt to like people, the rest at random.
 
         Two of them that follow each other begin at opposite ends, so that two worlds that only
         change the places of values are both begun in.
         """
-        buckets, rng = self.buckets, self._rngs[chain]
+        buckets = self.buckets
         groups = buckets.groups
         nth = np.arange(len(groups.data)) - groups.indptr[groups.row]
         dealt = np.repeat(nth, groups.data)
@@ -121,6 +131,25 @@ class BucketChains:
         has[ranked] = dealt
         return has
 
+    def look_elsewhere(self, sweeps: int) -> tuple[float, list[PowerLadder]]:
+        """Whether chains begun anew, all at ends, come to what these came to in so many sweeps.
+
+        All of these may have gone over to one of several states that last while they were warmed
+        up, and then agree; whoever begins in another state now is still there. The R-hat of all
+        together, and chains of both: those begun anew that are farthest away are among them.
+        """
+        watched, before = self._recorded
+        anew = copy(self)
+        anew._begin(11, range(1, 2 * self.chains, 2))
+        anew.warm_up(50 * max(1, sweeps // 1_000))
+        traces = anew.stage(FIRST * max(1, sweeps // (4 * FIRST)), 1, watched)[0]
+        draws = min(before.shape[1], traces.shape[1])
+        rhat = rhat_of(np.concatenate([before[:, -draws:], traces[:, -draws:]]))
+        away = np.abs(traces.mean(axis=1) - before.mean(axis=(0, 1))).max(axis=1, initial=0.0)
+        farthest = np.argsort(-away, kind="stable")[: self.chains // 2]
+        near = self.ladders[: self.chains - len(farthest)]
+        return float(rhat.max(initial=1.0)), [*near, *(anew.ladders[at] for at in farthest)]
+
     def warm_up(self, sweeps: int) -> None:
         none = self._slots[:0]
         side_by_side(lambda chain: self._run(chain, sweeps, sweeps, none), self.chains)
@@ -132,7 +161,8 @@ class BucketChains:
         kept = np.concatenate([chain.kept for chain in ran])
         self.learnt = Bucketized(self.buckets, chances, kept, len(chances))
         self._categories = np.array([chain.categories for chain in ran])
-        return [np.array([chain.traces for chain in ran]) / self._many(slots), self._learner(slots)]
+        self._recorded = watched, np.array([chain.traces for chain in ran]) / self._many(slots)
+        return [self._recorded[1], self._learner(slots)]
 
     def _learner(self, slots: Ints) -> Floats:
         """p_L of each slot's value for its tuple, in every kept draw: chains by draws by slots."""

@@ -70,7 +70,7 @@ class TemperedChains(BucketChains):
     ) -> None:
         """`begun`: plain chains that disagreed; without them some are run a little."""
         super().__init__(buckets, chains, seed)
-        self._seed, self._begun = seed, bool(begun)
+        self._begun = bool(begun)
         self.ladders = list(begun) or self.ladders
         self._slots = np.ascontiguousarray(self._slots[:: -(-len(self._slots) // POOL)])
         self.pool = len(self._slots)

@@ -38,7 +38,7 @@ test: install  ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-deep: export SFUMATO_EXAMPLES ?= 600
-test-deep: test  ## Run the tests with 25 times as many random examples (long).
+test-deep: test  ## Run the tests with 50 times as many random examples (long).
 
 check: install  ## Lint, types, import directions, one idea a module.
 	$(BIN)/ruff check .

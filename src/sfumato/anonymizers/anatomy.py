@@ -156,6 +156,8 @@ def in_buckets(name: str, task: Task) -> Task:
             f"{name} needs exactly one sensitive column, the table has: {found}; leave "
             "one in that role, or use another anonymizer"
         )
+    if counts.sensitive[0].sets is None:
+        return task
     return replace(task, table=replace(task.table, counts=counts.loosened()))
 
 

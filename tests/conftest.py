@@ -31,15 +31,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file's tests go to one worker: no two compile the same functions at the same time.
 
     Tests with Spark in their names all go to one worker, too: each would start a session
-    otherwise; and those of dealing, whose functions take longest to compile. Marking them
-    xdist_group is of no use with pytest 9.2 (pytest-xdist issue 1386).
+    otherwise; and those of dealing and of relative threat, whose functions take longest to compile.
+    Marking them xdist_group is of no use with pytest 9.2 (pytest-xdist issue 1386).
     """
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::")[0]
-            return next((kind for kind in ("spark", "deal") if kind in nodeid), file)
+            return next((kind for kind in ("spark", "deal", "relative") if kind in nodeid), file)
 
     config.option.loadscopereorder = False  # in the order of collection, see below
     return ByFile(config, log)
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} runs Spark: say spark in its name")
-    longest = ("spark", "deal", "relative_threat", "test_lattice", "test_families", "mondrian")
+    longest = ("spark", "deal", "relative", "test_lattice", "test_families", "mondrian")
     items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 9))
 
 

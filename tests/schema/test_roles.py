@@ -20,6 +20,15 @@ import sfumato as sf
         ({"quasi": ["a"], "domains": {"aa": ["x"]}}, "did you mean 'a'"),
         ({"quasi": ["a"], "sensitive": "s", "levels": {"s": 1}}, "must be sensitive and have"),
         ({"quasi": [3]}, "3 is not a column name"),
+        ({"quasi": ["a"], "person": "p", "rows": "apart"}, "rows: 'apart' is not allowed"),
+        ({"quasi": ["a"], "rows": "unlinked"}, "needs person"),
+        ({"quasi": ["a"], "rows": "linked", "count": "n"}, "needs person"),
+        ({"quasi": ["a"], "person": "p", "knows": 2}, "leave knows out"),
+        ({"quasi": ["a"], "person": "p", "knows": 0}, "use 1, 2, 3, ... or 'all'"),
+        ({"quasi": ["a"], "person": "p", "knows": True}, "use 1, 2, 3, ... or 'all'"),
+        ({"quasi": ["a"], "person": "p", "rows": "linked"}, "not supported yet"),
+        ({"quasi": ["a"], "household": "h"}, "not supported yet"),
+        ({"quasi": ["a"], "household": "a"}, "'a' is listed as quasi and as household"),
     ],
 )
 def test_a_schema_that_cannot_be_meant(given, said: str) -> None:

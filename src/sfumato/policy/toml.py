@@ -165,6 +165,9 @@ class SchemaModel(_Strict):
     lists: dict[str, str] = Field(default_factory=dict)
     nulls: str = "value"
     several: str = "set"
+    rows: str = "gathered"
+    knows: int | str = "all"
+    household: str | None = None
 
 
 class UseModel(_Strict):

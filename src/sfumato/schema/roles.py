@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
 from sfumato.schema.boundaries import Unit, check_unit
 from sfumato.schema.domain import Declared
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Suppression
+
+ShownRows = Literal["gathered", "unlinked", "linked"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Schema:
     levels: for a sensitive column, the hierarchy level at which it is judged and published.
     lists: for a sensitive column whose texts list several values, what separates them, or "json".
     several: whether a value that somebody has twice counts once ("set") or twice ("multiset").
+    rows: what the release shows of a person's several rows: one person with a set of values for
+    those with equal quasi-identifiers ("gathered"), each as a row of its own that does not say
+    whose it is ("unlinked"), or rows with a pseudonym ("linked").
+    knows: how many of a person's rows an adversary knows, a number or "all".
+    household: names the household a person belongs to.
     """
 
     quasi: Sequence[str]
@@ -51,6 +58,9 @@ class Schema:
     nulls: Literal["value", "error"] = "value"
     lists: Mapping[str, str] = field(default_factory=dict)
     several: Literal["set", "multiset"] = "set"
+    rows: ShownRows = "gathered"
+    knows: int | Literal["all"] = "all"
+    household: str | None = None
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "identifiers", "keep"):
@@ -76,6 +86,7 @@ class Schema:
                 "person and count exclude each other: a row is either one person's or stands for "
                 "several people; drop one"
             )
+        self._check_rows()
         for option in ("hierarchies", "domains", "units", "levels", "lists"):
             if not isinstance(getattr(self, option), Mapping):
                 given = quoted(getattr(self, option))
@@ -118,6 +129,29 @@ class Schema:
                     "';', or 'json'"
                 )
 
+    def _check_rows(self) -> None:
+        """What is said of people with several rows, and of households."""
+        if not isinstance(self.rows, str) or self.rows not in get_args(ShownRows):
+            raise SchemaError(
+                f"rows: {quoted(self.rows)} is not allowed; use 'gathered', 'unlinked' or 'linked'"
+            )
+        knows = self.knows
+        if knows != "all" and (isinstance(knows, bool) or not isinstance(knows, int) or knows < 1):
+            raise SchemaError(f"knows: {quoted(knows)} is not allowed; use 1, 2, 3, ... or 'all'")
+        if self.rows == "gathered" and knows != "all":
+            raise SchemaError(
+                "knows is about people's several rows, which rows = 'gathered' puts together; say "
+                "rows = 'unlinked' or 'linked', or leave knows out"
+            )
+        if self.rows != "gathered" and self.person is None:
+            raise SchemaError(
+                f"rows = {self.rows!r} needs person, the column that names whose row it is"
+            )
+        if self.rows != "gathered":
+            raise SchemaError(f"rows = {self.rows!r} is not supported yet; use 'gathered'")
+        if self.household is not None:
+            raise SchemaError("household is not supported yet; leave it out")
+
     def _check_one_role_each(self) -> None:
         role_of: dict[str, str] = {}
         for role, name in self.roles():
@@ -136,7 +170,7 @@ class Schema:
             for role in ("quasi", "sensitive", "identifiers", "keep")
             for name in getattr(self, role)
         ]
-        for role in ("person", "count", "weight", "protect"):
+        for role in ("person", "count", "weight", "protect", "household"):
             name = getattr(self, role)
             if name is not None:
                 listed.append((role, name))

@@ -74,9 +74,12 @@ from sfumato.report.characterization import Characterization as Characterization
 from sfumato.report.comparison import Comparison as Comparison
 from sfumato.report.price import Price as Price
 from sfumato.report.report import Report as Report
-from sfumato.schema.recipes import dates as dates
+from sfumato.schema.calendar import dates as dates
+from sfumato.schema.recipes import age_groups as age_groups
+from sfumato.schema.recipes import icd10 as icd10
 from sfumato.schema.recipes import intervals as intervals
 from sfumato.schema.recipes import mask as mask
+from sfumato.schema.recipes import prefix as prefix
 from sfumato.schema.recipes import suppression as suppression
 from sfumato.schema.recipes import taxonomy as taxonomy
 from sfumato.schema.roles import Schema as Schema

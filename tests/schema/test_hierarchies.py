@@ -124,7 +124,7 @@ def test_null_stays_itself_below_the_top() -> None:
         (lambda: sf.intervals(cuts=[20, 10]), "must rise strictly"),
         (lambda: sf.intervals([5], top=10, bottom=20), "top 10 must lie above bottom 20"),
         (lambda: sf.dates("year", "month"), "from fine to coarse"),
-        (lambda: sf.dates("week"), "unknown unit 'week'"),
+        (lambda: sf.dates("fortnight"), "unknown unit 'fortnight'"),
         (lambda: sf.taxonomy({}), "is empty"),
         (lambda: sf.taxonomy({"a": ["x", "y"], "b": ["x"]}), "paths differ in length"),
         (lambda: sf.taxonomy({"a": "b", "b": "c", "c": "b"}), "its own ancestor"),

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.schema.calendar import PERIODS, period
 from sfumato.schema.domain import Domain
 from sfumato.schema.notation import Axis, Notation, day, number
-from sfumato.schema.recipes import UNITS, period
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning
 
 NUMERIC, DATE, WORDS = Notation("numeric"), Notation("date"), Notation("categorical")
@@ -224,7 +224,7 @@ regions: dict[Axis, st.SearchStrategy[Region]] = {
         st.builds(
             lambda day, unit, missing: replace(period(day, unit), missing=missing),
             dates,
-            st.sampled_from(UNITS),
+            st.sampled_from(PERIODS),
             st.booleans(),
         ),
         st.just(Mask("2021-0*-**")),

@@ -30,6 +30,7 @@ from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists
 from sfumato.schema.domain import Domain
+from sfumato.schema.icd10 import CodeFamily, family_labelled
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import FileStamp
@@ -66,6 +67,8 @@ def spell_region(region: Region) -> dict[str, Any]:
         ends = [spell_value(region.low), spell_value(region.high)]
         spelt = {"span": ends, "closed": [region.low_closed, region.high_closed]}
         return _labelled({**spelt, **({"missing": True} if region.missing else {})}, region.label)
+    if isinstance(region, CodeFamily):
+        return {"codes": region.text}
     return {"mask": region.pattern} if isinstance(region, Mask) else {"any": True}
 
 
@@ -84,6 +87,8 @@ def read_region(told: dict[str, Any]) -> Region:
         return Span(low, high, with_low, with_high, told.get("label"), missing)
     if "mask" in told:
         return Mask(told["mask"])
+    if "codes" in told and (family := family_labelled(str(told["codes"]))) is not None:
+        return family
     if "any" in told:
         return Anything()
     raise InputError("a region of the ledger cannot be read; it was written by something else")

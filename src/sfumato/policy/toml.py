@@ -31,6 +31,7 @@ from sfumato.errors import (
 from sfumato.files import write_text
 from sfumato.policy.linked_files import Links, linked
 from sfumato.schema import recipes
+from sfumato.schema.calendar import dates
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
@@ -122,8 +123,18 @@ class IntervalsModel(_Strict):
     bottom: Number | None = None
 
 
+class AgeGroupsModel(_Strict):
+    kind: Literal["age_groups"]
+    groups: list[str] = Field(default_factory=list)
+
+
 class MaskModel(_Strict):
     kind: Literal["mask"]
+    keep: list[int] = Field(default_factory=list)
+
+
+class Icd10Model(_Strict):
+    kind: Literal["icd10"]
 
 
 class SuppressionModel(_Strict):
@@ -138,13 +149,19 @@ class TaxonomyModel(_Strict):
 
 class DatesModel(_Strict):
     kind: Literal["dates"]
-    units: list[str] = Field(default_factory=lambda: [str(unit) for unit in recipes.UNITS])
+    units: list[str] = Field(default_factory=list)
     top: int | None = None
     bottom: int | None = None
 
 
 HierarchyModel = Annotated[
-    IntervalsModel | MaskModel | SuppressionModel | TaxonomyModel | DatesModel,
+    IntervalsModel
+    | AgeGroupsModel
+    | MaskModel
+    | Icd10Model
+    | SuppressionModel
+    | TaxonomyModel
+    | DatesModel,
     Field(discriminator="kind"),
 ]
 
@@ -316,6 +333,8 @@ def _taxonomy(spec: TaxonomyModel, folder: Path) -> Hierarchy:
 
 _KINDS: dict[str, type[BaseModel]] = {
     "intervals": IntervalsModel,
+    "age_groups": AgeGroupsModel,
+    "icd10": Icd10Model,
     "mask": MaskModel,
     "suppression": SuppressionModel,
     "taxonomy": TaxonomyModel,
@@ -325,10 +344,12 @@ _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
     "intervals": lambda spec, _: recipes.intervals(
         spec.widths, cuts=spec.cuts, origin=spec.origin, top=spec.top, bottom=spec.bottom
     ),
-    "mask": lambda *_: recipes.mask(),
+    "age_groups": lambda spec, _: recipes.age_groups(spec.groups),
+    "icd10": lambda *_: recipes.icd10(),
+    "mask": lambda spec, _: recipes.mask(spec.keep),
     "suppression": lambda *_: recipes.suppression(),
     "taxonomy": _taxonomy,
-    "dates": lambda spec, _: recipes.dates(*spec.units, top=spec.top, bottom=spec.bottom),
+    "dates": lambda spec, _: dates(*spec.units, top=spec.top, bottom=spec.bottom),
 }
 
 

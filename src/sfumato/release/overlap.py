@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import rank_rows
 from sfumato.numbers import Codes, Ints
+from sfumato.schema.icd10 import CodeFamily, families_of
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, overlaps, place_of
 
 Meets = npt.NDArray[np.bool_]
@@ -57,6 +58,7 @@ def apart(regions: Sequence[Region]) -> bool:
     texts: set[str | None] = set()
     ends: list[tuple[float, float, bool, bool, bool]] = []
     hidden: dict[tuple[int, ...], set[str]] = defaultdict(set)
+    families: list[CodeFamily] = []
     for region in regions:
         if isinstance(region, ValueSet):
             mine: set[str | None] = {*region.texts, *([None] if None in region.values else [])}
@@ -74,12 +76,26 @@ def apart(regions: Sequence[Region]) -> bool:
                 texts.add(None)
             low, high = place_of(region.low), place_of(region.high)
             ends.append((low, high, region.low_closed, region.high_closed, False))
+        elif isinstance(region, CodeFamily):
+            families.append(region)
         elif isinstance(region, Mask):
             stars = (len(region.pattern), *_stars(region.pattern))
             hidden[stars].add(_without(region.pattern, stars[1:]))
+    if families and not _families_apart(families, texts):
+        return False
     if hidden and any(not point for *_, point in ends):
         return False  # a mask and a range: who knows
     return _ranges_apart(ends) and _masks_apart(hidden, texts)
+
+
+def _families_apart(families: list[CodeFamily], texts: set[str | None]) -> bool:
+    """Whether none holds another or a code that is named; families of two levels may."""
+    known = set(families)
+    inside = [family.first for family in families] + [text for text in texts if text is not None]
+    held = [len(known.intersection(families_of(code) or ())) for code in inside]
+    return all(held[place] == 1 for place in range(len(families))) and not any(
+        held[len(families) :]
+    )
 
 
 def _ranges_apart(ends: list[tuple[float, float, bool, bool, bool]]) -> bool:

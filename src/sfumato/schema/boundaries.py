@@ -31,7 +31,7 @@ from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, End, Region, Span, Value, ValueSet, place_of
 
-Calendar = Literal["second", "minute", "hour", "day", "month", "quarter", "year", "decade"]
+Calendar = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade"]
 CALENDAR: tuple[Calendar, ...] = get_args(Calendar)
 Unit = int | float | str
 
@@ -45,6 +45,7 @@ _LONGEST = {  # microseconds that a calendar unit lasts at most
     "minute": 60 * 10**6,
     "hour": 3_600 * 10**6,
     "day": 86_400 * 10**6,
+    "week": 7 * 86_400 * 10**6,
     "month": 31 * 86_400 * 10**6,
     "quarter": 92 * 86_400 * 10**6,
     "year": 366 * 86_400 * 10**6,
@@ -372,8 +373,11 @@ class _Calendar(Grid):
             finest = fine[0] if fine else "millisecond"
         self._finest = str(finest)
         self.longest = _LONGEST[self._finest]
-        listed = ("millisecond", *CALENDAR)
-        self._units = listed[listed.index(self._finest) :][::-1]
+        # Weeks run through all coarser units, whose beginnings are seldom Mondays.
+        listed = ["millisecond", *(one for one in CALENDAR if one != "week")]
+        self._units = ["week"]
+        if self._finest != "week":
+            self._units = listed[listed.index(self._finest) :][::-1]
 
     @staticmethod
     def floor(places: Ints, unit: str) -> Ints:
@@ -382,6 +386,10 @@ class _Calendar(Grid):
         stamps = places.astype("datetime64[us]")
         if unit in _NUMPY_UNIT:
             floored = stamps.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
+        elif unit == "week":  # day 0 of NumPy's calendar was a Thursday
+            floored = ((stamps.astype("datetime64[D]").astype(np.int64) + 3) // 7 * 7 - 3).astype(
+                "datetime64[D]"
+            )
         elif unit == "quarter":
             floored = (stamps.astype("datetime64[M]").astype(np.int64) // 3 * 3).astype(
                 "datetime64[M]"

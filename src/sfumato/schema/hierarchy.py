@@ -67,6 +67,10 @@ class Hierarchy(ABC):
         """
         return ()
 
+    def read_label(self, text: str) -> Region | None:
+        """What a label says that no list of values is needed to understand; None for others."""
+        return None
+
     @abstractmethod
     def regions(self, domain: Domain) -> list[list[Region]]:
         """For each level between the values and `*`: the region of each non-NULL value.

@@ -12,7 +12,7 @@ the reader of the file.
     20-29  20 - 29  -5-3         both ends included; the dash may be an en dash
     <30  <=30  >=40  >40  90+    also ≤ and ≥
     {a, b}  a~b                  a set; the second with a separator that was declared
-    2021-05  2021-Q2  2021  2020s    a period, in a column of dates
+    2021-W07  2021-05  2021-Q2  2021  2020s    a period, in a column of dates
     (empty)  (missing)           the value is missing
     [20, 30) or (missing)        a range or period, or the value is missing
 
@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sfumato.numbers import as_quantity, exact, exact_text
-from sfumato.schema.recipes import Unit, period
+from sfumato.schema.calendar import Period, period
 from sfumato.schema.region import (
     MISSING,
     OR_MISSING,
@@ -136,7 +136,8 @@ def _plain(value: Value) -> str | int | float | bool | None:
 Axis = Literal["numeric", "date", "mixed", "categorical"]
 KNOWN = (
     "*, 130**, [20, 30), [20, 30[, (20, 30], ]20, 30], 20-29, <30, <=30, >=40, >40, 90+, {a, b}, "
-    "a~b with separator='~', [20, 30) or (missing), and in dates 2021-05, 2021-Q2, 2021, 2020s"
+    "a~b with separator='~', [20, 30) or (missing), and in dates 2021-W07, 2021-05, 2021-Q2, 2021, "
+    "2020s"
 )
 
 _DECIMAL = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
@@ -149,7 +150,8 @@ _INTERVAL = re.compile(rf"([\[\](])\s*({_END})\s*[,;]\s*({_END})\s*([\])\[])")
 _BOUND = re.compile(rf"(<=|>=|≤|≥|<|>)\s*({_END})")
 _AND_MORE = re.compile(rf"({_DECIMAL})\+")
 _RANGE = re.compile(rf"({_DAY}|{_DECIMAL})\s*[-–]\s*({_DAY}|{_DECIMAL})")
-_PERIODS: tuple[tuple[Unit, re.Pattern[str]], ...] = (
+_PERIODS: tuple[tuple[Period, re.Pattern[str]], ...] = (
+    ("week", re.compile(r"(?P<year>[0-9]{4})-?W(?P<week>0[1-9]|[1-4][0-9]|5[0-3])")),
     ("month", re.compile(r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])")),
     ("quarter", re.compile(r"(?P<year>[0-9]{4})-?Q(?P<quarter>[1-4])")),
     ("year", re.compile(r"(?P<year>[0-9]{4})")),
@@ -291,6 +293,8 @@ class Notation:
             match = pattern.fullmatch(body)
             if match is not None and int(match["year"]) > 0:
                 parts = match.groupdict()
+                if unit == "week":
+                    return _week(int(match["year"]), int(match["week"]))
                 month = int(parts.get("month") or 3 * int(parts.get("quarter") or 1) - 2)
                 return period(dt.date(int(match["year"]), month, 1), unit)
         return None
@@ -320,6 +324,14 @@ def day(text: str) -> dt.date | None:
     except ValueError:
         return None
     return moment if moment.time() != dt.time() else moment.date()
+
+
+def _week(year: int, number: int) -> Span | None:
+    """A week of ISO 8601; None for the 53rd of a year that has 52."""
+    try:
+        return period(dt.date.fromisocalendar(year, number, 1), "week")
+    except ValueError:
+        return None
 
 
 def _span(low: End | None, high: End | None, with_low: bool, with_high: bool) -> Region | None:

@@ -1,20 +1,23 @@
-"""Hierarchies by rule (intervals, mask, suppression, dates) and by list (taxonomy)."""
+"""Hierarchies by rule (intervals, mask, suppression, ICD-10) and by list (taxonomy).
+
+Those of dates are in `calendar.py`.
+"""
 
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 from sfumato.errors import SchemaError, did_you_mean, forms_of, name_some, other_than_file, quoted
 from sfumato.numbers import fraction
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.icd10 import families_of, family_labelled
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 
 # Hierarchies by list: a taxonomy gives every value its path of labels towards `*`.
@@ -141,10 +144,7 @@ def _read_taxonomy(path: Path) -> Taxonomy:
 
 
 Number = int | float
-Unit = Literal["month", "quarter", "year", "decade"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 MOST_LANDMARKS = 1_000_000
-_MONTHS = range(1, 13)
 
 
 @dataclass(frozen=True)
@@ -256,91 +256,56 @@ class Intervals(Hierarchy):
 
 @dataclass(frozen=True)
 class Masking(Hierarchy):
-    """Hide one more character from the right on each level: 13053, 1305*, 130**, ..."""
+    """Hide one more character from the right on each level: 13053, 1305*, 130**, ...
+
+    keep: how many characters each level shows instead, such as 3 and 2: 130**, 13***.
+    """
 
     kind: ClassVar[str] = "mask"
+    keep: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        lengths = list(self.keep)
+        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in lengths)
+        if not whole or min(lengths, default=1) < 1 or lengths != sorted(set(lengths))[::-1]:
+            raise SchemaError(
+                f"mask: keep = {quoted(lengths)} is not allowed; give the numbers of characters "
+                "that each level shows, falling, such as [5, 3, 2]"
+            )
 
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]
+        if self.keep:
+            return [[_masked(text, shown) for text in texts] for shown in self.keep]
         longest = max((len(text) for text in texts), default=0)
         return [
-            [
-                Mask(text[: max(len(text) - hidden, 0)] + "*" * min(hidden, len(text)))
-                for text in texts
-            ]
-            for hidden in range(1, longest)
+            [_masked(text, len(text) - hidden) for text in texts] for hidden in range(1, longest)
         ]
+
+
+def _masked(text: str, shown: int) -> Mask:
+    return Mask(text[: max(shown, 0)].ljust(len(text), "*"))
 
 
 @dataclass(frozen=True)
-class Dates(Hierarchy):
-    """Dates to month, quarter, year and decade; values outside top and bottom together."""
+class Icd10(Hierarchy):
+    """Codes of diseases to their category, block and chapter (`schema/icd10.py`)."""
 
-    kind: ClassVar[str] = "dates"
-    units: tuple[Unit, ...] = UNITS
-    top: int | None = None
-    bottom: int | None = None
-
-    def __post_init__(self) -> None:
-        for unit in self.units:
-            if not isinstance(unit, str) or unit not in UNITS:
-                raise SchemaError(
-                    f"dates: unknown unit {quoted(unit)}; {did_you_mean(unit, UNITS)}"
-                )
-        for name, year in (("top", self.top), ("bottom", self.bottom)):
-            if year is not None and (not isinstance(year, int) or not 1 <= year <= 9999):
-                raise SchemaError(f"dates: {name} = {quoted(year)} must be a year")
-        positions = [UNITS.index(unit) for unit in self.units]
-        if not positions or positions != sorted(set(positions)):
-            raise SchemaError(f"dates: units must go from fine to coarse: {', '.join(UNITS)}")
+    kind: ClassVar[str] = "icd10"
 
     def regions(self, domain: Domain) -> list[list[Region]]:
-        values = [value for value in domain.values if value is not None]
-        dates = [value for value in values if isinstance(value, dt.date)]
-        if len(dates) < len(values):
-            odd = [text_of(value) for value in values if not isinstance(value, dt.date)]
+        texts = [text_of(value) for value in domain.values if value is not None]
+        families = [found for text in texts if (found := families_of(text)) is not None]
+        if len(families) < len(texts):
+            odd = sorted(text for text in texts if families_of(text) is None)
             raise SchemaError(
-                f"column {domain.name!r}: dates() needs dates such as 2024-05-31, found "
-                f"{forms_of(odd)}; write them like 2024-05-31, or use another hierarchy"
+                f"column {domain.name!r}: {len(odd)} value(s) are no ICD-10 codes such as E11.9: "
+                f"{name_some(odd)}; correct them, or use taxonomy, mask or suppression"
             )
-        return [[self._period(date, unit) for date in dates] for unit in self.units]
+        return [[family[level] for family in families] for level in range(3)]
 
-    def landmarks(self) -> Sequence[Value]:
-        if self.top is None or self.bottom is None:
-            return ()
-        months = [
-            dt.date(year, month, 1) for year in range(self.bottom, self.top) for month in _MONTHS
-        ]
-        before = [dt.date(self.bottom - 1, 12, 31)] if self.bottom > dt.MINYEAR else []
-        return [*before, *months, dt.date(self.top, 1, 1)]
-
-    def _period(self, date: dt.date, unit: Unit) -> Region:
-        if self.top is not None and date.year >= self.top:
-            return Span(low=dt.date(self.top, 1, 1))
-        if self.bottom is not None and date.year < self.bottom:
-            return Span(high=dt.date(self.bottom, 1, 1))
-        return period(date, unit)
-
-
-def period(date: dt.date, unit: Unit) -> Span:
-    """The month, quarter, year or decade a date lies in."""
-    year, month = date.year, date.month
-    if unit == "month":
-        return _months(year, month, 1, f"{year:04d}-{month:02d}")
-    if unit == "quarter":
-        quarter = (month + 2) // 3
-        return _months(year, 3 * quarter - 2, 3, f"{year:04d}-Q{quarter}")
-    if unit == "year":
-        return _months(year, 1, 12, f"{year:04d}")
-    decade = year // 10 * 10
-    return _months(decade, 1, 120, f"{decade:04d}s")
-
-
-def _months(year: int, month: int, count: int, label: str) -> Span:
-    end = year * 12 + month - 1 + count
-    if end // 12 > dt.MAXYEAR:
-        return Span(low=dt.date(year, month, 1), label=label)
-    return Span(dt.date(max(year, 1), month, 1), dt.date(end // 12, end % 12 + 1, 1), label=label)
+    def read_label(self, text: str) -> Region | None:
+        return family_labelled(text)
 
 
 def _plain(number: Fraction) -> Number:
@@ -376,17 +341,23 @@ def suppression() -> Suppression:
 
 
 def intervals(
-    widths: Sequence[Number] | None = None,
-    *,
+    *widths: Number | Sequence[Number] | None,
     cuts: Sequence[Number] | Sequence[Sequence[Number]] | None = None,
     origin: Number = 0,
     top: Number | None = None,
     bottom: Number | None = None,
 ) -> Intervals:
-    """Ranges of growing `widths`, or between `cuts` (one list, or one list a level)."""
+    """Ranges of growing `widths`, one by one or as a list, or between `cuts`.
+
+    `cuts` is one list, or one list a level.
+    """
     nested: list[tuple[Number, ...]] = []
     _check_listed("cuts", cuts)
-    _check_listed("widths", widths)
+    listed: list[Number] = []
+    for width in widths:
+        if isinstance(width, str):
+            raise SchemaError(f"intervals: widths = {quoted(width)} is not a list of numbers")
+        listed += width if isinstance(width, Sequence) else [] if width is None else [width]
     if cuts:
         flat = [cut for cut in cuts if isinstance(cut, int | float)]
         nested = (
@@ -394,22 +365,54 @@ def intervals(
             if flat
             else [tuple(level) for level in cuts if not isinstance(level, int | float)]
         )
-    return Intervals(tuple(widths or ()), tuple(nested), origin, top, bottom)
+    return Intervals(tuple(listed), tuple(nested), origin, top, bottom)
 
 
-def mask() -> Masking:
-    """Hide characters from the right."""
-    return Masking()
+# Groups of ages as statistical offices publish them. Each but decades nests in the one after it.
+_AGES: Mapping[str, tuple[Number, ...]] = {
+    "five": (1, *range(5, 86, 5)),  # 0, 1-4, 5-9, ..., 80-84, 85 and more
+    "ten": tuple(range(15, 76, 10)),  # 0-14, 15-24, ..., 65-74, 75 and more
+    "broad": (15, 25, 55, 65),  # 0-14, 15-24, 25-54, 55-64, 65 and more
+    "decades": tuple(range(10, 81, 10)),  # 0-9, 10-19, ..., 80 and more
+}
 
 
-def dates(
-    *units: Unit | Sequence[Unit], top: int | None = None, bottom: int | None = None
-) -> Dates:
-    """Month, quarter, year, decade, or those named, one by one or as a list.
+def age_groups(*groups: str | Sequence[str]) -> Intervals:
+    """Years of age in the groups of statistical offices, from fine to coarse.
 
-    `top` and `bottom` are years.
+    "five" (0, 1-4, 5-9, ..., 85 and more), then "ten" (0-14, 15-24, ..., 75 and more) and "broad"
+    (0-14, 15-24, 25-54, 55-64, 65 and more), or after "five" "decades" (0-9, ..., 80 and more).
     """
     named: list[Any] = []
-    for unit in units:
-        named += unit if isinstance(unit, list | tuple) else [unit]
-    return Dates(tuple(named) or UNITS, top, bottom)
+    for group in groups:
+        named += group if isinstance(group, list | tuple) else [group]
+    for name in named:
+        if not isinstance(name, str) or name not in _AGES:
+            raise SchemaError(
+                f"age_groups: {quoted(name)} is not known; {did_you_mean(name, _AGES)}"
+            )
+    try:
+        return Intervals(cuts=tuple(_AGES[name] for name in named or ("five", "ten", "broad")))
+    except SchemaError:
+        raise SchemaError(
+            f"age_groups: {quoted(named)} do not nest; give some of five, ten, broad, or of five, "
+            "decades, in this order"
+        ) from None
+
+
+def mask(keep: Sequence[int] = ()) -> Masking:
+    """Hide characters from the right, one by one, or but for the first few (`keep`)."""
+    return prefix(keep)
+
+
+def prefix(*lengths: int | Sequence[int]) -> Masking:
+    """Show the first characters, fewer on each level: `prefix(3, 2)` of 13053: 130**, 13***."""
+    kept: list[int] = []
+    for length in lengths:
+        kept += length if isinstance(length, Sequence) else [length]
+    return Masking(tuple(kept))
+
+
+def icd10() -> Icd10:
+    """ICD-10 codes to their category, block and chapter."""
+    return Icd10()

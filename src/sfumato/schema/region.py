@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.numbers import Floats, Ints
+from sfumato.schema.icd10 import CodeFamily, families_of
 
 if TYPE_CHECKING:
     from sfumato.schema.domain import Domain
@@ -171,7 +172,7 @@ class Mask:
         return self.pattern
 
 
-Region = Anything | ValueSet | Span | Mask
+Region = Anything | ValueSet | Span | Mask | CodeFamily
 
 
 def overlaps(one: Region, other: Region) -> bool:
@@ -193,6 +194,8 @@ def overlaps(one: Region, other: Region) -> bool:
         return len(one.pattern) == len(other.pattern) and all(
             a == b or "*" in (a, b) for a, b in zip(one.pattern, other.pattern, strict=True)
         )
+    if isinstance(one, CodeFamily) and isinstance(other, CodeFamily):  # of one tree
+        return one.contains(other.first) or other.contains(one.first)
     return True
 
 
@@ -213,6 +216,9 @@ def contains_region(one: Region, other: Region) -> bool:
         return len(one.pattern) == len(other.pattern) and all(
             a in ("*", b) for a, b in zip(one.pattern, other.pattern, strict=True)
         )
+    if isinstance(one, CodeFamily) and isinstance(other, CodeFamily):
+        finer_first = families_of(other.first) or ()
+        return one in finer_first[finer_first.index(other) :]
     return False
 
 

@@ -110,7 +110,7 @@ class Schema:
             if not isinstance(recipe, Hierarchy):
                 raise SchemaError(
                     f"hierarchies: column {name!r} has {quoted(recipe)}; use intervals, mask, "
-                    "taxonomy, dates or suppression"
+                    "taxonomy, dates, icd10, age_groups or suppression"
                 )
         for name, level in self.levels.items():
             if name not in self.sensitive or name not in self.hierarchies:

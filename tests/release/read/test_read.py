@@ -26,7 +26,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.release import overlap
 from sfumato.release.description import Regions
 from sfumato.release.read.source import StrayColumns
-from sfumato.schema.recipes import UNITS, period
+from sfumato.schema.calendar import PERIODS, period
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning, overlaps
 from tests.examples import few
 from tests.oracles.containing import containing
@@ -294,7 +294,7 @@ cells = {
     "age": st.one_of(ages(), st.just((Anything(), ["*"]))),
     "pet": st.one_of(pets(), st.just((Anything(), ["*"]))),
     "zip": zips.map(lambda z: (Mask(z) if "*" in z else ValueSet(frozenset({z})), [z])),
-    "born": st.builds(period, st.dates(dt.date(1990, 1, 1)), st.sampled_from(UNITS)).map(
+    "born": st.builds(period, st.dates(dt.date(1990, 1, 1)), st.sampled_from(PERIODS)).map(
         lambda span: (span, [span.text])
     ),
     "town": st.sampled_from(["Ulm", "Bad Tölz", "Köln-Deutz", '"', "a;b"]).map(

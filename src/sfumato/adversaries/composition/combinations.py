@@ -23,6 +23,7 @@ from sfumato.numbers import Ints, offsets_of
 from sfumato.release.description import Description, Regions
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.icd10 import CodeFamily, categories_of
 from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, codes_inside, place_of
 
 # Examples of everything that regions of one column tell apart.
@@ -51,6 +52,8 @@ def examples(name: str, regions: Sequence[Region]) -> Domain:
     numbers = _between([end for end in finite if not isinstance(end, dt.date)])
     dates = _between_dates([end for end in finite if isinstance(end, dt.date)])
     words: list[Value] = [value for value in named if value is not None and not _on_axis(value)]
+    for family in {one for one in regions if isinstance(one, CodeFamily)}:
+        words += [f"{category}.-" for category in categories_of(family)]
     if not (numbers or dates) or words or masks:
         words += [pattern.replace("*", _OTHER) for pattern in sorted(_meets(name, masks))]
         words.append(_OTHER)

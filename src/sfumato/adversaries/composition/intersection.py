@@ -37,6 +37,7 @@ from sfumato.numbers import Codes, Floats, Ints, offsets_of
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.schema.icd10 import CodeFamily, categories_of
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, place_of
 
 # The sensitive values of several releases, matched by label.
@@ -235,6 +236,8 @@ class _Ends:
             return float(max(len(part.values), 1)) * (1.0 if self.stepwise else self.step)
         if isinstance(part, Mask):
             return float(_SIGNS ** part.pattern.count("*"))
+        if isinstance(part, CodeFamily):
+            return float(len(categories_of(part)))
         if not isinstance(part, Span):
             return 1.0
         low, high = place_of(part.low), place_of(part.high)

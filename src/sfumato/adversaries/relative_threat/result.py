@@ -53,7 +53,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.notation import Axis, Notation
-from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, codes_inside
+from sfumato.schema.region import Region, codes_inside
 from sfumato.schema.roles import Schema
 
 # What somebody knows of a victim: exact values, coarser ones, some columns only, or with noise.
@@ -127,7 +127,7 @@ class VictimReader:
 
     def _inside(self, domain: Domain, value: object) -> list[int]:
         """The codes of what a value, a label or a notation stands for."""
-        if isinstance(value, Anything | ValueSet | Span | Mask):
+        if isinstance(value, Region):
             region: Region | None = value
         else:
             code = domain.code(value)
@@ -138,7 +138,7 @@ class VictimReader:
             ((_, codes),) = codes_inside((region,), np.zeros(1, dtype=np.int64), domain)
             if len(codes):
                 return list(codes)
-        written = value.text if isinstance(value, Anything | ValueSet | Span | Mask) else value
+        written = value.text if isinstance(value, Region) else value
         raise InputError(
             f"victim: {domain.name} = {written!r} is outside the domain of that column, which has "
             f"{len(domain):,} values: {name_some(domain.labels)}"

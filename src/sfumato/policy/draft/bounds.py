@@ -16,8 +16,9 @@ import numpy as np
 from sfumato.policy.draft.guess import MANY, RoleGuess, are_codes, is_code, is_foreign_date
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.toml import toml_value
+from sfumato.schema.calendar import Dates, Period
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.recipes import Dates, Intervals, Masking, Number, Suppression, Unit
+from sfumato.schema.recipes import Intervals, Masking, Number, Suppression
 
 # A hierarchy that fits a column: how its values may be coarsened, proposed from their range.
 
@@ -156,7 +157,7 @@ def _clean(number: float) -> Number:
 def _spans(found: Profile) -> Dates:
     days = [value for value in found.values if isinstance(value, dt.date)]
     years = np.array([day.year for day in days])
-    units: tuple[Unit, ...] = ("month", "quarter", "year")
+    units: tuple[Period, ...] = ("month", "quarter", "year")
     if years[-1] - years[0] < 15:
         return Dates(units)
     upto = np.cumsum(found.counts) / found.counts.sum()

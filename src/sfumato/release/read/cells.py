@@ -275,6 +275,11 @@ def _notation(
         )
     if stated is not None:
         return Notation(stated, separator=separator), frozenset()
+    if recipe is not None:
+        known = {text: recipe.read_label(text) for text in texts if text is not None}
+        labels = {text: region for text, region in known.items() if region is not None}
+        if labels:
+            return Notation("categorical", labels, separator=separator), frozenset()
     guess = declared is None and untyped
     return _inferred(name, texts, separator, guess=guess, ours=ours), frozenset()
 

@@ -23,7 +23,7 @@ from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
 from sfumato.release.beside import SeveralGroups
-from sfumato.release.description import REGIONS_OF, Buckets, Description
+from sfumato.release.description import REGIONS_OF, BucketIds, Buckets, Description
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import ReadFrom
@@ -115,6 +115,8 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
     if listed is not None:
         arrays |= {"members": listed.indptr, "people": listed.n}
         head["listed"] = []
+        if (ids := listed.numbered) is not None:
+            head["ids"] = {"column": ids.column, "ids": [str(each) for each in ids.ids]}
         for place, domain in enumerate(listed.domains):
             used, codes = np.unique(listed.codes[place], return_inverse=True)
             head["listed"].append(_spell_domain(domain, used))
@@ -161,7 +163,9 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
     codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
     if "listed" in head:
         domains = tuple(_read_domain(told) for told in columns)
-        regions = Buckets(domains, arrays["members"], codes, arrays["people"])
+        told = head.get("ids")  # an earlier version did not keep them
+        ids = None if told is None else BucketIds(told["column"], np.array(told["ids"]))
+        regions = Buckets(domains, arrays["members"], codes, arrays["people"], numbered=ids)
     else:
         parts = tuple(tuple(read_region(part) for part in told["parts"]) for told in columns)
         kind = REGIONS_OF[head["scheme"]]

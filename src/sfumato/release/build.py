@@ -134,9 +134,12 @@ def build_release(
     disjoint: bool | None = None,
 ) -> Release:
     """The release an anonymizer made; equal published descriptions become one group."""
-    return _counted(
+    release = _counted(
         placement, described, lambda placed: MadeHere(placed, findings, seed), disjoint=disjoint
     )
+    if (buckets := release.regions.buckets) is None:
+        return release
+    return replace(release, regions=buckets.with_ids(release.groups, seed))
 
 
 def count_release(

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Codes, Floats, Ints, sums_by, taken_rows
+from sfumato.numbers import Codes, Floats, Ints, rows_of, sums_by, taken_rows
 from sfumato.release.beside import Beside, Inside
 from sfumato.release.groups import Groups
 from sfumato.release.overlap import no_overlap
@@ -214,6 +215,20 @@ class Examples(Description):
         return f"Examples({', '.join(self.columns)})"
 
 
+GROUP_ID = "group_id"
+
+
+@dataclass(frozen=True)
+class BucketIds:
+    """What both files of a bucketized release call each bucket, and in which column."""
+
+    column: str
+    ids: npt.NDArray[Any]
+
+    def take(self, groups: Ints) -> BucketIds:
+        return BucketIds(self.column, self.ids[groups])
+
+
 @dataclass(frozen=True)
 class Buckets(Description):
     """A bucket lists its people's exact QI tuples, apart from its sensitive values.
@@ -223,6 +238,8 @@ class Buckets(Description):
     `codes[:, indptr[g]:indptr[g + 1]]`, `n` people each.
 
     `weights`: how many people of the population they stand for, where survey weights are known.
+    `numbered`: what they are called where they are published; only buckets that a search tries
+    have no ids, and are described by the values they list.
     """
 
     scheme: ClassVar[Scheme] = "bucketized"
@@ -232,6 +249,7 @@ class Buckets(Description):
     codes: Codes
     n: Ints
     weights: Floats | None = None
+    numbered: BucketIds | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -241,6 +259,8 @@ class Buckets(Description):
         return len(self.indptr) - 1
 
     def describe(self, group: int) -> dict[str, str]:
+        if self.numbered is not None:
+            return {self.numbered.column: str(self.numbered.ids[group])}
         listed = self.codes[:, self.indptr[group] : self.indptr[group + 1]]
         return {
             domain.name: ", ".join(text_of(domain.values[code]) for code in np.unique(row))
@@ -257,7 +277,26 @@ class Buckets(Description):
     def take(self, groups: Ints) -> Self:
         indptr, listed = taken_rows(self.indptr, groups)
         weights = None if self.weights is None else self.weights[listed]
-        return type(self)(self.domains, indptr, self.codes[:, listed], self.n[listed], weights)
+        numbered = None if self.numbered is None else self.numbered.take(groups)
+        return type(self)(
+            self.domains, indptr, self.codes[:, listed], self.n[listed], weights, numbered
+        )
+
+    def with_ids(self, values: Groups, seed: int) -> Self:
+        """With ids that say nothing: 1, 2, ... in an order drawn for what buckets publish.
+
+        Every tuple and every value draws a number, and buckets are sorted by the sums over what
+        they list. So whoever guesses the seed learns no more than what is published anyway.
+        """
+        draw = np.random.default_rng([seed, 1])
+        number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
+        drawn = (draw.integers(2**62, size=len(first)), draw.integers(2**62, size=values.width))
+        key = np.zeros(len(self), dtype=np.int64)  # sums wrap, which does no harm
+        np.add.at(key, rows_of(self.indptr), drawn[0][number] * self.n)
+        np.add.at(key, values.row, drawn[1][values.indices] * values.data)
+        ids = np.empty(len(self), dtype=np.int64)
+        ids[np.argsort(key, kind="stable")] = np.arange(1, len(self) + 1)
+        return replace(self, numbered=BucketIds(GROUP_ID, ids))
 
     def inside(self) -> Inside:
         """Who is in each bucket, as it is published: nobody's sensitive value."""

@@ -23,13 +23,12 @@ from sfumato.engines.files import is_data
 from sfumato.errors import InputError, name_some, other_than_file
 from sfumato.numbers import Codes
 from sfumato.release.beside import Inside
-from sfumato.release.description import Scheme
+from sfumato.release.description import GROUP_ID, Scheme
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import Placement
 from sfumato.release.release import Release
 from sfumato.release.write.cells import shown_regions, typed
 from sfumato.release.write.data_files import PARTS
-from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import Region, Span, text_of

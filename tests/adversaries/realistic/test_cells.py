@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.realistic.cells import MOST_STATES
+from sfumato.adversaries.realistic.cells import MOST_STATES, small
 from sfumato.criteria.base import groups_about, judge
 from tests.examples import few
 from tests.oracles.dirichlet_oracle import needed_by_cell
@@ -142,6 +142,18 @@ def test_a_large_group_of_almost_one_value_is_counted() -> None:
     alike = sf.RealisticAdversary(shares["F"], math.inf, at_most=False)
     measured = [judge(sf.EpsilonPrivacy(2, one), one_group(rows)).measured for one in (her, alike)]
     assert measured[0] == pytest.approx(measured[1], rel=1e-9)
+
+
+def test_a_large_group_of_one_value_is_left_to_floats() -> None:
+    """Fractions of 900 people have thousands of digits, though one value has 901 states only."""
+    rows = [("F", "a"), ("M", "a")] * 450
+    her = sf.RealisticAdversary(listed({sex: {"a": 9} for sex in "FM"}), at_most=False)
+    criterion = sf.EpsilonPrivacy(2, her)
+    for some, exactly in ((rows, False), (rows[:20], True)):
+        release = one_group(some)
+        (groups,) = groups_about(criterion, release)
+        assert small(groups, 0) is exactly
+        assert judge(criterion, release).measured == 1
 
 
 @given(st.data())

@@ -70,7 +70,8 @@ from sfumato.numbers import Bools, Floats, Ints
 from sfumato.release.groups import Groups
 
 MOST_STATES = 50_000  # of one group in which cells are mixed
-_EXACT_STATES = 2_000  # beyond, fractions take too long: what floats cannot decide is unsafe
+_EXACT_WORK = 100_000  # states times people: beyond, fractions take too long (half a second), and
+# what floats cannot decide is unsafe
 _MOST_PEOPLE = 5_000  # of such a group: e to the power of them is still a long float
 Array = npt.NDArray[Any]
 Texts = tuple[str, ...]
@@ -240,10 +241,10 @@ class CellPrior:
 
 
 def small(groups: Groups, group: int) -> bool:
-    """Whether a group's states are few enough for fractions."""
+    """Whether fractions can count a group: they grow with its people, in each of its states."""
     low, high = groups.indptr[group], groups.indptr[group + 1]
     states: int = prod(n + 1 for n in groups.data[low:high].tolist())
-    return states <= _EXACT_STATES
+    return states * int(groups.sizes[group]) <= _EXACT_WORK
 
 
 def _member(values: ValuePredicate, width: int) -> Bools:

@@ -25,7 +25,7 @@ from sfumato.engines.base import Engine, Source
 from sfumato.errors import InputError, name_some
 from sfumato.numbers import Ints, offsets_of, sums_by
 from sfumato.release.build import count_release
-from sfumato.release.description import Buckets
+from sfumato.release.description import BucketIds, Buckets
 from sfumato.release.groups import Groups
 from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.noisy import COUNT
@@ -224,5 +224,6 @@ def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tu
         codes=np.ascontiguousarray(tuples.codes[1:, order]),
         n=tuples.n[order],
         weights=None if tuples.weights is None else tuples.weights[order],
+        numbered=BucketIds(ids.name, np.array(ids.labels)),
     )
     return members, group_of

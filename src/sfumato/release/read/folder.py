@@ -21,7 +21,7 @@ from sfumato.engines.base import Engine, named, select
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats
-from sfumato.release.description import of_scheme
+from sfumato.release.description import GROUP_ID, of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.made import ReadFrom
 from sfumato.release.manifest import (
@@ -38,7 +38,6 @@ from sfumato.release.manifest import (
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
 from sfumato.release.write.data_files import PARTS
-from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import Value

@@ -19,6 +19,7 @@ import pyarrow as pa
 from sfumato.errors import InputError, did_you_mean
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
+from sfumato.release.description import GROUP_ID
 from sfumato.release.made import Randomised
 from sfumato.release.manifest import (
     COUNT,
@@ -34,7 +35,6 @@ from sfumato.release.release import Release
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
-from sfumato.release.write.publish import GROUP_ID
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import rank_rows
 from sfumato.errors import SchemaError
 from sfumato.numbers import Ints
-from sfumato.release.description import Buckets
+from sfumato.release.description import GROUP_ID, Buckets
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.release import Release
@@ -30,8 +29,6 @@ from sfumato.release.write.cells import (
     typed,
     used_values,
 )
-
-GROUP_ID = "group_id"
 
 
 def tables_of(
@@ -130,10 +127,10 @@ def _bucketized(
     people = _people(placement)
     declared = release.schema.domains
     kept = rows_of_people(placement.table, people.tuples, shuffle)
-    rank = _listed_order(members, release)
-    number = shuffle.permutation(len(members))[rank] + 1  # ids that say nothing about the making
+    assert members.numbered is not None
+    number = members.numbered.ids
     exact = [codes[people.tuples] for codes in placement.counts.codes]
-    order = _shuffled([*_ranks(kept), *exact, rank[people.groups]], shuffle)
+    order = _shuffled([*_ranks(kept), *exact, number[people.groups]], shuffle)
     quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
     for domain, codes in zip(members.domains, placement.counts.codes, strict=True):
         if domain.name == GROUP_ID:
@@ -154,19 +151,3 @@ def _bucketized(
         "count": pa.array(groups.data[ranked]),
     }
     return {"quasi": pa.table(quasi), "sensitive": pa.table(sensitive)}
-
-
-def _listed_order(members: Buckets, release: Release) -> Ints:
-    """Each bucket's place when buckets are sorted by what they list."""
-    groups = release.groups
-    tuples, _ = rank_rows(members.codes, [len(domain) for domain in members.domains])
-    listed = [
-        (
-            sorted(tuples[members.indptr[g] : members.indptr[g + 1]].tolist()),
-            sorted(groups.counts_of(g).items()),
-        )
-        for g in range(len(members))
-    ]
-    place = np.empty(len(members), dtype=np.int64)
-    place[sorted(range(len(members)), key=listed.__getitem__)] = np.arange(len(members))
-    return place

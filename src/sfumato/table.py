@@ -80,6 +80,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         apart=frozenset(fact_columns if people.untyped != second.untyped else ()),
         one_each=True,
         others=tuple(dict.fromkeys(name for name in every if name not in types)),
+        form=people.form,
     )
 
 

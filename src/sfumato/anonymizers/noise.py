@@ -33,9 +33,11 @@ from sfumato.adversaries.randomised import opendp
 from sfumato.anonymizers.base import Anonymizer, Task, no_safe_release
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import Criterion, judge, parameter
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Ints, sums_by
 from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation, Unit
+from sfumato.release.made import Randomised
 from sfumato.release.noisy import (
     COUNT,
     WHOLE,
@@ -299,6 +301,7 @@ class NoisePlan:
     guarantee: Guarantee
     total: int | None
     label: str
+    form: FileForm
     notes: tuple[str, ...]
 
 
@@ -421,6 +424,7 @@ class Noise(Anonymizer):
             ),
             total,
             f"release of {task.table.source.label}",
+            _plain_form(task.table.source.form),
             (
                 near,
                 *(() if total is None else exact),
@@ -458,7 +462,8 @@ class Noise(Anonymizer):
 
     def _release(self, plan: NoisePlan, counts: Ints, seed: int = 0) -> Release:
         table = NoisyTable(plan.cells.quasi, plan.cells.sensitive, counts, self.publish, seed)
-        return noisy_release(table, plan.schema, plan.guarantee, plan.label, plan.notes)
+        made = Randomised(plan.guarantee, table, plan.form)
+        return noisy_release(made, plan.schema, plan.label, plan.notes)
 
     def _check(self, schema: Schema, require: tuple[Criterion, ...]) -> None:
         for criterion in require:
@@ -483,3 +488,8 @@ class Noise(Anonymizer):
                 f"{self.name}: column {COUNT!r} has the name of the published counts; rename it, "
                 "or use publish = 'rows'"
             )
+
+
+def _plain_form(form: FileForm) -> FileForm:
+    """A file's format; its dialect was told from its rows, of which noise tells nothing else."""
+    return form.written_as(form.format)

@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 from sfumato.cli.options import AsJson, Force, PolicyFile, reads
 from sfumato.cli.show import say, say_sentence
+from sfumato.engines.form import FORMATS, check_format
 from sfumato.engines.reading import OF_TABLES, Reading
 
 
@@ -34,7 +35,12 @@ def anonymize(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
     policy: PolicyFile,
     out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
-    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(FORMATS)}; left out, the data are written the way they came."
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Seed of all chance but noise; drawn at random when left out."),
@@ -62,7 +68,6 @@ def anonymize(
     from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
-    from sfumato.release.write.folder import check_format
     from sfumato.report.sections.search import choice_words
     from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
@@ -70,7 +75,8 @@ def anonymize(
     from sfumato.workflow.price import add_price
 
     check_new_folder(out, force=force)
-    check_format(format)
+    if format is not None:
+        check_format(format)
     rules, schema = load_rules(policy)
     table = read_table(data, rules, schema, reading)
     release = run_anonymize(table, rules, seed=seed)

@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
 
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, SfumatoError, nearest
 
 # Portable SQL, as text: one dialect for DuckDB and Spark, built by pure functions.
@@ -60,7 +61,7 @@ class Source:
     `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
     text file an estimate from its size. Of the columns `apart`, which come from a second table,
     the contrary of `untyped` is true. `one_each`: every row is known to be another person.
-    `others`: columns that stand there besides and were not asked for.
+    `others`: columns that stand there besides and were not asked for. `form`: how it is written.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Source:
     apart: frozenset[str] = frozenset()
     one_each: bool = False
     others: tuple[str, ...] = ()
+    form: FileForm = field(default_factory=FileForm)
 
     @cached_property
     def _places(self) -> dict[str, str]:

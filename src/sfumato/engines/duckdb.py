@@ -22,19 +22,23 @@ import pyarrow as pa
 from sfumato.engines.base import Source, literal, quote, refused
 from sfumato.engines.files import (
     Parts,
+    called_by_place,
     check_names,
     check_told_apart,
     from_pandas,
-    is_packed,
     is_pandas,
     kind_of,
     left_out,
+    packing_of,
     partition_values,
     partitioned,
     read_arrow,
+    schema_of,
     shown_name,
     top_level,
+    types_of,
 )
+from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading, check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, ResourceError, SfumatoError
@@ -228,7 +232,9 @@ class DuckDB:
             return self._register_text(path)
         if kind == "parquet":
             return self._register_parquet(shown_name(path), (path,))
-        return self._register_arrow(read_arrow(path), None, shown_name(path))
+        table = read_arrow(path)
+        form = FileForm(format="arrow", types=types_of(table.schema))
+        return replace(self._register_arrow(table, None, shown_name(path)), form=form)
 
     def _register_parquet(
         self, label: str, paths: Sequence[Path], partitions: Path | None = None
@@ -262,7 +268,9 @@ class DuckDB:
         rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         types = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema.types
         check_told_apart(label, nodes, types, paths)
-        return Source(name, label, dict(zip([*names, *named_by_folders], types, strict=True)), rows)
+        form = FileForm(format="parquet", types=types_of(schema_of(paths[0], "parquet")))
+        columns_read = dict(zip([*names, *named_by_folders], types, strict=True))
+        return Source(name, label, columns_read, rows, form=form)
 
     def _parquet_nodes(self, label: str, file: str) -> list[tuple[Any, ...]]:
         """What a Parquet file says of its columns; a view of it may change their names."""
@@ -280,7 +288,7 @@ class DuckDB:
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(file.columns)))
         label = shown_name(path)
         name = self._name(label)
-        packed = "gzip" if is_packed(path) else "none"
+        packed = {"": "none", "gz": "gzip", "zst": "zstd"}[packing_of(path)]
         # Nothing is sniffed: the engine either reads every row as stated or fails.
         self._run(
             f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(self._address(path))}, "
@@ -292,7 +300,7 @@ class DuckDB:
         if self._reading.decimal == ",":
             name = self._with_points(name, len(file.columns), label)
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
-        return Source(name, label, types, file.rows, untyped=True)
+        return Source(name, label, types, file.rows, untyped=True, form=file.form)
 
     def _address(self, path: Path) -> str:
         """A path under which the engine reads this file and no other.
@@ -388,7 +396,7 @@ class DuckDB:
         types = {column: reader.schema.field(column).type for column in names}
         rows = 0
         if names:
-            stream = _called_by_place(reader, names)
+            stream = called_by_place(reader, names)
             try:
                 self._connection.register(f"{name}_stream", stream)
             except duckdb.Error:
@@ -397,18 +405,6 @@ class DuckDB:
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         others = left_out(reader.schema.names, needed)
         return Source(name, "the table", types, rows, others=others)
-
-
-def _called_by_place(reader: pa.RecordBatchReader, names: list[str]) -> pa.RecordBatchReader:
-    """Some columns of a stream under the names c0, c1, ..."""
-    places = [reader.schema.get_field_index(name) for name in names]
-    fields = [reader.schema.field(at).with_name(f"c{n}") for n, at in enumerate(places)]
-    schema = pa.schema(fields)
-    batches = (
-        pa.RecordBatch.from_arrays([batch.column(at) for at in places], schema=schema)
-        for batch in reader
-    )
-    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _text(value: str | None) -> str:

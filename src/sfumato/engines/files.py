@@ -5,17 +5,19 @@ A table may be a folder of Parquet files, where somebody asks for that.
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.engines.form import Format, Packing
 from sfumato.errors import InputError, list_some, other_than_file, quoted
 
 # What Parquet files say of their columns, and what engines cannot tell apart in them.
@@ -120,6 +122,18 @@ def left_out(names: Sequence[str], needed: tuple[str, ...] | None) -> tuple[str,
     return () if needed is None else tuple(name for name in names if name not in needed)
 
 
+def called_by_place(reader: pa.RecordBatchReader, names: list[str]) -> pa.RecordBatchReader:
+    """Some columns of a stream under the names c0, c1, ..."""
+    places = [reader.schema.get_field_index(name) for name in names]
+    fields = [reader.schema.field(at).with_name(f"c{n}") for n, at in enumerate(places)]
+    schema = pa.schema(fields)
+    batches = (
+        pa.RecordBatch.from_arrays([batch.column(at) for at in places], schema=schema)
+        for batch in reader
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
 def is_pandas(source: object) -> bool:
     return type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns")
 
@@ -150,13 +164,20 @@ def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
     return pa.table(arrays, names=[str(name) for name in wanted])
 
 
-_ENDINGS: dict[Literal["text", "parquet", "arrow"], tuple[str, ...]] = {
-    "text": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz"),
+FileKind = Literal["text", "parquet", "arrow"]
+_ENDINGS: dict[FileKind, tuple[str, ...]] = {
+    "text": tuple(
+        f"{ending}{packing}"
+        for ending in (".csv", ".tsv", ".txt")
+        for packing in ("", ".gz", ".zst")
+    ),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
 _MAPPED = 1 << 28  # bytes beyond which an Arrow file is mapped rather than read
-KNOWN_FILES = "CSV (.csv, .tsv, .txt, also .gz), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
+KNOWN_FILES = (
+    "CSV (.csv, .tsv, .txt, also .gz and .zst), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
+)
 
 
 def shown_name(path: Path) -> str:
@@ -169,11 +190,34 @@ def shown_path(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def is_packed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+def packing_of(path: Path) -> Packing:
+    """How a text file is packed."""
+    return next((one for one in get_args(Packing) if one and path.suffix.lower() == f".{one}"), "")
 
 
-def kind_of(path: Path) -> Literal["text", "parquet", "arrow"]:
+def unpacked(path: Path) -> Any:
+    """The bytes of a text file, unpacked if it is packed."""
+    packing = packing_of(path)
+    if packing == "gz":
+        return gzip.open(path, "rb")
+    file = path.open("rb")
+    return file if not packing else pa.CompressedInputStream(pa.PythonFile(file), "zstd")
+
+
+def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The types of columns by their names."""
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
+def schema_of(path: Path, format: Format) -> pa.Schema:
+    """The columns of a file with types, as the file declares them."""
+    if format == "parquet":
+        return pq.read_schema(path)
+    with path.open("rb") as file:
+        return pa.ipc.open_file(file).schema
+
+
+def kind_of(path: Path) -> FileKind:
     """How a file is to be read, or why it cannot be."""
     if not path.exists():
         raise InputError(f"{shown_path(path)} does not exist")

@@ -21,6 +21,7 @@ from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
 from sfumato.engines.choose import ENGINES, engines_told
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 
 # How much memory there is, and where what does not fit may go.
@@ -234,6 +235,10 @@ class Reading:
         names = {one.name for one in options_about(*subjects)}
         said = {name: value for name, value in self.given_fields().items() if name in names}
         return Reading(**said)  # type: ignore[arg-type]  # of these fields
+
+    def of_form(self, form: FileForm) -> Reading:
+        """The same, of a file that is written like this, whatever was said of it."""
+        return replace(self, delimiter=form.delimiter, decimal=None) if form.is_text else self
 
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""

@@ -7,14 +7,15 @@ lines and pad rows to make a file fit, and a row dropped silently is a person le
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.engines.files import is_packed, shown_name
+from sfumato.engines.files import packing_of, shown_name, unpacked
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, list_some
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -27,9 +28,13 @@ class TextFile:
     """How to read a delimited file; `rows` is estimated from the length of the first lines."""
 
     path: Path
-    delimiter: str
     columns: tuple[str, ...]
     rows: int
+    form: FileForm
+
+    @property
+    def delimiter(self) -> str:
+        return self.form.delimiter
 
 
 def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
@@ -68,8 +73,10 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
             "a quotation mark that is never closed?"
         )
     mean = sum(len(line.encode()) for line in lines) / len(lines)
-    packed = 5 if is_packed(path) else 1
-    return TextFile(path, chosen, tuple(header), int(path.stat().st_size * packed / mean))
+    packed = 5 if packing_of(path) else 1
+    rows = int(path.stat().st_size * packed / mean)
+    form = FileForm(packing=packing_of(path), delimiter=chosen)
+    return TextFile(path, tuple(header), rows, form)
 
 
 def check_header(path: Path, delimiter: str | None = None) -> None:
@@ -108,11 +115,10 @@ def _is_figure(text: str) -> bool:
 
 def _first_lines(path: Path) -> list[str]:
     label = shown_name(path)
-    opener = gzip.open if is_packed(path) else open
     lines: list[str] = []
     left = _HEAD
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        with io.TextIOWrapper(unpacked(path), encoding="utf-8-sig", newline="") as stream:
             while len(lines) < _LOOK and left > 0 and (line := stream.readline(left)):
                 lines.append(line)
                 left -= len(line)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from sfumato.counts.counts import Counts
 from sfumato.engines.base import Scratch, row_blocks
+from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
 from sfumato.numbers import Codes, Ints, sums_by
 from sfumato.release.beside import Inside
@@ -330,10 +331,14 @@ class ReadFrom:
 
 @dataclass(frozen=True)
 class Randomised:
-    """By noise: `table` is what is published, and no table of people is behind it any more."""
+    """By noise: `table` is what is published, and no table of people is behind it any more.
+
+    `form`: how that was written.
+    """
 
     guarantee: Guarantee
     table: NoisyTable
+    form: FileForm
 
     counted_from: ClassVar[None] = None
 

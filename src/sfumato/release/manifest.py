@@ -6,6 +6,7 @@ word, what people there are is the files'. A manifest that contradicts either is
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import stat
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 
 from sfumato.counts.counts import Counts
 from sfumato.engines.files import is_data
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, name_some, other_than_file
 from sfumato.numbers import Codes
 from sfumato.release.beside import Inside
@@ -159,7 +161,6 @@ REFERENCE = "reference.json"  # in private/: the whole table's distribution
 DOMAINS = "domains.json"  # in private/: the values that quasi-identifiers have in the table
 SCHEMES = get_args(Scheme)
 _PAIR = ("quasi", "sensitive")
-_FORMS = ("csv", "parquet")
 _LARGEST = 1 << 26  # bytes of a file of JSON that is read at all
 MOST_PEOPLE = 1 << 63
 
@@ -190,6 +191,7 @@ class Manifest:
     columns: tuple[PublishedColumn, ...]
     files: tuple[str, ...]
     guarantee: Guarantee | None
+    form: FileForm
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -246,9 +248,18 @@ def load_manifest(path: Path) -> Manifest:
         _broken(path, "it counts people in no known way")
     columns = _columns(path, content.get("columns"), scheme)
     guarantee = _guarantee(path, content, scheme)
-    files = _files(path, content.get("files"), scheme)
+    form = _form(path, content)
+    files = _files(path, content.get("files"), scheme, form)
     return Manifest(
-        path, scheme, content["people"], counted, content["suppressed"], columns, files, guarantee
+        path,
+        scheme,
+        content["people"],
+        counted,
+        content["suppressed"],
+        columns,
+        files,
+        guarantee,
+        form,
     )
 
 
@@ -313,12 +324,23 @@ def _kind(told: object) -> object:
     return told.get("kind") if isinstance(told, dict) else told
 
 
-def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
+def _form(path: Path, content: dict[str, Any]) -> FileForm:
+    """How the files are written; where nothing is said, as plainly as their names say."""
+    files = content.get("files")
+    parquet = any(name.endswith(".parquet") for name in files) if isinstance(files, dict) else False
+    told = content.get("form", {"format": "parquet" if parquet else "csv"})
+    with contextlib.suppress(ValueError, TypeError):
+        if isinstance(told, dict):
+            return FileForm.told(told)
+    _broken(path, "it tells of no form of ours")
+
+
+def _files(path: Path, told: object, scheme: str, form: FileForm) -> tuple[str, ...]:
     """The files, which are of the names that we write and have the bytes that we wrote."""
     if not isinstance(told, dict) or not told:
         _broken(path, "it lists no files")
     names = sorted(told)
-    if not _belong_together(names, scheme):
+    if not _belong_together(names, scheme, form):
         _broken(path, f"{name_some(names)} are no files of a {scheme} release")
     for name in names:
         file = path.parent
@@ -352,12 +374,13 @@ def _files(path: Path, told: object, scheme: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _belong_together(names: Sequence[str], scheme: str) -> bool:
+def _belong_together(names: Sequence[str], scheme: str, form: FileForm) -> bool:
     if scheme == "bucketized":
-        return any(list(names) == [f"{part}.{form}" for part in _PAIR] for form in _FORMS)
-    if len(names) == 1 and names[0] in [f"data.{form}" for form in _FORMS]:
+        return list(names) == [f"{part}{form.ending}" for part in _PAIR]
+    if list(names) == [f"data{form.ending}"]:
         return True
-    return all(re.fullmatch(rf"{PARTS}/part-[0-9]{{5,}}\.parquet", name) for name in names)
+    part = re.compile(rf"{PARTS}/part-[0-9]{{5,}}\.parquet")
+    return form.format == "parquet" and all(map(part.fullmatch, names))
 
 
 def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
@@ -401,7 +424,7 @@ def _check_form(manifest: Manifest, column: PublishedColumn, schema: Schema) -> 
     """How several values are counted and listed is the policy's word, too."""
     listed = schema.lists.get(column.name)
     # Buckets hold one value a row, whosever it is.
-    text = manifest.files[0].endswith(".csv") and manifest.scheme != "bucketized"
+    text = manifest.form.is_text and manifest.scheme != "bucketized"
     wrong = column.several is not None and column.several != schema.several
     wrong |= column.list is not None and (not text or column.list != (listed or JSON))
     wrong |= text and (column.several is None) != (column.list is None)

@@ -20,7 +20,6 @@ from sfumato.errors import ResourceError, SchemaError
 from sfumato.numbers import Ints
 from sfumato.release.description import NoisyCells
 from sfumato.release.groups import Groups
-from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import Randomised
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
@@ -206,10 +205,9 @@ def nobody(schema: Schema, label: str) -> Release:
     )
 
 
-def noisy_release(
-    noisy: NoisyTable, schema: Schema, guarantee: Guarantee, label: str, notes: tuple[str, ...]
-) -> Release:
+def noisy_release(made: Randomised, schema: Schema, label: str, notes: tuple[str, ...]) -> Release:
     """The release of a noisy table; of the schema, only what its columns mean stays."""
+    noisy = made.table
     published = schema.part(
         [axis.name for axis in noisy.quasi], [axis.name for axis in noisy.sensitive]
     )
@@ -222,6 +220,6 @@ def noisy_release(
         or {"": noisy.groups(None)},
         regions=noisy.regions(),
         label=label,
-        notes=(f"differentially private: {guarantee}", *notes),
-        made=Randomised(guarantee, noisy),
+        notes=(f"differentially private: {made.guarantee}", *notes),
+        made=made,
     )

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import SeveralGroups
@@ -26,6 +27,7 @@ from sfumato.release.made import (
     Made,
     MadeHere,
     Placement,
+    Randomised,
     ReadFrom,
     TablePlacement,
     WildcardMatching,
@@ -114,6 +116,17 @@ class Release:
         """Whether it was read so that one person counts in several groups (wildcard matching)."""
         return isinstance(self.made, ReadFrom) and isinstance(self.made.matching, WildcardMatching)
 
+    @property
+    def form(self) -> FileForm:
+        """How the file it was made of is written, and it will be."""
+        match self.made:
+            case MadeHere():
+                return self.made.placement.table.source.form
+            case Randomised():
+                return self.made.form
+            case _:
+                return FileForm()
+
     def inside(self) -> Inside | None:
         """Who is in each group, where the release was made here, publishes it, or somebody said."""
         known = self.made.inside(len(self.groups))
@@ -181,15 +194,17 @@ class Release:
         *,
         report: EvidenceReport | None = None,
         policy: EvidencePolicy | None = None,
-        format: str = "csv",
+        format: str | None = None,
         force: bool = False,
         seed: int | None = None,
     ) -> Path:
         """Write public/ and private/ to a new folder.
 
-        `report` and `policy` go to private/, what they promise into the public manifest. `format`:
-        "csv" or "parquet"; `force` replaces a folder; `seed` is for the order of rows. What an
-        engine writes (tables larger than memory, Spark) is sorted by what is published instead.
+        `report` and `policy` go to private/, what they promise into the public manifest. The data
+        are written the way the table came (`form`) unless `format` names another way: "csv"
+        (commas, UTF-8), "parquet" or "arrow". `force` replaces a folder; `seed` is for the order
+        of rows. What an engine writes (tables larger than memory, Spark) is sorted by what is
+        published instead.
         """
         from sfumato.release.write.folder import PrivateEvidence, write_folder
 

@@ -82,7 +82,15 @@ class Spark:
             rows = opened.rows
             if rows is None:
                 rows = frame.count()
-        return Source(name, opened.label, types, rows, untyped=opened.untyped, others=opened.others)
+        return Source(
+            name,
+            opened.label,
+            types,
+            rows,
+            untyped=opened.untyped,
+            others=opened.others,
+            form=opened.form,
+        )
 
     def materialize(self, name: str, select: str, *, large: bool = False) -> None:
         with self._spoken(select):

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,15 @@ from sfumato.engines.files import (
     is_pandas,
     kind_of,
     left_out,
+    packing_of,
     partition_values,
     partitioned,
     read_arrow,
+    schema_of,
     shown_name,
+    types_of,
 )
+from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import literal, to_spark
 from sfumato.engines.textfile import TextFile, inspect_text
@@ -156,6 +160,7 @@ class Opened:
     rows: int | None = None
     file: TextFile | None = None
     others: tuple[str, ...] = ()
+    form: FileForm = field(default_factory=FileForm)
 
     @property
     def untyped(self) -> bool:
@@ -200,15 +205,19 @@ def _open_file(
 ) -> Opened:
     kind, label = kind_of(path), shown_name(path)
     if kind == "arrow":
-        return _brought(session, read_arrow(path), needed, label)
+        table = read_arrow(path)
+        form = FileForm(format="arrow", types=types_of(table.schema))
+        return replace(_brought(session, table, needed, label), form=form)
     if label != path.name or path.name.startswith(("_", ".")):
         raise InputError(f"{label}: Spark passes over files of such names; rename it")
     if kind == "parquet":
         return _parquet(session, Parts(label, (path,)), needed)
+    if packing_of(path) == "zst":
+        raise InputError(f"{label}: Spark unpacks .gz, not .zst; pack it so, or use DuckDB")
     file = inspect_text(path, delimiter)
     frame, rows = read_text(session, file, _address(path))
     opened = _chosen(frame, file.columns, None, label)
-    return replace(opened, rows=rows, file=file)
+    return replace(opened, rows=rows, file=file, form=file.form)
 
 
 def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None) -> Opened:
@@ -241,7 +250,8 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     if any(names != frames[0][0] for names, _ in frames):
         raise _different_columns(parts)
     whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
-    opened = _chosen(whole, columns, needed, parts.label)
+    form = FileForm(format="parquet", types=types_of(schema_of(parts.files[0], "parquet")))
+    opened = replace(_chosen(whole, columns, needed, parts.label), form=form)
     if reader is session:
         return opened
     return replace(opened, frame=_moved(opened.frame, session))

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.engines.base import Engine, named, select
+from sfumato.engines.files import schema_of
+from sfumato.engines.form import FileForm
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats
@@ -76,7 +77,8 @@ def one_row_each(manifest: Manifest) -> bool:
 def check_columns(manifest: Manifest) -> None:
     """Refuse files whose columns are not those of the manifest: nobody would judge the others."""
     listed = [column.name for column in manifest.columns]
-    columns = [_columns_of(manifest.path.parent / name) for name in manifest.files]
+    public = manifest.path.parent
+    columns = [_columns_of(public / name, manifest.form) for name in manifest.files]
     if manifest.scheme == "bucketized":
         columns = [[*columns[0], *columns[1]]]
     if any(names != listed for names in columns):
@@ -86,11 +88,11 @@ def check_columns(manifest: Manifest) -> None:
         )
 
 
-def _columns_of(file: Path) -> list[str]:
+def _columns_of(file: Path, form: FileForm) -> list[str]:
     try:
-        if file.suffix == ".parquet":
-            return list(pq.read_schema(file).names)
-        return list(inspect_text(file, ",").columns)
+        if form.is_text:
+            return list(inspect_text(file, form.delimiter).columns)
+        return list(schema_of(file, form.format).names)
     except (OSError, pa.ArrowException):
         raise InputError(f"{file} cannot be read as the file its name says it is") from None
 

@@ -148,6 +148,8 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     wildcard = reading.matching == "wildcard"
     manifest = find_manifest(path, parts=reading.partitioned)
     manifest_read = None if manifest is None else load_manifest(manifest)
+    if manifest_read is not None:
+        reading = reading.of_form(manifest_read.form)
     door = open_engine(path, reading)
     _check_scheme(reading, told=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.numbers import Codes, Ints
 from sfumato.release.made import Randomised
@@ -26,7 +27,6 @@ from sfumato.schema.region import ValueSet
 from sfumato.table import Table
 
 PARTS = "data"  # the folder of the parts, where one file would not do
-_CSV = pa_csv.WriteOptions(quoting_style="needed")
 _ROWS = 1 << 16  # that a text file is written by
 
 
@@ -36,13 +36,15 @@ class Data(Protocol):
     @property
     def columns(self) -> list[pa.Field]: ...
 
-    def write(self, public: Path, format: str) -> None:
+    def write(self, public: Path) -> None:
         """Write the files into a folder that is there."""
         ...
 
 
 @contextlib.contextmanager
-def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Iterator[Data]:
+def data_of(
+    release: Release, seed: int | None, lists: Mapping[str, str], form: FileForm
+) -> Iterator[Data]:
     """The data of a release; refuses what cannot be published before anything is written."""
     _check_regions(release)
     _check_types(release)
@@ -50,43 +52,53 @@ def data_of(release: Release, seed: int | None, lists: Mapping[str, str]) -> Ite
     may_be_empty = (*release.schema.keep, *release.schema.lists)
     if is_for_engine(release):
         with engine_rows(release, lists) as rows:
-            yield _ByEngine(rows, may_be_empty)
+            yield _ByEngine(rows, release, form, may_be_empty)
     else:
-        yield _InMemory(tables_of(release, seed, lists), may_be_empty)
+        yield _InMemory(release, tables_of(release, seed, lists), form, may_be_empty)
 
 
 class _InMemory:
-    def __init__(self, tables: Mapping[str, pa.Table], may_be_empty: Collection[str]) -> None:
-        self._tables, self._may_be_empty = tables, may_be_empty
+    def __init__(
+        self,
+        release: Release,
+        tables: Mapping[str, pa.Table],
+        form: FileForm,
+        may_be_empty: Collection[str],
+    ) -> None:
+        self._form, self._may_be_empty = form, may_be_empty
+        self._tables = {
+            name: _as_stored(table, _stored(release, form, table.schema))
+            for name, table in tables.items()
+        }
 
     @property
     def columns(self) -> list[pa.Field]:
         return [field for table in self._tables.values() for field in table.schema]
 
-    def write(self, public: Path, format: str) -> None:
+    def write(self, public: Path) -> None:
         for name, table in self._tables.items():
-            if format == "csv":
+            if self._form.is_text:
                 _check_text(table, self._may_be_empty)
-            write_table(table, public / f"{name}.{format}")
+            path = public / f"{name}{self._form.ending}"
+            write_table([table], path, table.schema, self._form)
 
 
 class _ByEngine:
-    def __init__(self, rows: EngineRows, may_be_empty: Collection[str]) -> None:
-        self._rows, self._may_be_empty = rows, may_be_empty
+    def __init__(
+        self, rows: EngineRows, release: Release, form: FileForm, may_be_empty: Collection[str]
+    ) -> None:
+        self._rows, self._form, self._may_be_empty = rows, form, may_be_empty
+        self.columns = _stored(release, form, rows.schema)
 
-    @property
-    def columns(self) -> list[pa.Field]:
-        return list(self._rows.schema)
-
-    def write(self, public: Path, format: str) -> None:
+    def write(self, public: Path) -> None:
         # Beside public/, which nothing of the engine's own shall ever reach.
         scratch = public.with_name("rows").absolute()
         scratch.mkdir(mode=0o700)
         with self._rows.beside():
             self._rows.engine.write(self._rows.select, scratch)
         parts = self._parts(scratch)
-        if format == "csv":
-            self._write_text(parts, public / "data.csv")
+        if self._form.format != "parquet":
+            self._write_whole(parts, public / f"data{self._form.ending}")
         elif len(parts) == 1:
             self._publish(parts[0], public / "data.parquet")
         else:
@@ -108,30 +120,109 @@ class _ByEngine:
         return filled or parts[:1]
 
     def _publish(self, part: Path, target: Path) -> None:
-        """A part as it is, or once more where the engine could not give columns their names."""
-        names = self._rows.schema.names
+        """A part as it is, or once more where its columns are to have other names or types."""
         with pq.ParquetFile(part) as file:
-            schema = file.schema_arrow.remove_metadata()
-            renamed = schema.names != names
-            if renamed:
-                fields = [one.with_name(name) for one, name in zip(schema, names, strict=True)]
-                schema = pa.schema(fields)
-                with pq.ParquetWriter(target, schema, store_schema=False) as writer:
-                    for number in range(file.num_row_groups):
-                        rows = file.read_row_group(number)
-                        writer.write_table(pa.table(rows.columns, schema=schema))
-        if not renamed:
+            same = file.schema_arrow.remove_metadata().equals(pa.schema(self.columns))
+        if same:
             part.rename(target)
+        else:
+            self._write_whole([part], target)
 
-    def _write_text(self, parts: list[Path], path: Path) -> None:
-        """Parquet files as one text file, batch by batch."""
-        with pa_csv.CSVWriter(path, self._rows.schema, write_options=_CSV) as writer:
-            for part in parts:
-                with pq.ParquetFile(part) as file:
-                    for batch in file.iter_batches(_ROWS):
-                        rows = self._rows.typed(pa.Table.from_batches([batch]))
+    def _write_whole(self, parts: list[Path], path: Path) -> None:
+        """Parquet files as one file, batch by batch."""
+        write_table(self._batches(parts), path, pa.schema(self.columns), self._form)
+
+    def _batches(self, parts: list[Path]) -> Iterator[pa.Table]:
+        for part in parts:
+            with pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(_ROWS):
+                    rows = self._rows.typed(pa.Table.from_batches([batch]))
+                    rows = _as_stored(rows, self.columns)
+                    if self._form.is_text:
                         _check_text(rows, self._may_be_empty)
-                        writer.write_table(rows)
+                    yield rows
+
+
+# Published columns in the types they came in. Types are those that the table's file declares, never
+# what suppressed people's values would ask for; cells that are no longer single values are texts.
+
+
+def _stored(release: Release, form: FileForm, schema: pa.Schema) -> list[pa.Field]:
+    """The columns as they are written; a text file has no types, and is given none."""
+    came = {} if form.is_text else form.types
+    points = release.regions.centroids
+    return [
+        column.with_type(_stored_type(column.type, came.get(column.name), points=points))
+        for column in schema
+    ]
+
+
+def _stored_type(published: pa.DataType, came: pa.DataType | None, *, points: bool) -> pa.DataType:
+    """The type in which a published column is stored: the one it came in, if that tells as much.
+
+    `points`: numbers may be means, which types of few digits do not hold.
+    """
+    if pa.types.is_dictionary(published):
+        published = published.value_type
+    if came is None:
+        return published
+    is_text = pa.types.is_string(published)
+    if pa.types.is_dictionary(came):
+        return pa.dictionary(pa.int32(), came.value_type) if is_text else published
+    if is_text:
+        return came if pa.types.is_large_string(came) else published
+    number = pa.types.is_integer(published) or pa.types.is_floating(published)
+    if number and (pa.types.is_floating(came) or pa.types.is_decimal(came)):
+        return pa.float64() if points else came
+    if pa.types.is_integer(published) and pa.types.is_integer(came):
+        return came
+    if pa.types.is_temporal(published) and (pa.types.is_timestamp(came) or pa.types.is_date(came)):
+        whole = pa.types.is_timestamp(published) and pa.types.is_date(came)
+        return published if whole else came
+    if pa.types.is_list(published) and pa.types.is_list(came):
+        inner = _stored_type(published.value_type, came.value_type, points=points)
+        return pa.list_(inner)
+    return published
+
+
+def _as_stored(table: pa.Table, columns: Sequence[pa.Field]) -> pa.Table:
+    """A table in these types; a dictionary lists only what its column holds."""
+    arrays = [
+        _cast(array, column.type) for array, column in zip(table.columns, columns, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema([*columns]))
+
+
+def _cast(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(array.type):  # it may list what suppressed people have
+        array = array.cast(array.type.value_type)
+    if pa.types.is_dictionary(wanted):
+        return array.cast(wanted.value_type).dictionary_encode().cast(wanted)
+    if pa.types.is_decimal(wanted) and pa.types.is_integer(array.type):
+        array = array.cast(pa.float64())  # from whole numbers Arrow asks for 19 digits
+    return array.cast(wanted)
+
+
+def write_table(rows: Iterable[pa.Table], path: Path, schema: pa.Schema, form: FileForm) -> None:
+    """One published file; none carries an index, an order or a program's name."""
+    with contextlib.ExitStack() as opened:
+        writer: Any
+        if form.format == "parquet":
+            # Types that Parquet has no name for are told by a schema of their own.
+            own_types = any(pa.types.is_dictionary(kind) for kind in schema.types)
+            writer = pq.ParquetWriter(path, schema, store_schema=own_types)
+        elif form.format == "arrow":
+            writer = pa.ipc.new_file(str(path), schema)
+        else:
+            sink = opened.enter_context(pa.OSFile(str(path), "wb"))
+            if form.packing:
+                codec = {"gz": "gzip", "zst": "zstd"}[form.packing]
+                sink = opened.enter_context(pa.CompressedOutputStream(sink, codec))
+            options = pa_csv.WriteOptions(quoting_style="needed", delimiter=form.delimiter)
+            writer = pa_csv.CSVWriter(sink, schema, write_options=options)
+        opened.enter_context(writer)
+        for block in rows:
+            writer.write_table(block)
 
 
 def _check_regions(release: Release) -> None:
@@ -186,14 +277,6 @@ def _shown_codes(release: Release, table: Table) -> Iterator[tuple[Domain, Ints 
         told = [code for code in own if code is not None]
         if domain.name in free and len(told) == len(cells):
             yield domain, np.array(told)
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """One published table; neither format carries an index, an order or a program's name."""
-    if path.suffix == ".parquet":
-        pq.write_table(table.replace_schema_metadata(None), path, store_schema=False)
-        return
-    pa_csv.write_csv(table, path, _CSV)
 
 
 def _check_text(table: pa.Table, may_be_empty: Collection[str]) -> None:

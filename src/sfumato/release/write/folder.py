@@ -3,6 +3,7 @@
 public/: the data (one file, two for buckets, a folder of parts where an engine wrote several) and a
 manifest of what was promised. private/: the report, the policy, the chance that was used, the
 distribution of the whole table. A killed run leaves nothing or a whole release (`files.py`).
+Stands apart: releases are read and judged without anything that writes them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from sfumato.errors import InputError, did_you_mean
+from sfumato.engines.form import FileForm
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID
@@ -40,7 +41,6 @@ from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import MANIFEST, Table, digest
 
-FORMATS = ("csv", "parquet")
 _MOST_VALUES = 100_000  # of a column, to keep them in private/
 
 
@@ -86,24 +86,24 @@ def write_folder(
     release: Release,
     out: str | Path,
     evidence: PrivateEvidence,
-    format: str,
+    format: str | None,
     seed: int | None,
     *,
     force: bool,
 ) -> Path:
     """Write public/ and private/, as `Release.save` says."""
     report, policy = evidence.report, evidence.policy
-    check_format(format)
+    form = release.form.written_as(format)
     target = Path(out)
     check_new_folder(target, force=force)
-    lists = _lists(release) if format == "csv" else {}
-    with data_of(release, seed, lists) as data, new_folder(target, force=force) as folder:
+    lists = _lists(release) if form.is_text else {}
+    with data_of(release, seed, lists, form) as data, new_folder(target, force=force) as folder:
         public, private = folder / "public", folder / PRIVATE
         public.mkdir()
         private.mkdir(mode=0o700)
-        data.write(public, format)
+        data.write(public)
         promises = [] if report is None else report.promises()
-        manifest = _manifest(release, data.columns, _files(public), promises, lists)
+        manifest = _manifest(release, data.columns, _files(public), promises, lists, form)
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
@@ -126,11 +126,6 @@ def _files(public: Path) -> dict[str, str]:
     """The data files, however deep, and how to check them."""
     paths = sorted(path for path in public.rglob("*") if path.is_file())
     return {path.relative_to(public).as_posix(): digest(path) for path in paths}
-
-
-def check_format(format: str) -> None:
-    if format not in FORMATS:
-        raise InputError(f"format {format!r} is not known; {did_you_mean(format, FORMATS)}")
 
 
 def _lists(release: Release) -> dict[str, str]:
@@ -162,6 +157,7 @@ def _manifest(
     files: Mapping[str, str],
     promises: list[dict[str, object]],
     lists: Mapping[str, str],
+    form: FileForm,
 ) -> dict[str, Any]:
     """What may be told: what was promised, what the columns are, how to check the files."""
     schema = release.schema
@@ -193,6 +189,7 @@ def _manifest(
             }
             for field in columns
         ],
+        "form": form.public([field.name for field in columns]),
         "files": dict(files),
     }
     return content

@@ -118,6 +118,7 @@ CASES = {
     "joint": (("--table", "DATA", "--joint", "income"), "two or more different sensitive columns"),
     "gain": (("--table", "DATA", "--gain", "top"), "gain = 'top' is not allowed; use 'value'"),
     "gain's value": (("--table", "DATA", "--gain", "flue=2"), "gain names 'flue', not a value of"),
+    "no lists": (("--table", "DATA", "--gain", "list"), "people have one value each of 'disease'"),
     "known": (("--table", "DATA", "--known", "agee"), "known: 'agee' is not a quasi-identifier"),
     "noise": (("--table", "DATA", "--noise", "1.5"), "noise = 1.5 is not allowed"),
     "noise's text": (("--table", "DATA", "--noise", "age:2"), "noise 'age:2' is not understood"),
@@ -145,6 +146,37 @@ def test_one_line_exit_2(files, case: str) -> None:
     assert said in run.stderr
     assert run.stderr.startswith("error: ")
     assert run.stderr.count("\n") == 1
+
+
+def test_which_of_several_columns_is_asked_about_must_be_said(tmp_path: Path) -> None:
+    data, schema = tmp_path / "data.csv", sf.Schema(["q"], ["ill", "job"])
+    data.write_text("q,ill,job\na,flu,cook\na,gout,nurse\nb,flu,nurse\nb,gout,nurse\n")
+    release = sf.generalize(sf.read(data, schema), {"q": 0})
+    said = "2 sensitive columns: 'ill', 'job'; name the one that is asked about"
+    with pytest.raises(sf.InputError, match=said):
+        sf.relative_threat(release)
+    release.save(tmp_path / "release")
+    roles = '[schema]\nquasi = ["q"]\nsensitive = ["ill", "job"]\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    bound = roles + BOUND.format(1000)
+    for policy, more, about in (
+        (roles, (), None),
+        (bound, (), None),
+        (roles, ("--sensitive", "job"), "job"),
+        (bound, ("--sensitive", "job"), "job"),
+        (bound + 'sensitive = "job"\n', (), "job"),
+        (bound, ("--joint", "ill,job"), "ill | job"),
+        (bound + 'joint = ["ill", "job"]\n', (), "ill | job"),
+    ):
+        (tmp_path / "policy.toml").write_text(policy)
+        run = sfumato(
+            "attack", "relative", tmp_path / "release", "--policy", tmp_path / "policy.toml",
+            "--table", data, "--json", *more,
+        )  # fmt: skip
+        if about is None:
+            assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
+            assert said in run.stderr
+        else:
+            assert json.loads(run.stdout)["facts"]["attribute"] == about, policy
 
 
 def test_a_victim_that_fits_no_group(files, tmp_path: Path) -> None:

@@ -173,13 +173,16 @@ def relative(
     observer = observer_of(judged, original)
     for _, person in victims:
         observer.read(person)
-    named = [one for bound in rules.require for one in bound.asked_with(judged, original)]
     about = None if sensitive is None else judged.groups_for(sensitive)
-    attacker = MembershipAttacker(table=original)
-    for adversary, groups in named:
-        if isinstance(adversary, MembershipAttacker) and sensitive in (None, groups.attribute):
-            attacker, about = adversary, groups
-            break
+    bounded = [
+        (adversary, groups)
+        for bound in rules.require
+        for adversary, groups in bound.asked_with(judged, original)
+        if isinstance(adversary, MembershipAttacker) and sensitive in (None, groups.attribute)
+    ]
+    attacker = bounded[0][0] if bounded else MembershipAttacker(table=original)
+    if len({groups.attribute for _, groups in bounded}) == 1:
+        about = bounded[0][1]
     threat = replace(attacker, **asked).attack(judged, about)
     verdicts = []
     for criterion in rules.require:

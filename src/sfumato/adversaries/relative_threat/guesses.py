@@ -202,6 +202,11 @@ class Gain:
         if self.actions:
             rows = [self._weights(values, gained, 0.0) for gained in self.actions.values()]
             return Listed(np.array(rows))
+        if self.whole and lists is None:
+            raise InputError(
+                f"gain = 'list': people have one value each of {values.name!r}; use 'value', or "
+                "name with sensitive a column whose people have several"
+            )
         if lists is None or self.whole:
             return Named(self._weights(values, self.worth, 1.0), self.top)
         held = [tuple(listed) or (NOTHING,) for listed in lists]

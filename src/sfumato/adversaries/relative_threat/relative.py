@@ -177,7 +177,7 @@ class MembershipAttacker:
         if self.joint:
             groups = joint_groups(release, self.joint)
         elif groups is None:
-            groups = release.groups
+            groups = _the_only(release)
         return _attack(self, release, groups)
 
 
@@ -251,6 +251,17 @@ def relative_threat(
             f"{type(release).__name__}; see anonymize and read_release"
         )
     return attacker.attack(release, None if sensitive is None else release.groups_for(sensitive))
+
+
+def _the_only(release: Release) -> Groups:
+    """The groups by the one sensitive column; which of several is asked about must be said."""
+    names = list(release.by_attribute)
+    if len(names) > 1:
+        raise InputError(
+            f"{release.label} has {len(names)} sensitive columns: {name_some(names)}; name the one "
+            "that is asked about (sensitive), or those that are one together (joint)"
+        )
+    return release.groups
 
 
 def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> RelativeThreat:

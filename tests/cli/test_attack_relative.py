@@ -156,7 +156,8 @@ def test_which_of_several_columns_is_asked_about_must_be_said(tmp_path: Path) ->
     with pytest.raises(sf.InputError, match=said):
         sf.relative_threat(release)
     release.save(tmp_path / "release")
-    roles = '[schema]\nquasi = ["q"]\nsensitive = ["ill", "job"]\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    roles = '[schema]\nquasi = ["q"]\nsensitive = ["ill", "job"]\n'
+    roles += '[[require]]\nkind = "k-anonymity"\nk = 2\n'
     bound = roles + BOUND.format(1000)
     for policy, more, about in (
         (roles, (), None),

@@ -6,9 +6,11 @@ import threading
 import time
 from _thread import interrupt_main
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
 )
+from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
@@ -198,6 +201,39 @@ def test_asking_comes_near_to_what_rules_find() -> None:
     )
     cut = loss_of(sf.Mondrian(regions="tight").run(Task(table, (sf.KAnonymity(4), Unruly(0.15)))))
     assert asked < ruled + 0.3 * (cut - ruled)
+
+
+FURTHER_METRICS: dict[str, tuple[float, Callable[[Floats, Floats], float]]] = {
+    "kullback-leibler": (
+        0.2,
+        lambda x, a: sum(p * log2(p / q) for p, q in zip(x, a, strict=True) if p),
+    ),
+    "jensen-shannon": (
+        0.05,
+        lambda x, a: sum(
+            (p and p * log2(2 * p / (p + q))) / 2 + q * log2(2 * q / (p + q)) / 2
+            for p, q in zip(x, a, strict=True)
+        ),
+    ),
+    "hellinger": (0.2, lambda x, a: float((((x**0.5 - a**0.5) ** 2).sum() / 2) ** 0.5)),
+    "chi-square": (0.25, lambda x, a: float(((x - a) ** 2 / a).sum())),
+}
+
+
+@pytest.mark.parametrize("metric", FURTHER_METRICS)
+def test_leakage_by_metrics_without_rules_is_searched_by_asking(metric: str) -> None:
+    bound, distance = FURTHER_METRICS[metric]
+    rows = [(age, town, "smith", ILLS[age // 15]) for town in TOWNS for age in range(60)]
+    table = table_of(rows)
+    criterion = sf.DistributionLeakage(bound, metric=metric)
+    task = Task(table, (sf.KAnonymity(2), criterion))
+    assert [asked for asked, _ in _Reading.of(task).asked] == [criterion]
+    release = sf.Deal(sweeps=2).run(task)
+    counts = counted_again(release, table, "ill").dense()
+    expected = counts.sum(axis=0) / counts.sum()
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    assert max(distance(group, expected) for group in shares) <= bound + 1e-12
+    assert loss_of(release) < 0.8 * loss_of(sf.Mondrian(regions="tight").run(task))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -210,6 +210,11 @@ class Ticker:
             _line.resume()
 
 
+def tenths(seconds: float) -> int:
+    """Seconds as steps of a bar, however many they are."""
+    return round(10 * min(seconds, 1e9))
+
+
 class TimeBar(Ticker):
     """A bar of seconds for work that is done in several ways within one time.
 
@@ -217,7 +222,7 @@ class TimeBar(Ticker):
     """
 
     def __init__(self, label: str, seconds: float) -> None:
-        super().__init__(label, max(1, round(10 * seconds)))
+        super().__init__(label, max(1, tenths(seconds)))
         self._way, self._known, self._before = label, "", Ticker._clock
 
     def __enter__(self) -> Self:
@@ -231,7 +236,7 @@ class TimeBar(Ticker):
 
     def pass_on(self, inside: str) -> None:
         """The work inside got so far."""
-        self._done = min(round(10 * (time.monotonic() - self._start)), self._total)
+        self._done = min(tenths(time.monotonic() - self._start), self._total)
         told = filter(None, (f"{self._way}: {inside}" if inside else self._way, self._known))
         self._label = "; ".join(told)
         self._draw()

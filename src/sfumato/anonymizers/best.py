@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, isfinite, nan
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pyarrow as pa
 
@@ -40,6 +40,9 @@ from sfumato.schema.roles import Schema
 from sfumato.table import read
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
+
+if TYPE_CHECKING:
+    from sfumato.anonymizers.deal.ground import Compiling
 
 Scheme = Literal["generalized", "bucketized", "microaggregated"]
 SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated")
@@ -156,13 +159,10 @@ class Best(Anonymizer):
         return Deal().briefly() if "generalized" in self.schemes else self
 
     def run(self, task: Task) -> Release:
-        from numba.core.event import TimingListener, install_listener
+        from sfumato.anonymizers.deal.ground import Compiling
 
-        compiling = TimingListener()  # type: ignore[no-untyped-call]
-        with (
-            TimeBar("searching", self.seconds) as bar,
-            install_listener("numba:compile", compiling),
-        ):
+        compiling = Compiling()
+        with TimeBar("searching", self.seconds) as bar, compiling.listening():
             contest = _Contest(task, bar, self.seconds, compiling)
             for way in self._ways(task):
                 contest.enter(way)
@@ -203,7 +203,7 @@ class _Contest:
     task: Task
     bar: TimeBar
     seconds: float
-    compiling: Any
+    compiling: Compiling
     began: float = field(default_factory=time.monotonic)
     attempts: list[Attempt] = field(default_factory=list)
     best: Release | None = None
@@ -213,9 +213,8 @@ class _Contest:
 
     @property
     def left(self) -> float:
-        """Seconds that are left; compiling, once an installation, is not counted."""
-        compiled = self.compiling.duration if self.compiling.done else 0.0
-        return self.began + self.seconds + compiled - time.monotonic()
+        """Seconds that are left; compiling, and loading what was compiled, is not counted."""
+        return self.began + self.seconds + self.compiling.seconds - time.monotonic()
 
     @property
     def _few(self) -> bool:

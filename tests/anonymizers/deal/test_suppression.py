@@ -110,3 +110,19 @@ def test_nobody_suppressed_is_told_of(tmp_path: Any) -> None:
         assert b"hiv" not in file.read_bytes(), file.name
     read = sf.read_release(tmp_path / "out", task.table.schema)
     assert read.suppressed == release.suppressed == 2
+
+
+@pytest.mark.parametrize(
+    ("deal", "require", "beside"),
+    [
+        (sf.Deal(sweeps=1), sf.SkylinePrivacy([(1, 0, 0, 0.9)]), "skyline-privacy"),
+        (sf.Deal(sweeps=1, scheme="bucketized"), sf.DistinctDiversity(2), "buckets"),
+    ],
+)
+def test_that_it_is_not_tried_is_told(deal: sf.Deal, require: Criterion, beside: str) -> None:
+    table = table_of(people(1, 60))
+    release = deal.run(Task(table, (require,), suppression=0.05))
+    assert release.suppressed == 0
+    note = f"suppression = 0.05 was not used: deal has none with {beside}"
+    assert release.notes.count(note) == 1
+    assert note not in deal.run(Task(table, (require,))).notes

@@ -37,7 +37,7 @@ from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.criteria.likeness import BetaLikeness
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
 from sfumato.numbers import Bools, Codes, Ints, fraction, offsets_of, run_places
-from sfumato.progress import Ticker
+from sfumato.progress import Ticker, tenths
 from sfumato.release.build import build_release
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, MadeHere, Placement
@@ -136,39 +136,33 @@ class Deal(Anonymizer):
         parameter(self.name, "starts", self.starts, whole=True, least=1)
         if self.sweeps is not None:
             parameter(self.name, "sweeps", self.sweeps, whole=True, least=0)
-        if self.regions not in ("tight", "hierarchy"):
-            raise PolicyError(
-                f"{self.name}: regions = {quoted(self.regions)} is not known; use tight or "
-                "hierarchy"
-            )
-        if self.scheme not in ("generalized", "bucketized"):
-            raise PolicyError(
-                f"{self.name}: scheme = {quoted(self.scheme)} is not known; use generalized or "
-                "bucketized"
-            )
+        known = {"regions": ("tight", "hierarchy"), "scheme": ("generalized", "bucketized")}
+        for setting, allowed in known.items():
+            if (given := getattr(self, setting)) not in allowed:
+                use = " or ".join(allowed)
+                raise PolicyError(f"deal: {setting} = {quoted(given)} is not known; use {use}")
 
     def briefly(self) -> Deal:
         sweeps = BRIEF if self.sweeps is None else min(self.sweeps, BRIEF)
         return replace(self, sweeps=sweeps, starts=min(self.starts, BRIEF))
 
     def run(self, task: Task) -> Release:
-        from numba.core.event import install_listener
-
         from sfumato.anonymizers.deal.ground import Clock
         from sfumato.anonymizers.deal.large import deal_by_cells
 
-        def run(counts: Counts) -> Release:
+        def run(_: Counts) -> Release:
             clock = Clock(self.seconds, self.sweeps)
-            with install_listener("numba:compile", clock.compiling):
-                return self._run(task, counts, clock)
+            with clock.compiling.listening():
+                return self._run(task, clock)
 
         stored = partial(deal_by_cells, self, task)
         return task.table.counts.either(in_memory=run, stored=stored)
 
-    def _run(self, task: Task, counts: Counts, clock: Clock) -> Release:
+    def _run(self, task: Task, clock: Clock) -> Release:
         if self.scheme == "bucketized":
             task = in_buckets(self.name, task)
-            return Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
+            buckets = Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
+            return _unsuppressed(task, buckets, ["buckets"])
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
         try:
@@ -184,7 +178,9 @@ class Deal(Anonymizer):
             chosen = Finished(task).first_safe(made)
         except NoSafeRelease:
             raise refusal or NoSafeRelease("no release") from None
-        return chosen if chosen is not cut else no_worse(cut, dealt)
+        chosen = chosen if chosen is not cut else no_worse(cut, dealt)
+        read = _Reading.of(task)
+        return _unsuppressed(task, chosen, [one.name for one, _ in (*read.asked, *read.together)])
 
     def _deal(self, task: Task, clock: Clock, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
@@ -248,11 +244,11 @@ class Deal(Anonymizer):
         if cut is not None and not read.unsearched and not ground.many:
             started.append(lambda _: _groups_of(cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0
-        with Ticker("dealing", round(10 * self.seconds)) as ticker:
+        with Ticker("dealing", tenths(self.seconds)) as ticker:
 
             def tell(cost: float) -> None:
                 spent = self.seconds - max(clock.left, 0.0) if clock.left < np.inf else 0.0
-                ticker.reach(round(10 * spent), f"dealing, loss {cost / people:.4f}")
+                ticker.reach(tenths(spent), f"dealing, loss {cost / people:.4f}")
 
             def searched(ground: SearchGround, number: int) -> tuple[Codes, Release]:
                 nonlocal sweeps
@@ -269,6 +265,14 @@ class Deal(Anonymizer):
                 ground = replace(ground, clock=clock, limit=limit)
                 started = [lambda _: best, *starts_without(ground, best)]
                 yield searched(ground, 2)[1]
+
+
+def _unsuppressed(task: Task, release: Release, beside: Sequence[str]) -> Release:
+    """Tells where people might have been left out that this is not tried beside some things."""
+    if not (task.suppression and beside):
+        return release
+    told = f"suppression = {task.suppression:g} was not used: deal has none with {beside[0]}"
+    return replace(release, notes=(*release.notes, told))
 
 
 def no_worse(cut: Release, dealt: Sequence[Release]) -> Release:

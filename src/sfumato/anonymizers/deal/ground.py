@@ -8,15 +8,17 @@ be suppressed, trees also start without those around whom groups must be largest
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, product
+from threading import Lock
 
 import numba as nb
 import numpy as np
-from numba.core.event import Listener
+from numba.core.event import Listener, install_listener
 
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of
 from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
@@ -44,25 +46,34 @@ _PORTION = 2_000  # people whose pairs of groups are cut anew by one thread at a
 
 
 class Compiling(Listener):
-    """Hears how long kernels were compiled."""
+    """Hears how long kernels were compiled, or loaded that had been, in whatever thread."""
 
     def __init__(self) -> None:
         self._done, self._begun, self._depth = 0.0, 0.0, 0
+        self._counting = Lock()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        with install_listener("numba:compiler_lock", self):
+            yield
 
     def on_start(self, event: object) -> None:
-        if self._depth == 0:
-            self._begun = time.monotonic()
-        self._depth += 1
+        with self._counting:
+            if self._depth == 0:
+                self._begun = time.monotonic()
+            self._depth += 1
 
     def on_end(self, event: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._done += time.monotonic() - self._begun
+        with self._counting:
+            self._depth -= 1
+            if self._depth == 0:
+                self._done += time.monotonic() - self._begun
 
     @property
     def seconds(self) -> float:
         """Until now."""
-        return self._done + (time.monotonic() - self._begun if self._depth else 0.0)
+        with self._counting:
+            return self._done + (time.monotonic() - self._begun if self._depth else 0.0)
 
 
 @dataclass
@@ -70,7 +81,7 @@ class Clock:
     """How much may be done: by the clock, or by the number of sweeps whatever the clock says.
 
     Compiled code looks at `stop`, which `left` sets when time is over. Compiling it, once an
-    installation, does not count.
+    installation, does not count, nor does loading it, once a process.
     """
 
     seconds: float
@@ -91,7 +102,7 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """The machine's clock, which stands still while something is compiled."""
+        """The machine's clock, which stands still while something is compiled or loaded."""
         return time.monotonic() - self.compiling.seconds
 
     def early(self, spared: float) -> Clock:

@@ -240,7 +240,7 @@ class Harvest:
         self._task, self._stored = task, stored
         self._references = references(stored)
         self._cells = fresh("cells")
-        self._placed = fresh("placed") if task.table.schema.keep else None
+        self._placed = fresh("placed") if task.table.schema.kept else None
         self._parts: list[dict[Region, int]] = [{} for _ in stored.quasi]
         self._codes: list[list[Codes]] = [[] for _ in stored.quasi]
         self._groups: list[list[Groups]] = [[] for _ in stored.sensitive or [None]]

@@ -477,6 +477,11 @@ class Noise(Anonymizer):
                 f"{self.name}: {schema.keep[0]!r} (keep) would be published as it is, and no row "
                 "here is a person's; drop the role"
             )
+        if schema.publish_weight is not None:
+            raise PolicyError(
+                f"{self.name}: publish_weight is not possible: no row here is a person's, and sums "
+                "of weights would need noise of their own; leave it out"
+            )
         for column in self.levels:
             if column not in schema.quasi:
                 raise PolicyError(

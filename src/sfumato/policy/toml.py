@@ -174,6 +174,7 @@ class SchemaModel(_Strict):
     person: str | None = None
     count: str | None = None
     weight: str | None = None
+    publish_weight: str | None = None
     protect: str | None = None
     hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
     domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)

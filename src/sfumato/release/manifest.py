@@ -290,7 +290,7 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
     counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
     for column in columns:
         extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role
-        if column.role not in ("quasi", "sensitive", "keep") and not (
+        if column.role not in ("quasi", "sensitive", "keep", "weight") and not (
             extra and column.name in counted
         ):
             _broken(path, f"column {column.name!r} cannot be {column.role!r} in a {scheme} release")
@@ -409,7 +409,7 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
     else:
         known = schema.part(quasi, sensitive, keep)
     several = [column.several for column in manifest.columns if column.several is not None]
-    counts = manifest.of_role(COUNT)
+    counts, weights = manifest.of_role(COUNT), manifest.of_role("weight")
     named = {column.name for column in manifest.columns}
     return replace(
         known,
@@ -417,6 +417,8 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
         lists={column.name: column.list for column in manifest.columns if column.list is not None},
         several=several[0] if several else known.several,
         count=counts[0] if counts else None,
+        weight=weights[0] if weights else None,
+        publish_weight=schema.publish_weight if schema is not None and weights else None,
     )
 
 

@@ -310,6 +310,17 @@ def standing_notes(table: Table) -> tuple[str, ...]:
         )
     if schema.keep:
         notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
+    if schema.publish_weight == "keep":
+        notes.append(
+            f"survey weights are published as they are, unjudged ({schema.weight}): a weight that "
+            "few people have finds them as a name does, and tells how they were sampled"
+        )
+    elif schema.publish_weight == "group":
+        notes.append(
+            f"survey weights are published as the mean of each group ({schema.weight}), so sums by "
+            "group are kept; such a sum is a figure about the people of the group, and where all "
+            "of them have one weight it is theirs"
+        )
     return tuple(notes)
 
 

@@ -27,7 +27,8 @@ class Schema:
     identifiers: dropped before anything else. keep: published as they are, unprotected.
     person: names the person a row belongs to; k then counts people, not rows.
     count: how many people a row stands for (a pre-aggregated table).
-    weight: how many people of the population a record stands for (survey weight).
+    weight: how many people of the population a record stands for (survey weight). It is published
+    only with publish_weight: as the mean of each group ("group"), or as it is ("keep").
     protect: names each person's set of protected values.
     hierarchies, domains: by column; nulls: "value" (NULL is a value) or "error".
     units: for a quasi-identifier of numbers or dates, the smallest step that published bounds and
@@ -50,6 +51,7 @@ class Schema:
     person: str | None = None
     count: str | None = None
     weight: str | None = None
+    publish_weight: Literal["group", "keep"] | None = None
     protect: str | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     domains: Mapping[str, Declared] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Schema:
                 "person and count exclude each other: a row is either one person's or stands for "
                 "several people; drop one"
             )
+        self._check_weight()
         self._check_rows()
         for option in ("hierarchies", "domains", "units", "levels", "lists"):
             if not isinstance(getattr(self, option), Mapping):
@@ -128,6 +131,17 @@ class Schema:
                     f"lists: column {name!r} has {form!r}; give what separates the values, such as "
                     "';', or 'json'"
                 )
+
+    def _check_weight(self) -> None:
+        if self.publish_weight is None:
+            return
+        if not isinstance(self.publish_weight, str) or self.publish_weight not in ("group", "keep"):
+            raise SchemaError(
+                f"publish_weight: {quoted(self.publish_weight)} is not allowed; use 'group' (the "
+                "mean of each group) or 'keep' (as they are), or leave it out"
+            )
+        if self.weight is None:
+            raise SchemaError("publish_weight needs weight, the column of survey weights")
 
     def _check_rows(self) -> None:
         """What is said of people with several rows, and of households."""
@@ -175,6 +189,12 @@ class Schema:
             if name is not None:
                 listed.append((role, name))
         return listed
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns of which everybody's own value is published as it is."""
+        own = (self.weight,) if self.weight and self.publish_weight == "keep" else ()
+        return (*self.keep, *own)
 
     @property
     def judged(self) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def deal_by_cells(deal: Deal, task: Task, stored: StoredCounts) -> Release:
 
 def _reasons_against(task: Task, stored: StoredCounts) -> Iterator[str]:
     """Why cells cannot be dealt one by one."""
-    if task.table.schema.keep:
+    if task.table.schema.kept:
         yield "who of equal people is dealt where tells nobody whose kept values are whose"
     if stored.extra_memberships:
         yield "people are in several groups"

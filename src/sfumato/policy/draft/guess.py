@@ -266,7 +266,8 @@ def _numbers_people(found: Profile) -> RoleGuess | None:
             found,
             "weight",
             "a survey weight by its name: the people of the population a record stands for",
-            "a survey weight? Then say weight = ... (one column); it is never published",
+            "a survey weight? Then say weight = ... (one column). Published it is only with "
+            'publish_weight = "group", as the mean of each group',
         )
     if found.says == "count" and numeric and found.integral:
         return RoleGuess(

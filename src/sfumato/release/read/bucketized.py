@@ -77,7 +77,14 @@ def read_pair(
     members, group_of = _match(tuples, counts, lists, buckets)
     people = sums_by(tuples.codes[0], tuples.n, len(members))
     having = sums_by(group_of, counts.n, len(members))
-    published = replace(schema, identifiers=(), keep=exact.keep, weight=exact.weight, protect=None)
+    published = replace(
+        schema,
+        identifiers=(),
+        keep=exact.keep,
+        weight=exact.weight,
+        publish_weight=schema.publish_weight if exact.weight else None,
+        protect=None,
+    )
     table = Table(published, counts, {}, buckets, engine)
     declared = set(schema.lists) >= set(schema.sensitive) or schema.several == "multiset"
     if bags or (declared and (having != people).any()):

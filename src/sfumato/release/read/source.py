@@ -80,6 +80,7 @@ def open_release(
         identifiers=(),
         keep=[name for name in schema.keep if name in registered.types],
         weight=if_there(schema.weight),
+        publish_weight=schema.publish_weight if schema.weight in registered.types else None,
         protect=if_there(schema.protect),
     )
     return registered, kept, tuple(notes), stray_columns(registered, schema, count)

@@ -20,10 +20,12 @@ import pyarrow as pa
 from sfumato.counts.scan import join_codes
 from sfumato.engines.base import Engine, Scratch, named, row_blocks, select
 from sfumato.errors import InputError, ResourceError
+from sfumato.numbers import Floats
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
 from sfumato.release.write.cells import check_keep, described_order, shown_regions, shown_values
+from sfumato.release.write.weights import mean_weights
 from sfumato.table import Table
 
 # What an engine needs to make the rows of a release: groups and people, as tables for a while.
@@ -32,8 +34,9 @@ from sfumato.table import Table
 # are in memory so are the people; those of a table larger than memory are with the engine already.
 
 
-def group_blocks(regions: Regions) -> Iterator[pa.Table]:
-    """Each group's place among the descriptions, and which region it shows in each column."""
+def group_blocks(regions: Regions, weights: Floats | None = None) -> Iterator[pa.Table]:
+    """Each group's place among the descriptions, which region it shows in each column, and the
+    weight that its people are published with, if they are."""
     place = described_order(regions)
     numbers = np.arange(len(regions), dtype=_smallest(len(regions)))
     for block in row_blocks(len(regions)):
@@ -42,7 +45,8 @@ def group_blocks(regions: Regions) -> Iterator[pa.Table]:
             for column, (parts, codes) in enumerate(zip(regions.parts, regions.codes, strict=True))
         }
         here = place[block].astype(numbers.dtype)
-        yield pa.table({"g": numbers[block], "place": here, **regions_shown})
+        weighed = {} if weights is None else {"w": weights[block]}
+        yield pa.table({"g": numbers[block], "place": here, **regions_shown, **weighed})
 
 
 def _smallest(size: int) -> npt.DTypeLike:
@@ -59,13 +63,13 @@ def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
     keys = [f"q{place}" for place in range(len(schema.quasi))]
     keys += [f"s{place}" for place in range(len(schema.sensitive))]
     listed = [named(where[name], key) for name, key in zip(schema.judged, keys, strict=True)]
-    kept = [table.source.column(name) for name in schema.keep]
+    kept = [table.source.column(name) for name in schema.kept]
     listed += [named(column, f"k{place}") for place, column in enumerate(kept)]
     # Tuples may differ in what people want protected, and be the same for us.
     groups = select([*keys, "g"], placed, group=[*keys, "g"])
     same = " AND ".join(f"originals.{key} = told.{key}" for key in keys)
     columns = [f"originals.{key} AS {key}" for key in keys[len(schema.quasi) :]]
-    columns += [f"originals.k{place} AS k{place}" for place in range(len(schema.keep))]
+    columns += [f"originals.k{place} AS k{place}" for place in range(len(schema.kept))]
     return (
         f"(SELECT {', '.join(['told.g AS g', *columns])} FROM ({select(listed, joins)}) "
         f"AS originals JOIN ({groups}) AS told ON {same}) AS people"
@@ -124,7 +128,7 @@ def is_for_engine(release: Release) -> bool:
     engine = placement.table.engine
     if not placement.fits_memory or not engine.embedded:
         return True
-    columns = len(release.schema.judged) + len(release.schema.keep)
+    columns = len(release.schema.judged) + len(release.schema.kept)
     return release.people * (_EACH + _CELL * columns) > engine.memory
 
 
@@ -153,7 +157,9 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
     table = placement.table
     check_keep(table)
     with Scratch(table.engine) as scratch:
-        groups = scratch.append("groups", group_blocks(regions))
+        by_group = table.schema.publish_weight == "group"
+        weights = mean_weights(release) if by_group else None
+        groups = scratch.append("groups", group_blocks(regions, weights))
         declared = table.schema.domains
         labels = [
             shown_regions(parts, codes, declared.get(name))
@@ -171,6 +177,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
             for one in table.counts.sensitive
         ]
         kept = _kept_types(table)
+        weighed = [pa.field(str(table.schema.weight), pa.float64())] if by_group else []
         if kept:
             people = people_with_kept(table, placement.groups_of_tuples(scratch), scratch)
         else:
@@ -178,11 +185,12 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
         fields = [pa.field(name, label.type) for name, label in zip(names, labels, strict=True)]
-        width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels) + _KEPT * len(kept)
+        width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels)
+        width += _KEPT * len([*kept, *weighed])
         yield EngineRows(
             engine=table.engine,
             select=text,
-            schema=pa.schema([*fields, *kept]),
+            schema=pa.schema([*fields, *kept, *weighed]),
             people=release.people,
             width=width,
         )
@@ -196,9 +204,9 @@ def _engine_names(names: list[str]) -> list[str]:
 
 
 def _kept_types(table: Table) -> list[pa.Field]:
-    if not table.schema.keep:
+    if not table.schema.kept:
         return []
-    source, names = table.source, table.schema.keep
+    source, names = table.source, table.schema.kept
     listed = select([source.column(name) for name in names], source.name)
     types = table.engine.fetch(f"{listed} LIMIT 0").schema
     return [pa.field(name, kind) for name, kind in zip(names, types.types, strict=True)]
@@ -214,9 +222,9 @@ def _select(
 ) -> str:
     """The one query: people sorted by what is published of them, a row for each."""
     schema, engine = table.schema, scratch.engine
-    who = "people" if schema.keep else people
+    who = "people" if schema.kept else people
     sensitive = [f"{who}.s{place}" for place in range(len(schema.sensitive))]
-    kept = [f"{who}.k{place}" for place in range(len(schema.keep))]
+    kept = [f"{who}.k{place}" for place in range(len(schema.kept))]
     joins = f"{people} JOIN {groups} ON {who}.g = {groups}.g"
     inside, outside = [], []
     for place, (code, label) in enumerate(
@@ -232,11 +240,14 @@ def _select(
             joins += f" JOIN {label_table} ON {code} = {label_table}.code"
         inside.append(code if later is not None else f"{label_table}.label")
         outside.append(later or f"x{place}")
-    outside += [f"x{place}" for place in range(len(inside), len(inside) + len(kept))]
-    inside = [named(one, f"x{place}") for place, one in enumerate([*inside, *kept])]
-    inside += [] if schema.keep else [f"{people}.n AS n"]
+    weighed = [f"{groups}.w"] if schema.publish_weight == "group" else []
+    own = [*kept, *weighed]
+    outside += [f"x{place}" for place in range(len(inside), len(inside) + len(own))]
+    inside = [named(one, f"x{place}") for place, one in enumerate([*inside, *own])]
+    inside += [] if schema.kept else [f"{people}.n AS n"]
     order = ", ".join([f"{groups}.place", *sensitive, *kept])
     ordered = f"({select(inside, joins)} ORDER BY {order}) AS ordered"
-    names = _engine_names([*columns, *schema.sensitive, *schema.keep])
+    names = [*columns, *schema.sensitive, *schema.kept, *([str(schema.weight)] if weighed else [])]
+    names = _engine_names(names)
     listed = [named(one, name) for one, name in zip(outside, names, strict=True)]
-    return select(listed, ordered if schema.keep else engine.repeated(ordered, "n"))
+    return select(listed, ordered if schema.kept else engine.repeated(ordered, "n"))

@@ -41,12 +41,12 @@ def check_keep(table: Table) -> None:
     """Refuse kept columns that have no single value for each person."""
     schema = table.schema
     by_person = schema.person is not None and not table.source.one_each
-    if schema.keep and (by_person or schema.count is not None):
+    if schema.kept and (by_person or schema.count is not None):
         raise SchemaError(
             "keep needs one row a person: with person or count there is no single value to "
-            "publish; drop keep, or give the column a role"
+            "publish; drop keep, or give the column a role (weights: publish_weight = 'group')"
         )
-    lists = [name for name in schema.keep if is_list(table.source, name)]
+    lists = [name for name in schema.kept if is_list(table.source, name)]
     if lists:
         raise SchemaError(
             f"keep: column {lists[0]!r} holds lists; only sensitive columns may hold several "
@@ -84,10 +84,10 @@ def rows_of_people(
 ) -> dict[str, pa.ChunkedArray]:
     """For each kept column, the value of each person (given by the tuple she belongs to)."""
     schema = table.schema
-    if not schema.keep:
+    if not schema.kept:
         return {}
     check_keep(table)
-    rows, of_row = rows_and_tuples(table, schema.keep)
+    rows, of_row = rows_and_tuples(table, schema.kept)
     # Deal rows to people: both sorted by tuple, rows in random order within a tuple.
     mixed = shuffle.permutation(len(of_row))
     dealt = mixed[np.argsort(of_row[mixed], kind="stable")]
@@ -99,7 +99,7 @@ def rows_of_people(
     chosen[by_tuple] = dealt[first[ordered] + nth]
     return {
         name: rows.column(f"x{place}").take(pa.array(chosen))
-        for place, name in enumerate(schema.keep)
+        for place, name in enumerate(schema.kept)
     }
 
 

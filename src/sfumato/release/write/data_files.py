@@ -49,7 +49,7 @@ def data_of(
     _check_regions(release)
     _check_types(release)
     # An empty text of a list lists nothing, in a CSV file too.
-    may_be_empty = (*release.schema.keep, *release.schema.lists)
+    may_be_empty = (*release.schema.kept, *release.schema.lists)
     if is_for_engine(release):
         with engine_rows(release, lists) as rows:
             yield _ByEngine(rows, release, form, may_be_empty)

@@ -36,6 +36,7 @@ from sfumato.release.release import Release
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import data_of
+from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
@@ -186,6 +187,7 @@ def _manifest(
                 **({"several": several[field.name]} if field.name in several else {}),
                 **({"list": lists[field.name]} if field.name in lists else {}),
                 **own.get(field.name, {}),
+                **(told_of_weights(release) if roles[field.name] == "weight" else {}),
             }
             for field in columns
         ],

@@ -29,6 +29,7 @@ from sfumato.release.write.cells import (
     typed,
     used_values,
 )
+from sfumato.release.write.weights import mean_weights
 
 
 def tables_of(
@@ -67,7 +68,16 @@ def tables_of(
         columns[attribute.name] = cells.take(pa.array(shown[place][order]))
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
+    columns |= _weights(release, people.groups[order])
     return {"data": pa.table(columns)}
+
+
+def _weights(release: Release, groups: Ints) -> dict[str, pa.Array]:
+    """The column of survey weights, if it is published by groups: the group's of each row."""
+    schema = release.schema
+    if schema.weight is None or schema.publish_weight != "group":
+        return {}
+    return {schema.weight: pa.array(mean_weights(release)[groups])}
 
 
 def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:
@@ -140,6 +150,7 @@ def _bucketized(
         quasi[domain.name] = values.take(pa.array(own))
     for name, values in kept.items():
         quasi[name] = values.take(pa.array(order))
+    quasi |= _weights(release, people.groups[order])
     (attribute,) = placement.counts.sensitive
     groups = release.groups_for(attribute.name)
     ids = number[groups.row]

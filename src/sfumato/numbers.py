@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, SupportsFloat, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.errors import InputError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -233,3 +235,34 @@ class Ragged(Generic[Array]):
         """Some rows, in any order, repeated or not."""
         offsets, places = taken_rows(self.offsets, rows)
         return Ragged(offsets, self.values[places])  # type: ignore[arg-type]
+
+
+# -- numbers that somebody states ------------------------------------------------------------------
+
+_MOST_PEOPLE = 1 << 63  # as their sums are taken
+
+
+def weights_given(given: npt.ArrayLike, what: str) -> Floats:
+    """Weights, as floats."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a list of numbers") from None
+
+
+def whole_numbers(given: npt.ArrayLike, what: str) -> Ints:
+    """Numbers of people, as integers."""
+    try:
+        array = np.asarray(given)
+        floats = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be whole numbers of people, in rows of one length") from None
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
+            raise InputError(f"{what} must be whole numbers of people")
+        array = floats
+    if array.size and floats.min() < 0:
+        raise InputError(f"{what} must not be negative")
+    if floats.sum() >= _MOST_PEOPLE:
+        raise InputError(f"{what} must be of fewer people than 64 bits can count")
+    return array.astype(np.int64)

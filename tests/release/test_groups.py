@@ -19,6 +19,7 @@ from sfumato.release.beside import Beside, Inside, SeveralGroups
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.unlinked import UnlinkedRows
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import ValueSet
 
@@ -295,6 +296,7 @@ def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
         inside=inside,
         several=SeveralGroups(3, np.array([0, 0]), np.array([0, 1])),
         multiplicity=np.array([1, 1]),
+        unlinked=UnlinkedRows(one),
     )
     assert all(getattr(beside, field.name) is not None for field in fields(Beside))
     known = one.with_beside(beside)

@@ -22,6 +22,7 @@ from sfumato.adversaries.linkage import risks as linkage
 from sfumato.adversaries.realistic import beliefs as realistic
 from sfumato.adversaries.relative_threat import result as relative_threat
 from sfumato.adversaries.skyline import acquaintance
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 ADVERSARIES: dict[str, CatalogueEntry] = {
@@ -72,8 +73,14 @@ def stand_in_threats(
         threat
         for name, groups in release.by_attribute.items()
         for entry in ADVERSARIES.values()
-        if entry.runs == runs and entry.applies(release)
+        if entry.runs == runs and entry.applies(release) and not entry.undefined(release, groups)
         for adversary in entry.stand_ins(groups)
         if (adversary.name, name) not in named
-        for threat in adversary.attack(release, groups).threats()
+        for threat in adversary.attack(release, _read(groups)).threats()
     ]
+
+
+def _read(groups: Groups) -> Groups:
+    """Of rows published one by one she knows one, and asks for that row's value."""
+    rows = groups.beside.unlinked
+    return groups if rows is None else rows.by_row

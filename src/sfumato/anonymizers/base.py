@@ -89,6 +89,16 @@ class Task:
         """Those a search cannot carry along: it makes releases, and they choose among them."""
         return tuple(c for c in self.require if isinstance(c, ReleaseCriterion) and c.at_end)
 
+    def merge_closed(self, criterion: Criterion) -> bool:
+        """Whether groups that hold, merged, hold, as this table is counted.
+
+        Values by person are no mixture: whoever is in both groups counts once in their union.
+        """
+        counts = self.table.counts
+        by_person = isinstance(counts, Counts) and counts.owner is not None
+        mixed = by_person and criterion.reads_values
+        return criterion.merge_closed and (criterion.upward_closed or not mixed)
+
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""
         counts = self.table.counts
@@ -113,6 +123,10 @@ class Anonymizer(ABC):
     @abstractmethod
     def run(self, task: Task) -> Release:
         """The most useful release this way finds; every criterion holds on it."""
+
+    def refuses_rows(self) -> str:
+        """Why it cannot publish several rows of a person one by one; empty where it can."""
+        return f"{self.name} does not; use lattice or mondrian"
 
     def within(self, seconds: float) -> Self:
         """The same with at most so many seconds; itself where it has no such parameter."""

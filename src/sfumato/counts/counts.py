@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.numbers import Codes, Ints, sums_by
+from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -137,6 +137,10 @@ class TableCounts(ABC):
     def by_code(self, column: int) -> Ints:
         """How many people have each value of a quasi-identifier."""
 
+    def people_by_code(self, column: int) -> Ints:
+        """The same, also where people have several rows, and those are counted."""
+        return self.by_code(column)
+
     @abstractmethod
     def by_value(self, attribute: int) -> Ints:
         """How many people have each value of a sensitive attribute, or each set of values."""
@@ -171,7 +175,9 @@ class Counts(TableCounts):
     """Compact distinct tuples of a table, in memory.
 
     `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
-    attributes. `weights` are summed survey weights.
+    attributes. `weights` are summed survey weights. `owner`: where people's rows are published one
+    by one, n counts rows, and this says whose each is, rows in the order of tuples, people as 0, 1,
+    2, ...; whoever counts people then counts distinct ones (`counts/owners.py`).
     """
 
     fits_memory: ClassVar[bool] = True
@@ -185,6 +191,7 @@ class Counts(TableCounts):
     protect: tuple[Domain, Codes] | None = None
     extra_memberships: int = 0
     several: SeveralTuples | None = None
+    owner: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.n)
@@ -199,6 +206,13 @@ class Counts(TableCounts):
 
     def by_code(self, column: int) -> Ints:
         return sums_by(self.codes[column], self.n, len(self.quasi[column]))
+
+    def people_by_code(self, column: int) -> Ints:
+        if self.owner is None:
+            return self.by_code(column)
+        size = len(self.quasi[column])
+        pairs = np.unique(self.owner.astype(np.int64) * size + self.codes[column].repeat(self.n))
+        return np.bincount(pairs % size, minlength=size).astype(np.int64)
 
     def by_value(self, attribute: int) -> Ints:
         return sums_by(self.values[attribute], self.n, self.sensitive[attribute].codes)
@@ -222,6 +236,11 @@ class Counts(TableCounts):
     def take(self, kept: Ints) -> Counts:
         """Only the tuples at these positions."""
         several = None if self.several is None else self.several.take(kept, len(self))
+        extra = self.extra_memberships if several is None else several.extra
+        owner = self.owner
+        if owner is not None:
+            owner = owner[taken_rows(offsets_of(self.n), kept)[1]]
+            extra = len(owner) - len(np.unique(owner))
         return replace(
             self,
             codes=self.codes[:, kept],
@@ -229,8 +248,9 @@ class Counts(TableCounts):
             n=self.n[kept],
             weights=None if self.weights is None else self.weights[kept],
             protect=None if self.protect is None else (self.protect[0], self.protect[1][kept]),
-            extra_memberships=self.extra_memberships if several is None else several.extra,
+            extra_memberships=extra,
             several=several,
+            owner=owner,
         )
 
     def compact(self) -> Counts:
@@ -247,12 +267,16 @@ class Counts(TableCounts):
         if weights is not None:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
         several = self.several and SeveralTuples(self.several.person, number[self.several.tuples])
+        owner = self.owner
+        if owner is not None:
+            owner = owner[np.argsort(np.repeat(number, self.n), kind="stable")]
         return replace(
-            self.take(first),
+            replace(self, owner=None).take(first),
             n=summed,
             weights=weights,
             extra_memberships=self.extra_memberships,
             several=several,
+            owner=owner,
         )
 
     def with_several(self, person: Ints, codes: Codes) -> Counts:

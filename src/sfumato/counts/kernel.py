@@ -103,6 +103,73 @@ def merge_cells(
     return out_indptr, out_indices[:filled].copy(), out_data[:filled].copy()
 
 
+@nb.njit(cache=True, nogil=True)
+def merge_owners(
+    order: npt.NDArray[Any], starts: Ints, indptr: Ints, people: Codes, total: int
+) -> tuple[Ints, Codes]:
+    """The distinct people, of `total`, of the finer groups that became one."""
+    groups = len(starts) - 1
+    room = 0
+    for i in order:
+        room += indptr[i + 1] - indptr[i]
+    out_indptr = np.zeros(groups + 1, np.int64)
+    out = np.empty(room, np.int32)
+    seen = np.full(total, -1, np.int32)
+    filled = 0
+    for g in range(groups):
+        for at in range(starts[g], starts[g + 1]):
+            i = order[at]
+            for place in range(indptr[i], indptr[i + 1]):
+                person = people[place]
+                if seen[person] != g:
+                    seen[person] = g
+                    out[filled] = person
+                    filled += 1
+        out_indptr[g + 1] = filled
+    return out_indptr, out[:filled].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def count_owners(order: Ints, starts: Ints, indptr: Ints, people: Codes, total: int) -> Ints:
+    """How many distinct people those groups have."""
+    groups = len(starts) - 1
+    sizes = np.zeros(groups, np.int64)
+    seen = np.full(total, -1, np.int32)
+    for g in range(groups):
+        for at in range(starts[g], starts[g + 1]):
+            i = order[at]
+            for place in range(indptr[i], indptr[i + 1]):
+                if seen[people[place]] != g:
+                    seen[people[place]] = g
+                    sizes[g] += 1
+    return sizes
+
+
+@nb.njit(cache=True, nogil=True)
+def count_values(
+    indptr: Ints, pairs: Codes, value_of: Codes, width: int
+) -> tuple[Ints, Codes, Ints]:
+    """How many pairs of each group have each value, sparse."""
+    groups = len(indptr) - 1
+    out_indptr = np.zeros(groups + 1, np.int64)
+    indices = np.empty(len(pairs), np.int32)
+    data = np.empty(len(pairs), np.int64)
+    place = np.full(width, -1, np.int64)
+    filled = 0
+    for g in range(groups):
+        begin = filled
+        for at in range(indptr[g], indptr[g + 1]):
+            value = value_of[pairs[at]]
+            if place[value] < begin:
+                place[value] = filled
+                indices[filled] = value
+                data[filled] = 0
+                filled += 1
+            data[place[value]] += 1
+        out_indptr[g + 1] = filled
+    return out_indptr, indices[:filled].copy(), data[:filled].copy()
+
+
 @nb.njit(cache=True)
 def margins(
     keys: Ints,

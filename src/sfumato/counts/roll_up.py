@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
+from sfumato.counts.owners import Owners, ValueOwners, tuple_owners, tuple_values
 from sfumato.counts.stored import SMALL, Kinds, StoredCounts
 from sfumato.engines.base import fresh, named, select
 from sfumato.errors import ResourceError
@@ -83,7 +84,8 @@ class Rolled:
     """The groups of one node. `finer` is what it was rolled up from, `of_finer` the mapping.
 
     `counts` are the tuples of the table that it all began with; where equal groups are told once,
-    `multiplicity` says how many each stands for.
+    `multiplicity` says how many each stands for. Where people have several rows sizes are of rows,
+    and `owners` and `value_owners` tell whose.
     """
 
     steps: Steps
@@ -156,6 +158,45 @@ class Rolled:
 
         order, starts = gather(self.of_finer, len(self))
         return tuple(cell.merged(order, starts) for cell in self.finer.cells)
+
+    @cached_property
+    def owners(self) -> Owners | None:
+        """The distinct people of each group, where they have several rows."""
+        if self.counts is None or self.counts.owner is None:
+            return None
+        if self.finer is None:
+            return tuple_owners(self.counts).merged(*self._tuples)
+        finer, order, starts = self._nearest("owners")
+        return None if finer.owners is None else finer.owners.merged(order, starts)
+
+    @cached_property
+    def value_owners(self) -> tuple[ValueOwners, ...]:
+        """The same with their values, one for each attribute."""
+        assert self.counts is not None
+        if self.finer is None:
+            places = range(len(self.counts.sensitive))
+            return tuple(tuple_values(self.counts, at).merged(*self._tuples) for at in places)
+        finer, order, starts = self._nearest("value_owners")
+        return tuple(valued.merged(order, starts) for valued in finer.value_owners)
+
+    @property
+    def _tuples(self) -> tuple[Codes, Ints]:
+        """The tuples of each of the finest groups."""
+        from sfumato.counts.kernel import gather
+
+        assert self.counts is not None
+        group, first = self.counts.group_of
+        return gather(group.astype(np.int32), len(first))
+
+    def _nearest(self, known: str) -> tuple[Rolled, Codes, Ints]:
+        """The nearest finer node that knows it, or the finest, and its groups by those here."""
+        from sfumato.counts.kernel import gather
+
+        finer, number = self.finer, self.of_finer
+        assert finer is not None
+        while finer.finer is not None and known not in vars(finer):
+            number, finer = number[finer.of_finer], finer.finer
+        return finer, *gather(number, len(self))
 
     def margins(self, kept: npt.NDArray[np.bool_]) -> Ints:
         """How many kept people have each label, column after column."""

@@ -22,15 +22,16 @@ from sfumato.counts.columns import (
     encode,
     encode_distinct,
     gather,
+    has_lists,
     key_of,
     keys,
     measures,
     weight_of,
 )
-from sfumato.counts.counts import Attribute, Counts, TableCounts
+from sfumato.counts.counts import Attribute, Counts, TableCounts, rank_rows
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
 from sfumato.engines.base import Engine, Source, fresh, named, quote, select
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema
 
@@ -46,6 +47,8 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     """
     check_people(engine, source, schema)
     check_lists(source, schema)
+    if schema.rows == "unlinked" and schema.person is not None:
+        return _rows_of_people(engine, source, schema, coding)
     beyond = bytes_for(source.rows, len(keys(schema))) > engine.memory
     large = beyond or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
@@ -60,6 +63,66 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     if counts.people == 0:
         raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
     return counts
+
+
+def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts:
+    """The rows by what they hold, and whose each is: people are told apart by a number."""
+    for name in schema.sensitive:
+        if has_lists(source, schema, name):
+            raise InputError(
+                f"column {name!r} holds several values a row, and rows = 'unlinked' takes one; "
+                "give every value a row of its own"
+            )
+    if source.one_each:
+        raise InputError(
+            "facts tells the values of people who have one row each, and rows = 'unlinked' is "
+            "about several; leave one of them out"
+        )
+    if source.rows == 0:
+        raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
+    if not engine.embedded:
+        raise InputError(
+            "rows = 'unlinked' is worked out in memory, and not by an engine of its own; read the "
+            "table with engine 'duckdb'"
+        )
+    if bytes_for(source.rows, len(keys(schema)) + 1) > engine.memory:
+        raise ResourceError(
+            f"{source.label} is larger than memory, and whose rows are in which group is worked "
+            "out in memory; raise the memory limit, or use a part of the people"
+        )
+    brought: list[str] = []
+    large = source.rows >= MANY_ROWS
+    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=large)
+    person, numbers = source.column(str(schema.person)), fresh("people")
+    distinct = select([named(person, "sfumato_person")], source.name, group=[person])
+    number = named("ROW_NUMBER() OVER (ORDER BY sfumato_person) - 1", "sfumato_number")
+    engine.materialize(
+        numbers, select(["sfumato_person", number], f"({distinct}) AS people"), large=large
+    )
+    brought.append(numbers)
+    joins += f" JOIN {numbers} ON {person} = {numbers}.sfumato_person"
+    listed = [named(f"CAST({where[name]} AS INT)", f"c{place}") for place, name in enumerate(where)]
+    listed.append(named(f"CAST({numbers}.sfumato_number AS INT)", "person"))
+    rows = engine.fetch(select(listed, joins))
+    for table in brought:
+        engine.drop(table)
+    codes = [rows.column(f"c{place}").to_numpy() for place in range(len(where))]
+    stacked = np.array(codes, dtype=np.int32).reshape(len(codes), rows.num_rows)
+    tuple_of, first = rank_rows(stacked, [columns[name].size for name in where])
+    owner = rows.column("person").to_numpy().astype(np.int64)
+    people = int(owner.max()) + 1
+    # In an order of its own, whatever that of the rows is.
+    in_order = np.sort(tuple_of * people + owner)
+    quasi = len(schema.quasi)
+    return Counts(
+        quasi=tuple(columns[name].domain for name in schema.quasi),
+        sensitive=tuple(Attribute(columns[name].domain) for name in schema.sensitive),
+        codes=stacked[:quasi, first],
+        values=stacked[quasi:, first],
+        n=np.bincount(tuple_of, minlength=len(first)).astype(np.int64),
+        extra_memberships=len(owner) - people,
+        owner=(in_order % people).astype(np.int32),
+    )
 
 
 def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:

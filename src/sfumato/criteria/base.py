@@ -29,9 +29,10 @@ from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
 from sfumato.criteria.steps import BoundStep as BoundStep
-from sfumato.criteria.steps import Ladder, steps_on
+from sfumato.criteria.steps import Ladder, steps_on, worst_places
 from sfumato.criteria.steps import OfPoints as OfPoints
-from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.criteria.steps import parameter as parameter
+from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools
 from sfumato.release.build import joint_groups, with_inside
 from sfumato.release.groups import Groups
@@ -88,6 +89,8 @@ AT_END = (
     "can be judged on a finished release only: take it out of the policy of the search, and audit "
     "the release by it"
 )
+WHOSE = "rows are published one by one, and nothing here says which of them are one person's"
+_ONE_ROW = "it is defined for people who have one row each, and here they have several, one by one"
 EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 
 
@@ -118,7 +121,7 @@ class Measure:
         """The worst among some of the groups."""
         values = self.per_group[groups]
         badness = values if self.sense in ("at_most", "below") else -values
-        places = _worst(badness, self.sizes[groups], min(WORST, len(groups)))
+        places = worst_places(badness, self.sizes[groups], min(WORST, len(groups)))
         return tuple(int(groups[place]) for place in places)
 
     @property
@@ -181,6 +184,7 @@ class Criterion(ABC):
     about_identity: ClassVar[bool] = False  # True: it asks who can be told apart, by QIs alone
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
+    of_rows: ClassVar[bool] = False  # True: of release scope, and defined for unlinked rows
     joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
     ladders: ClassVar[tuple[Ladder, ...]] = ()  # sensible values of what it may be asked by
     merge_closed: ClassVar[bool]
@@ -255,6 +259,16 @@ class Criterion(ABC):
             return "people have several values each; this criterion is defined for one"
         return ""
 
+    def readings(self, groups: Groups) -> tuple[Groups, ...]:
+        """As this judges them, the worst counts: two of rows published one by one."""
+        rows = groups.beside.unlinked
+        return (groups,) if rows is None or not self.reads_values else rows.readings
+
+    def undefined(self, groups: Groups) -> str:
+        """Why these groups cannot be judged at all, in whichever reading."""
+        reasons = (self.inapplicable(reading) for reading in self.readings(groups))
+        return next((reason for reason in reasons if reason), "")
+
     def unjudged(self, status: Status, why: str, groups: Groups | None = None) -> Verdict:
         """The verdict where there is none to give: nothing measured, and why."""
         attribute = None if groups is None else groups.attribute
@@ -322,28 +336,44 @@ class GroupCriterion(Criterion):
         """The worst group in plain words, for the verdict's note; searches never ask."""
         return ""
 
+    def _judged(self, groups: Groups) -> tuple[Measure, Bools, tuple[Groups, Measure]]:
+        """What is measured by all readings together, and which of them comes to the worst."""
+        judged = [(reading, *self.judge(reading)) for reading in self.readings(groups)]
+        if len(judged) == 1:
+            ((reading, measure, holds),) = judged
+            return measure, holds, (reading, measure)
+        measures = [measure for _, measure, _ in judged]
+        first = measures[0]
+        less = first.sense in ("at_least", "above")
+        figures = np.stack([measure.per_group for measure in measures])
+        per_group = figures.min(axis=0) if less else figures.max(axis=0)
+        parts = {name: part for measure in measures for name, part in measure.parts.items()}
+        worse = min(judged, key=lambda one: one[1].value if less else -one[1].value)
+        combined = Measure(per_group, groups.sizes, first.sense, parts)
+        return combined, np.logical_and.reduce([one[2] for one in judged]), worse[:2]
+
     def measure(self, groups: Groups) -> Measure:
-        reason = self.inapplicable(groups)
+        reason = self.undefined(groups)
         if reason:
             raise InputError(f"{self.name} cannot be measured: {reason}")
-        return self.judge(groups)[0]
+        return self._judged(groups)[0]
 
     def holds(self, groups: Groups) -> Bools:
-        if self.inapplicable(groups):
+        if self.undefined(groups):
             return np.zeros(len(groups), dtype=bool)
-        return self.judge(groups)[1]
+        return self._judged(groups)[1]
 
     def verdict(self, groups: Groups) -> Verdict:
-        reason = self.inapplicable(groups)
+        reason = self.undefined(groups)
         if reason:
             return self.unjudged("not_applicable", reason, groups)
-        measure, holds = self.judge(groups)
+        measure, holds, told_by = self._judged(groups)
         bad, people = groups.number(~holds), groups.headcount(~holds)
         note = f"{bad:,} of {groups.number():,} groups, {people} people" if bad else ""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in measure.parts.items())
         # A criterion of several conditions may fail where this figure looks well.
         worst = measure.worst_of(np.flatnonzero(~holds)) if bad else measure.worst
-        words = self.explain(groups, measure, worst[0])
+        words = self.explain(*told_by, worst[0])
         text_ = "; ".join(text for text in (note, parts, words) if text)
         verdict = self.decided("violated" if bad else "holds", measure, groups, text_)
         return replace(verdict, worst=worst)
@@ -388,47 +418,6 @@ def summarize(
     return Measure(per_group, groups.sizes, sense, parts or {}, bounded)
 
 
-def _worst(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: int) -> list[int]:
-    """The worst groups; of equally bad ones the larger, where more people are concerned."""
-    if most == 0:
-        return []
-    edge = np.partition(badness, len(badness) - most)[len(badness) - most]
-    beyond = np.flatnonzero(badness > edge)
-    ties = np.flatnonzero(badness == edge)
-    room = most - len(beyond)
-    if room < len(ties):
-        ties = ties[np.argpartition(-sizes[ties], room - 1)[:room]]
-    places: list[int] = np.concatenate([beyond, ties]).tolist()
-    return sorted(places, key=lambda g: (-badness[g], -int(sizes[g]), g))
-
-
-def parameter(
-    criterion: str,
-    name: str,
-    value: object,
-    *,
-    whole: bool = False,
-    least: float = -np.inf,
-    above: float = -np.inf,
-    most: float = np.inf,
-) -> None:
-    """Check one number of a criterion, and say what is allowed if it is not."""
-    bounds = (("at least", least), ("above", above), ("at most", most))
-    limits = [f"{words} {bound:g}" for words, bound in bounds if np.isfinite(bound)]
-    kind = int if whole else (int, float)
-    number = isinstance(value, kind) and not isinstance(value, bool)
-    if number and isinstance(value, int) and abs(value) >= 2**63:  # where compiled integers end
-        limits.append("of fewer than 19 digits")
-        number = False
-    fine = number and np.isfinite(value)  # type: ignore[call-overload]
-    if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
-        sort = "a whole number" if whole else "a number"
-        raise PolicyError(
-            f"{criterion}: {name} = {quoted(value)} is not allowed; it must be {sort} "
-            f"{' and '.join(limits)}".rstrip()
-        )
-
-
 # From worst to best: a violation anywhere decides, then whatever could not be judged.
 _ORDER = ("violated", "cannot_judge", "not_converged", "not_applicable", "holds")
 
@@ -439,6 +428,9 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
         return unreadable
     about = groups_about(criterion, release)
     verdict = worst_of([criterion.of_release(release, groups) for groups in about])
+    if verdict.holds and release.groups.owners_unknown:
+        known = verdict.measured if (more := verdict.sense == "at_least") else None
+        verdict = replace(verdict, status="cannot_judge", measured=known, at_most=more, note=WHOSE)
     if release.regions.exact and criterion.about_identity:
         return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
     return verdict
@@ -457,6 +449,8 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
         return criterion.unjudged(
             "not_applicable", "counts are noisy; the release carries its own guarantee"
         )
+    if release.groups.beside.unlinked is not None and not _of_rows(criterion):
+        return criterion.unjudged("not_applicable", _ONE_ROW)
     if release.groups.multiplicity is not None and not by_counts(criterion):
         return criterion.unjudged(
             "cannot_judge",
@@ -464,6 +458,13 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
             "memory; raise the memory limit",
         )
     return None
+
+
+def _of_rows(criterion: Criterion) -> bool:
+    """Whether a criterion says what it means where people have several rows."""
+    if isinstance(criterion, ReleaseCriterion):
+        return criterion.of_rows
+    return not criterion.joint and not (criterion.reads_values and criterion.needs)
 
 
 def by_counts(criterion: Criterion) -> bool:

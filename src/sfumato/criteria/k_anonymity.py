@@ -216,6 +216,12 @@ class AlphaK(GroupCriterion):
         reason = super().inapplicable(groups)
         return "" if reason and groups.width and len(groups) else reason
 
+    def readings(self, groups: Groups) -> tuple[Groups, ...]:
+        """Of rows published one by one the share of rows, and that of people who have it."""
+        rows = groups.beside.unlinked
+        having = None if rows is None else rows.having(groups.sizes)
+        return super().readings(groups) if rows is None or having is None else (rows.by_row, having)
+
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         if not release.regions.exact:
             return self.verdict(groups)

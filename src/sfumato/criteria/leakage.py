@@ -203,8 +203,9 @@ class LeakageCriterion(GroupCriterion):
         return super().verdict(groups)
 
     def _check_covered(self, groups: Groups) -> None:
-        if not self.inapplicable(groups):
-            self.observer.check_covered(groups)
+        if not self.undefined(groups):
+            for reading in self.readings(groups):
+                self.observer.check_covered(reading)
 
     def _expected(self) -> str:
         about = f", {' and '.join(self.joint)} together" if self.joint else ""

@@ -3,6 +3,8 @@
 A criterion lists a ladder of usual values for each parameter that makes it ask less or more. A step
 is the same criterion with one parameter on the next rung. Whatever holds by a criterion holds by
 every looser step of it, so a parameter whose change may help some groups and harm others has none.
+
+Here too, of all criteria: a number that is checked, and the worst of many groups.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import shortest
 
 if TYPE_CHECKING:
@@ -73,3 +79,44 @@ def steps_on(criterion: Criterion, ladders: Sequence[Ladder]) -> Iterator[BoundS
                 changed: dict[str, Any] = {ladder.parameter: rung}
                 words = f"{ladder.parameter} = {shortest(rung)} instead of {shortest(value)}"
                 yield BoundStep(replace(criterion, **changed), way, words)
+
+
+def parameter(
+    criterion: str,
+    name: str,
+    value: object,
+    *,
+    whole: bool = False,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    most: float = np.inf,
+) -> None:
+    """Check one number of a criterion, and say what is allowed if it is not."""
+    bounds = (("at least", least), ("above", above), ("at most", most))
+    limits = [f"{words} {bound:g}" for words, bound in bounds if np.isfinite(bound)]
+    kind = int if whole else (int, float)
+    number = isinstance(value, kind) and not isinstance(value, bool)
+    if number and isinstance(value, int) and abs(value) >= 2**63:  # where compiled integers end
+        limits.append("of fewer than 19 digits")
+        number = False
+    fine = number and np.isfinite(value)  # type: ignore[call-overload]
+    if not fine or not (least <= value <= most and value > above):  # type: ignore[operator]
+        sort = "a whole number" if whole else "a number"
+        raise PolicyError(
+            f"{criterion}: {name} = {quoted(value)} is not allowed; it must be {sort} "
+            f"{' and '.join(limits)}".rstrip()
+        )
+
+
+def worst_places(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: int) -> list[int]:
+    """The worst groups; of equally bad ones the larger, where more people are concerned."""
+    if most == 0:
+        return []
+    edge = np.partition(badness, len(badness) - most)[len(badness) - most]
+    beyond = np.flatnonzero(badness > edge)
+    ties = np.flatnonzero(badness == edge)
+    room = most - len(beyond)
+    if room < len(ties):
+        ties = ties[np.argpartition(-sizes[ties], room - 1)[:room]]
+    places: list[int] = np.concatenate([beyond, ties]).tolist()
+    return sorted(places, key=lambda g: (-badness[g], -int(sizes[g]), g))

@@ -7,13 +7,14 @@ about them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Counts
+from sfumato.counts.owners import Owners
 from sfumato.errors import InputError
 from sfumato.numbers import Bools, Floats, Ints, sums_by, taken_rows
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.release.description import Regions
     from sfumato.release.groups import Groups
     from sfumato.release.guarantee import Guarantee
+    from sfumato.release.unlinked import UnlinkedRows
 
 # People who are in several groups: one whose rows differ in their quasi-identifiers.
 #
@@ -44,12 +46,22 @@ class SeveralGroups:
     """Who is in several groups: `person[i]` is in group `group[i]`, persons in order.
 
     `everybody` is how many people there are. Where only that is known both lists are None; where
-    not even that is, because some of the groups were left out, it is None too.
+    not even that is, because some of the groups were left out, it is None too. `distinct`: whoever
+    is in two groups that become one counts once there, since groups count distinct people.
     """
 
     everybody: int | None
     person: Ints | None = None
     group: Ints | None = None
+    distinct: bool = False
+
+    @classmethod
+    def of_rows(cls, people: Owners) -> SeveralGroups:
+        """Everybody who is listed, where rows are published one by one."""
+        order = np.argsort(people.people, kind="stable")
+        person = people.people[order].astype(np.int64)
+        everybody = len(np.unique(person))
+        return cls(everybody, person, people.group[order], distinct=True)
 
     @property
     def listed(self) -> bool:
@@ -61,6 +73,8 @@ class SeveralGroups:
         places = int((people if chosen is None else people[chosen]).sum())
         if self.person is not None and self.group is not None:
             here = self.person if chosen is None else self.person[chosen[self.group]]
+            if self.distinct:  # everybody is listed, whatever the groups count
+                return Headcount(len(np.unique(here)))
             return Headcount(places - len(here) + len(np.unique(here)))
         if self.everybody is None:
             return Headcount(places, at_most=places > 0)
@@ -85,12 +99,17 @@ class SeveralGroups:
         place = np.full(total, -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         here = place[self.group]
-        return SeveralGroups(None, self.person[here >= 0], here[here >= 0])
+        return replace(self, everybody=None, person=self.person[here >= 0], group=here[here >= 0])
 
     def merge(self, number: Ints) -> SeveralGroups:
         """Groups put together: group g becomes part of group `number[g]`."""
-        group = None if self.group is None else number[self.group]
-        return SeveralGroups(self.everybody, self.person, group)
+        if self.person is None or self.group is None:
+            return self
+        group = number[self.group]
+        if not self.distinct:
+            return replace(self, group=group)
+        once = np.unique(np.stack([self.person, group]), axis=1)
+        return replace(self, person=once[0], group=once[1])
 
 
 Protected = tuple[tuple[str, ...], npt.NDArray[np.bool_]]
@@ -133,7 +152,8 @@ class Beside:
     group has; `inside` who is in them (private), `several` who is in several of them. Where groups
     share people (wildcard matching), `published` are the people published with each group's own
     description, by default its size, and `everyone` all people as one group: the groups do not add
-    up to them. Where equal groups are told once, `multiplicity` is how many each stands for.
+    up to them. Where equal groups are told once, `multiplicity` is how many each stands for. Where
+    people's rows are published one by one, `unlinked` are the values of rows and of people.
     """
 
     regions: Regions | None = None
@@ -145,6 +165,7 @@ class Beside:
     inside: Inside | None = None
     several: SeveralGroups | None = None
     multiplicity: Ints | None = None
+    unlinked: UnlinkedRows | None = None
 
     def take(self, kept: Ints, total: int) -> Beside:
         """Of some of `total` groups, by their positions."""
@@ -159,6 +180,7 @@ class Beside:
             inside=None if self.inside is None else self.inside.take(kept),
             several=None if self.several is None else self.several.take(kept, total),
             multiplicity=None if self.multiplicity is None else self.multiplicity[kept],
+            unlinked=None if self.unlinked is None else self.unlinked.take(kept),
         )
 
     def merge(self, number: Ints, total: int) -> Beside:
@@ -182,4 +204,5 @@ class Beside:
             protected=protected,
             inside=None if self.inside is None else self.inside.merge(number, total),
             several=None if self.several is None else self.several.merge(number),
+            unlinked=None if self.unlinked is None else self.unlinked.merge(number, total),
         )

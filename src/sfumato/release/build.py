@@ -10,13 +10,14 @@ import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, rank_rows
 from sfumato.errors import InputError, PolicyError, SchemaError, did_you_mean, quoted
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, offsets_of, taken_rows
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release, several_groups, standing_notes
 from sfumato.release.summing import group_counts, references
+from sfumato.release.unlinked import owners_unknown
 from sfumato.schema.domain import Domain
 
 # -- joint targets: several sensitive attributes of a release read as one, value by value ----------
@@ -116,11 +117,16 @@ def groups_of(placement: Placement, groups: Ints, total: int) -> dict[str, Group
         n=n,
         protect=counts.protect and (counts.protect[0], counts.protect[1][placement.tuples[kept]]),
     )
+    if counts.owner is not None:
+        whose = counts.owner[taken_rows(offsets_of(counts.n), placement.tuples[kept])[1]]
+        pieces = replace(pieces, owner=whose)
     if not pieces.sensitive:
-        return {"": group_counts(pieces, groups[kept], total, None)}
-    known = references(placement.counts)
+        return {"": group_counts(pieces, groups[kept], total, None, None, counts)}
+    known = references(counts)
     return {
-        attribute.name: group_counts(pieces, groups[kept], total, place, known[attribute.name])
+        attribute.name: group_counts(
+            pieces, groups[kept], total, place, known[attribute.name], counts
+        )
         for place, attribute in enumerate(pieces.sensitive)
     }
 
@@ -170,24 +176,50 @@ def _counted(
         weights = counts.weights[placement.tuples[kept]] * share
         summed = np.bincount(placement.groups[kept], weights=weights, minlength=len(described))
         population = summed.astype(np.float64)
+    several, suppressed = _several(placement), placement.suppressed
+    notes: tuple[str, ...] = ()
+    if counts.owner is not None:
+        assert several is not None
+        assert several.everybody is not None
+        if suppressed:
+            notes = (f"{suppressed:,} of {counts.memberships:,} rows are left out",)
+        suppressed = counts.people - several.everybody
     return Release(
         schema=table.schema,
         counted_groups=groups_of(placement, placement.groups, len(described)),
         regions=described,
-        suppressed=placement.suppressed,
+        suppressed=suppressed,
         disjoint=described.disjoint() if disjoint is None else disjoint,
         population=population,
         label=f"release of {table.source.label}",
-        notes=standing_notes(table),
+        notes=(*standing_notes(table), *notes),
         made=made(placement),
-        several=_several(placement),
+        several=several,
     )
 
 
 def _several(placement: Placement) -> SeveralGroups | None:
     """Who is in several groups, where a tuple is whole in one."""
-    if not placement.counts.extra_memberships:
+    if not placement.counts.extra_memberships and placement.counts.owner is None:
         return None
     group = np.full(len(placement.counts), -1, dtype=np.int64)
     group[placement.tuples] = placement.groups
     return several_groups(placement.counts, group)
+
+
+def with_unknown_owners(release: Release) -> Release:
+    """Rows that were published one by one, and nobody here knows whose they are."""
+    return replace(
+        release,
+        counted_groups={
+            name: owners_unknown(groups) for name, groups in release.counted_groups.items()
+        },
+        several=SeveralGroups(None),
+        notes=(*release.notes, ROWS_ALONE),
+    )
+
+
+ROWS_ALONE = (
+    "rows are published one by one, and several may be one person's: sizes count rows, and nothing "
+    "that asks for people can be said to hold"
+)

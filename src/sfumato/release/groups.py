@@ -29,7 +29,17 @@ import numpy.typing as npt
 from sfumato.counts.counts import Case
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of, sums_by, tallied_offsets
+from sfumato.numbers import (
+    Codes,
+    Floats,
+    Ints,
+    offsets_of,
+    rows_of,
+    sums_by,
+    tallied_offsets,
+    weights_given,
+    whole_numbers,
+)
 from sfumato.release.beside import Beside, Headcount, Inside, Protected, SeveralGroups
 from sfumato.release.sparse import Lists, SparseCounts, summed
 from sfumato.schema.domain import Domain
@@ -37,8 +47,6 @@ from sfumato.schema.domain import Domain
 if TYPE_CHECKING:
     from sfumato.release.description import Regions
     from sfumato.release.guarantee import Guarantee
-
-_MOST_PEOPLE = 1 << 63  # of all groups together, as their sums are taken
 
 
 class Groups(SparseCounts):
@@ -73,7 +81,7 @@ class Groups(SparseCounts):
             dense.shape[1],
             values=None if values is None else tuple(str(value) for value in values),
             sizes=None if sizes is None else whole_numbers(sizes, "sizes"),
-            given_reference=None if reference is None else _numbers(reference, "reference"),
+            given_reference=None if reference is None else weights_given(reference, "reference"),
             domain=domain,
             attribute=attribute or (domain.name if domain is not None else None),
             case=case,
@@ -209,6 +217,18 @@ class Groups(SparseCounts):
         return self.beside.several
 
     @property
+    def owners_unknown(self) -> bool:
+        """Whether rows are published one by one, and nobody knows whose: sizes are of rows."""
+        rows = self.beside.unlinked
+        return rows is not None and rows.by_person is None
+
+    @property
+    def published_rows(self) -> Ints:
+        """The rows of each group: its people, unless theirs are published one by one."""
+        rows = self.beside.unlinked
+        return self.sizes if rows is None else rows.by_row.sizes
+
+    @property
     def own_people(self) -> Ints:
         """The people published with each group's own description."""
         return self.sizes if self.published is None else self.published
@@ -222,7 +242,9 @@ class Groups(SparseCounts):
 
     def unreferenced(self) -> Groups:
         """The same groups with their own sums as reference: what the published data tell."""
-        return self._same(self.beside, None)
+        rows = self.beside.unlinked
+        beside = self.beside if rows is None else replace(self.beside, unlinked=rows.unreferenced())
+        return self._same(beside, None)
 
     def _same(self, beside: Beside, reference: Floats | None) -> Groups:
         """The same counts, with all that was worked out from them alone."""
@@ -296,11 +318,13 @@ class Groups(SparseCounts):
 
         What the new groups publish is for their maker to say: they have no `regions`.
         """
+        beside = self.beside.merge(number, total)
+        people = None if beside.unlinked is None else beside.unlinked.people
         return self._alike(
             summed(number[self.row], self.indices, self.data, total, self.width),
-            sums_by(number, self.sizes, total),
+            sums_by(number, self.sizes, total) if people is None else people.sizes,
             None if self.lists is None else self.lists.merge(number, total),
-            self.beside.merge(number, total),
+            beside,
         )
 
     def relabel(
@@ -317,6 +341,8 @@ class Groups(SparseCounts):
         everyone = self.everyone
         if everyone is not None:
             everyone = everyone.relabel(codes, values, domain, reference)
+        rows = self.beside.unlinked
+        rows = rows and rows.relabel(codes, values, domain, reference)
         return Groups.from_sparse(
             self.indptr,
             codes[self.indices].astype(np.int32),
@@ -329,7 +355,7 @@ class Groups(SparseCounts):
             attribute=self.attribute,
             case=self.case,
             lists=None if self.lists is None else self.lists.relabel(codes),
-            beside=replace(self.beside, everyone=everyone),
+            beside=replace(self.beside, everyone=everyone, unlinked=rows),
         )
 
     def everybody(self) -> Groups:
@@ -472,29 +498,3 @@ def _check(groups: Groups) -> None:
     fine = np.isfinite(groups.reference).all() and not (groups.reference < 0).any()
     if groups.reference.shape != (groups.width,) or not fine:
         raise InputError(f"reference must hold {groups.width} non-negative weights")
-
-
-def _numbers(given: npt.ArrayLike, what: str) -> Floats:
-    """Weights, as floats."""
-    try:
-        return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a list of numbers") from None
-
-
-def whole_numbers(given: npt.ArrayLike, what: str) -> Ints:
-    """Numbers of people, as integers."""
-    try:
-        array = np.asarray(given)
-        floats = array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be whole numbers of people, in rows of one length") from None
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
-            raise InputError(f"{what} must be whole numbers of people")
-        array = floats
-    if array.size and floats.min() < 0:
-        raise InputError(f"{what} must not be negative")
-    if floats.sum() >= _MOST_PEOPLE:
-        raise InputError(f"{what} must be of fewer people than 64 bits can count")
-    return array.astype(np.int64)

@@ -34,7 +34,7 @@ from sfumato.release.write.data_files import PARTS
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import Region, Span, text_of
-from sfumato.schema.roles import Schema
+from sfumato.schema.roles import Schema, ShownRows
 from sfumato.table import digest
 
 # Who is in which group of a release, kept in private/ for whoever judges it again.
@@ -158,6 +158,7 @@ VERSION = 1  # of what is written here; another one is not read
 COUNT = "count"
 SUM = "manifest.sha256"  # in private/: hashes of the manifest and of evidence, as of sha256sum
 REFERENCE = "reference.json"  # in private/: the whole table's distribution
+BY_PERSON = ""  # in it: how many people have each value, where they have several rows
 DOMAINS = "domains.json"  # in private/: the values that quasi-identifiers have in the table
 SCHEMES = get_args(Scheme)
 _PAIR = ("quasi", "sensitive")
@@ -192,6 +193,8 @@ class Manifest:
     files: tuple[str, ...]
     guarantee: Guarantee | None
     form: FileForm
+    rows: ShownRows = "gathered"
+    knows: int | Literal["all"] = "all"
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -250,6 +253,11 @@ def load_manifest(path: Path) -> Manifest:
     guarantee = _guarantee(path, content, scheme)
     form = _form(path, content)
     files = _files(path, content.get("files"), scheme, form)
+    rows, knows = content.get("rows", "gathered"), content.get("knows", "all")
+    if rows not in get_args(ShownRows) or (knows != "all" and (not _is_count(knows) or not knows)):
+        _broken(path, "it shows people's several rows in no known way")
+    if rows != "gathered" and (scheme != "generalized" or counted != "person"):
+        _broken(path, f"a {scheme} release counted by {counted} cannot show people's several rows")
     return Manifest(
         path,
         scheme,
@@ -260,6 +268,8 @@ def load_manifest(path: Path) -> Manifest:
         files,
         guarantee,
         form,
+        rows,
+        knows,
     )
 
 
@@ -402,6 +412,11 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
                     "made with, or read the data file itself"
                 )
             _check_form(manifest, column, schema)
+    if schema is not None and schema.rows != manifest.rows:
+        raise InputError(
+            f"{manifest.path}: rows are {manifest.rows!r} there, but {schema.rows!r} in the "
+            "policy; judge it by the policy it was made with"
+        )
     quasi, sensitive, keep = (manifest.of_role(role) for role in ("quasi", "sensitive", "keep"))
     # Centroids are points that need not be values of any domain.
     if schema is None or manifest.scheme == "microaggregated":

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
+from sfumato.counts.owners import Owners, owners_below
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
@@ -83,6 +84,7 @@ class Release:
             guarantee=self.guarantee,
             published=self.made.matching.published if isinstance(self.made, ReadFrom) else None,
             several=self.several,
+            unlinked=groups.beside.unlinked and groups.beside.unlinked.described(self.several),
         )
         return groups.with_beside(known)
 
@@ -287,9 +289,14 @@ def _tuples_as_they_stand(table: Table, counts: Counts) -> Release:
 
 def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
     """Who is in several groups, of which each tuple is in one."""
-    if not counts.extra_memberships:
+    if not counts.extra_memberships and counts.owner is None:
         return None
     known = counts.several
+    if counts.owner is not None:
+        rows, person = np.repeat(group, counts.n), counts.owner
+        total, placed = int(group.max(initial=-1)) + 1, rows >= 0
+        people = Owners.of(rows[placed], total, person[placed], owners_below(counts))
+        return SeveralGroups.of_rows(people)
     if known is None:
         return SeveralGroups(counts.people)
     return SeveralGroups(counts.people, known.person, group[known.tuples])
@@ -301,7 +308,12 @@ def standing_notes(table: Table) -> tuple[str, ...]:
     schema, counts = table.schema, table.counts
     if schema.person is None and schema.count is None and not table.source.one_each:
         notes.append("one row is taken for one person (no person column was named)")
-    if counts.extra_memberships:
+    if schema.rows == "unlinked":
+        notes.append(
+            f"rows are published one by one ({counts.memberships:,} of {counts.people:,} people): "
+            "sizes count distinct people, values are judged by row and by person, the worse counts"
+        )
+    elif counts.extra_memberships:
         notes.append(
             f"people whose rows differ in their quasi-identifiers are in several groups "
             f"({counts.extra_memberships:,} more places than people): each group counts them, "

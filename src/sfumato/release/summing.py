@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,25 @@ from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by
 from sfumato.release.beside import Beside, Protected
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists, summed
+from sfumato.release.unlinked import with_owners
 from sfumato.schema.domain import Domain
 
 
 def group_counts(
-    counts: Counts, group: Ints, total: int, attribute: int | None, reference: Floats | None = None
+    counts: Counts,
+    group: Ints,
+    total: int,
+    attribute: int | None,
+    reference: Floats | None = None,
+    whole: Counts | None = None,
 ) -> Groups:
-    """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
+    """Sum a table's counts over `total` groups, for one sensitive attribute (or none).
+
+    `whole`: the table these are a part of, where people's rows are published one by one.
+    """
+    if counts.owner is not None:
+        by_row = group_counts(replace(counts, owner=None), group, total, attribute, reference)
+        return with_owners(by_row, counts, group, attribute, whole or counts)
     sizes = sums_by(group, counts.n, total)
     if attribute is None:
         return Groups.of_sizes(sizes)

@@ -161,8 +161,13 @@ class Schema:
             raise SchemaError(
                 f"rows = {self.rows!r} needs person, the column that names whose row it is"
             )
-        if self.rows != "gathered":
-            raise SchemaError(f"rows = {self.rows!r} is not supported yet; use 'gathered'")
+        if self.rows == "linked":
+            raise SchemaError("rows = 'linked' is not supported yet; use 'gathered' or 'unlinked'")
+        for role in ("weight", "protect", "lists"):
+            if self.rows == "unlinked" and getattr(self, role):
+                raise SchemaError(
+                    f"{role} and rows = 'unlinked' do not go together yet; leave {role} out"
+                )
         if self.household is not None:
             raise SchemaError("household is not supported yet; leave it out")
 

@@ -261,7 +261,7 @@ def _violating(criterion: GroupCriterion, release: Release) -> Bools:
     """The groups that violate a criterion, by any attribute it is about."""
     bad = np.zeros(len(release.groups), dtype=bool)
     for groups in groups_about(criterion, release):
-        if not criterion.inapplicable(groups):
+        if not criterion.undefined(groups):
             bad |= ~criterion.holds(groups)
     return bad
 

@@ -25,9 +25,11 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     is kept in private/ only.
     """
     check_people(table)
+    expect("policy", policy, Policy, "a Policy")
+    if table.schema.rows == "unlinked" and (why := policy.maker.refuses_rows()):
+        raise PolicyError(f"rows = 'unlinked' keeps each person's several rows, and {why}")
     for domain in table.counts.quasi:
         check_values(domain)
-    expect("policy", policy, Policy, "a Policy")
     drawn = randbits(63) if seed is None else seed
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
     return policy.maker.run(task)
@@ -83,10 +85,11 @@ def generalize(
 def check_people(table: Table) -> None:
     """Refuse tables of which no release can be made."""
     expect("table", table, Table, "a Table, as sf.read makes one")
-    if table.counts.extra_memberships:
+    if table.counts.extra_memberships and table.schema.rows == "gathered":
         raise InputError(
             "some people's rows differ in their quasi-identifiers, so merging groups would count "
-            "them more than once; make the quasi-identifiers the same on all rows of a person"
+            "them more than once; say rows = 'unlinked' to publish each row by itself, or make the "
+            "quasi-identifiers the same on all rows of a person"
         )
     if not table.counts.quasi:
         raise PolicyError("there is no quasi-identifier to generalize")

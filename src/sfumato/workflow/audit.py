@@ -378,4 +378,4 @@ def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Rel
     if criterion.sensitive not in (None, threat.about) or threat.about not in release.by_attribute:
         return False
     about = (one for one in groups_about(criterion, release) if one.attribute == threat.about)
-    return not any(criterion.inapplicable(groups) for groups in about)
+    return not any(criterion.undefined(groups) for groups in about)

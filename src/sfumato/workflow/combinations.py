@@ -192,6 +192,11 @@ class _Some(Sequence[str]):
 def coded_columns(subject: Table | Release, wanted: Collection[str]) -> CodedColumns:
     """The columns of a table or release; kept columns of a table if they are wanted."""
     expect("subject", subject, (Release, Table), "a Table or a Release")
+    if subject.schema.rows != "gathered":
+        raise InputError(
+            "characterize takes one row a person, and rows of one person are kept apart here; read "
+            "the table with rows = 'gathered'"
+        )
     if isinstance(subject, Table):
         return of_table(subject, wanted)
     if subject.regions.noisy:

@@ -74,7 +74,7 @@ def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
     """
     regions, sizes = release.regions.each_region, release.groups.sizes
     exact = not release.shares_people and not release.regions.noisy
-    exact = exact and release.groups.multiplicity is None
+    exact = exact and release.groups.multiplicity is None and release.groups.beside.unlinked is None
     if regions is None or not exact:
         return ()
     if len(regions.columns) < 2 or not 0 < len(sizes) <= MOST_GROUPS:
@@ -258,6 +258,9 @@ def linkage(
     groups = indistinguishable.number()
     if release.regions.noisy:
         reason = "counts are noisy; the release carries its own guarantee"
+        return Linkage(people, groups, limits, None, reason=reason)
+    if indistinguishable.owners_unknown:
+        reason = "rows are published one by one, and nothing says which of them are one person's"
         return Linkage(people, groups, limits, None, reason=reason)
     if len(sizes) == 0:
         return Linkage(0, 0, limits, None, reason="there is no group")

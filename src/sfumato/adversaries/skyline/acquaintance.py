@@ -32,6 +32,7 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
     safe,
+    several_rows,
 )
 from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
@@ -203,4 +204,5 @@ ENTRY = CatalogueEntry(
     "when shown",
     ("skyline-privacy",),
     stand_ins=_stand_ins,
+    undefined=lambda _, groups: several_rows(groups),
 )

@@ -248,8 +248,20 @@ def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups
     return subject.groups if sensitive is None else subject.groups_for(sensitive)
 
 
+def several_rows(groups: Groups) -> str:
+    """Why facts about people are not worked out where their rows are published one by one."""
+    if groups.beside.unlinked is None:
+        return ""
+    return (
+        "rows of one person are published one by one and lie in several groups; what facts about "
+        "people tell is worked out for those who are in one"
+    )
+
+
 def case_of(groups: Groups, case: Case | None = None) -> Case:
     """Whether people have one value each, a set, a multiset, or lists that are published whole."""
+    if why := several_rows(groups):
+        raise InputError(why)
     if case is None:
         return "lists" if groups.linked else groups.case
     check_case(case)

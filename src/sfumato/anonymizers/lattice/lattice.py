@@ -255,6 +255,9 @@ class Lattice(Anonymizer):
         if not isinstance(self.budget, int) or self.budget < 1:
             raise PolicyError(f"lattice: budget = {self.budget!r} must be a whole number above 0")
 
+    def refuses_rows(self) -> str:
+        return ""
+
     def run(self, task: Task) -> Release:
         from sfumato.anonymizers.lattice.large import judge_of
 

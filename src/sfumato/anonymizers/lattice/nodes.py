@@ -27,6 +27,7 @@ from sfumato.release.made import Findings, Placement
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
+from sfumato.release.unlinked import judged_by_both, people_references
 from sfumato.schema.region import Coverage, cover
 from sfumato.utility.view import PeopleByGroup, View
 
@@ -39,17 +40,27 @@ if TYPE_CHECKING:
 
 def sized_groups(node: Rolled) -> Groups:
     """Sizes alone, for criteria that read no values."""
-    return Groups.of_sizes(node.sizes, Beside(multiplicity=node.multiplicity))
+    people = node.sizes if node.owners is None else node.owners.sizes
+    return Groups.of_sizes(people, Beside(multiplicity=node.multiplicity))
 
 
-def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
-    """By the values of the sensitive attribute at this place."""
+def valued_groups(
+    node: Rolled,
+    place: int,
+    attribute: Attribute,
+    reference: Floats,
+    by_person: Floats | None = None,
+) -> Groups:
+    """By the values of the sensitive attribute at this place.
+
+    `by_person`: what people's values refer to, where they have several rows.
+    """
     cells, lists = node.cells[place], None
     if attribute.lists is not None:
         assert cells.lists is not None
         by_list = cells.lists
         lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.lists)
-    return Groups.from_sparse(
+    groups = Groups.from_sparse(
         cells.indptr,
         cells.indices,
         cells.data,
@@ -61,6 +72,10 @@ def valued_groups(node: Rolled, place: int, attribute: Attribute, reference: Flo
         lists=lists,
         beside=Beside(multiplicity=node.multiplicity),
     )
+    if node.owners is None:
+        return groups
+    valued = node.value_owners[place].cells()
+    return judged_by_both(groups, valued, by_person, node.owners.sizes)
 
 
 def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
@@ -129,13 +144,14 @@ class Judge:
         self.people = counts.memberships
         self.limit = floor(fraction(task.suppression) * self.people)
         self._references = references(counts)
+        self._by_person = people_references(counts)
         self.levels = tuple(task.table.levels[domain.name] for domain in counts.quasi)
         self.steps = Steps(self.levels)
         # What is upward closed first, sizes before values: the cheapest way to a failure that is
         # its own and inherited by every finer node.
         ordered = sorted(task.by_group, key=lambda c: (not c.upward_closed, c.reads_values))
         self.checks = [(c, attribute) for c in ordered for attribute in task.about(c)]
-        merging = all(c.merge_closed for c in task.searched)
+        merging = all(task.merge_closed(c) for c in task.searched)
         # Without suppression a merge-closed failure is inherited by finer nodes as well.
         self._inherits_all = self.limit == 0 and merging
         # Safety is inherited by coarser nodes when suppressed people can only become fewer, or
@@ -154,9 +170,9 @@ class Judge:
     def rolled(self, counts: Counts, levels: tuple[int, ...]) -> Rolled:
         """The node that counts by the labels of these levels are."""
         group, first = counts.group_of
-        cells = []
+        rows, cells = replace(counts, owner=None), []
         for place in range(len(counts.sensitive)):
-            groups = group_counts(counts, group, len(first), place)
+            groups = group_counts(rows, group, len(first), place)
             by_list = None if groups.lists is None else _cells(groups.lists)
             cells.append(replace(_cells(groups), lists=by_list))
         return lowest(counts, self.steps, levels, cells)
@@ -175,7 +191,8 @@ class Judge:
             return with_needs(node, sized_groups(node), self.needs)
         described = self.task.table.counts.sensitive[attribute]
         reference = self._references[described.name]
-        groups = valued_groups(node, attribute, described, reference)
+        by_person = self._by_person.get(described.name)
+        groups = valued_groups(node, attribute, described, reference, by_person)
         return with_needs(node, groups, self.needs)
 
     def bad_groups(self, node: Rolled) -> Bools:
@@ -387,7 +404,11 @@ class SuppressionTally:
         people = groups = 0
         self._all_groups += part.number(~bad)
         for place, (criterion, attribute) in enumerate(self._checks):
-            failing = ~self._judge.holds(criterion, part, attribute)
+            failing = part.sizes < criterion.fewest_people
+            by_rows = part.counts is not None and part.counts.owner is not None
+            # Too few rows are too few people, sooner told.
+            if not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
+                failing = ~self._judge.holds(criterion, part, attribute)
             if failing.any():
                 bad |= failing
                 people, groups = part.people(bad), part.number(bad)

@@ -63,7 +63,7 @@ class Columns:
             unit = schema.units.get(one.domain.name)
             bounded = None
             if unit is not None or (not along and style != "hierarchy"):
-                bounded = boundaries_of(one, unit, counts.by_code(column))
+                bounded = boundaries_of(one, unit, counts.people_by_code(column))
             columns.append(None if along or style == "hierarchy" else bounded)
         flat = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int32)
         sizes = [

@@ -13,6 +13,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
 from sfumato.counts.counts import Counts, Sets
+from sfumato.counts.owners import tuple_owners, tuple_values
 from sfumato.criteria.base import CandidateSplits, Criterion, ReleaseCriterion, Verdict
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
@@ -20,6 +21,7 @@ from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import Lists
 from sfumato.release.summing import protected_by, references
+from sfumato.release.unlinked import judged_by_both, people_references
 from sfumato.schema.domain import Domain
 
 _CELLS = 1 << 22  # counts of candidate cuts that are held at a time
@@ -44,6 +46,13 @@ class Safety:
         self.task, self._describe = task, describe
         self._counts, self._tuples = counts, rows.tuples
         self._references = references(task.table.counts)
+        self._by_person = people_references(task.table.counts)
+        self._owners = None if counts.owner is None else tuple_owners(counts)
+        self._value_owners = {
+            place: tuple_values(counts, place)
+            for place in range(len(counts.sensitive))
+            if counts.owner is not None
+        }
         self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._in_turn: list[Judged] = []
         self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
@@ -62,6 +71,9 @@ class Safety:
     def _groups(
         self, batch: Nodes, order: Ints, begins: Ints, people: Ints, attribute: int | None
     ) -> Groups:
+        tuples = self._tuples[batch.place[order]] if self._owners is not None else order
+        if self._owners is not None:
+            people = self._owners.sizes_of(tuples, begins)
         if attribute is None:
             return Groups.of_sizes(people)
         rows = batch.rows
@@ -70,7 +82,12 @@ class Safety:
         lists = None
         if (sets := self._counts.sensitive[attribute].lists) is not None:
             lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
-        return self._made(attribute, *cells, people, lists)
+        if self._owners is None:
+            return self._made(attribute, *cells, people, lists)
+        by_row = self._made(attribute, *cells, np.add.reduceat(n[order], begins[:-1]), None)
+        valued = self._value_owners[attribute].merged(tuples, begins).cells()
+        reference = self._by_person[self._counts.sensitive[attribute].name]
+        return judged_by_both(by_row, valued, reference, people)
 
     def _values(self, attribute: int) -> tuple[Ints, Codes, int]:
         """What the compiled code must know of an attribute: its sets, if any, and its width."""
@@ -257,7 +274,7 @@ class Safety:
                 key = attribute if criterion.reads_values else None
                 verdict = criterion.verdict(self._parts(everybody, whole, key))
                 # What merging cannot spoil, splitting cannot mend; else a finer release may hold.
-                hopeless = criterion.merge_closed or verdict.measured is None
+                hopeless = self.task.merge_closed(criterion) or verdict.measured is None
                 if not verdict.holds and (hopeless or verdict.beyond_mending):
                     yield criterion, verdict
         for release_wide in self.task.by_release:

@@ -93,6 +93,11 @@ class Mondrian(Anonymizer):
                 f"mondrian: scheme = {self.scheme!r} is not known; use generalized or bucketized"
             )
 
+    def refuses_rows(self) -> str:
+        if self.scheme == "bucketized" or not self.strict:
+            return "mondrian does as scheme = 'generalized' and strict = true only"
+        return ""
+
     def run(self, task: Task) -> Release:
         if self.scheme == "bucketized":
             return self._run_in_memory(in_buckets(self.name, task))

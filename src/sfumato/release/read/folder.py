@@ -22,10 +22,12 @@ from sfumato.engines.form import FileForm
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats
+from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import GROUP_ID, of_scheme
 from sfumato.release.groups import Groups
 from sfumato.release.made import ReadFrom
 from sfumato.release.manifest import (
+    BY_PERSON,
     COUNT,
     DOMAINS,
     MOST_PEOPLE,
@@ -38,7 +40,8 @@ from sfumato.release.manifest import (
 )
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release
-from sfumato.release.write.data_files import PARTS
+from sfumato.release.write.data_files import PARTS, WHOSE
+from sfumato.release.write.publish import OWNER
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import Value
@@ -105,6 +108,19 @@ def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
     return read_pair(engine, quasi, sensitive, exact, GROUP_ID, bags=bags)
 
 
+def with_owners(manifest: Manifest, schema: Schema) -> tuple[Path | None, Schema]:
+    """The owner's copy of rows that are published one by one, and the schema that reads it.
+
+    None where there is no such copy, or it may not be read: then nobody knows whose rows they are.
+    """
+    file = manifest.path.parent.parent / "private" / f"{WHOSE}{manifest.form.ending}"
+    if manifest.path.parent.name != "public" or not file.is_file() or not os.access(file, os.R_OK):
+        return None, schema
+    _check_sums(manifest.path, file.parent)
+    known = replace(schema, person=OWNER, rows="unlinked", knows=manifest.knows)
+    return file, known
+
+
 def words_as_told(manifest: Manifest, schema: Schema) -> Schema:
     """For cells that are one value each: words where the manifest says so, whatever they look like.
 
@@ -134,6 +150,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     """What the manifest and the private side know besides, where it fits what was published."""
     public = manifest.path.parent
     folder = public.parent if public.name == "public" else public
+    if release.groups.owners_unknown:
+        release = replace(release, several=SeveralGroups(manifest.people))
     if release.people != manifest.people:
         raise InputError(
             f"{manifest.path} tells of {manifest.people:,} people, its files of "
@@ -150,8 +168,11 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     private, reason, unchecked = _private_side(manifest, public.parent / "private")
     notes += unchecked
     if private is not None:
+        some = manifest.suppressed
+        if manifest.rows == "unlinked":  # rows may be left out of people who are there
+            some = max(some, 1)
         by_attribute = {
-            name: _with_reference(groups, private.get(name), manifest.suppressed)
+            name: _by_person(_with_reference(groups, private.get(name), some), private)
             for name, groups in by_attribute.items()
         }
     elif manifest.guarantee is not None:
@@ -232,7 +253,8 @@ def _check_sums(manifest: Path, private: Path) -> list[str]:
     known = private / SUM
     sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known)) if known.is_file() else {}
     unchecked = []
-    for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE):
+    copies = sorted(path.name for path in private.glob(f"{WHOSE}.*"))
+    for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, *copies):
         path = manifest if name.endswith(MANIFEST) else private / name
         if not path.is_file():
             continue
@@ -277,6 +299,22 @@ def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
     if groups.case == "single" or not suppressed:
         return bool(np.isclose(sum(left), suppressed, rtol=0, atol=0.5))
     return True
+
+
+def _by_person(groups: Groups, private: dict[str, Any]) -> Groups:
+    """With how many people of the whole table have each value, where they have several rows."""
+    rows, known = groups.beside.unlinked, private.get(BY_PERSON)
+    if rows is None or rows.by_person is None or groups.attribute is None:
+        return groups
+    having = known.get(groups.attribute) if isinstance(known, dict) else None
+    try:
+        reference = np.array(having, dtype=np.float64)
+    except (TypeError, ValueError):
+        reference = np.zeros(0)
+    fits = reference.shape == (groups.width,) and np.isfinite(reference).all()
+    if not fits or (reference < 0).any():
+        raise InputError("private/reference.json does not fit the published data; remove it")
+    return groups.with_beside(replace(groups.beside, unlinked=rows.referring_to(reference)))
 
 
 def _with_reference(groups: Groups, weights: object, suppressed: int) -> Groups:

@@ -29,7 +29,7 @@ from sfumato.engines.reading import Reading, ReleaseOptions
 from sfumato.errors import InputError, ResourceError, SchemaError, expect, name_some
 from sfumato.numbers import Codes, sums_by
 from sfumato.progress import phase
-from sfumato.release.build import count_release, groups_of
+from sfumato.release.build import count_release, groups_of, with_unknown_owners
 from sfumato.release.description import Examples, Regions, of_scheme
 from sfumato.release.made import Placement, ReadFrom, WildcardMatching
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
@@ -52,6 +52,7 @@ from sfumato.release.read.folder import (
     one_row_each,
     read_buckets,
     with_manifest,
+    with_owners,
     words_as_told,
 )
 from sfumato.release.read.source import StrayColumns, as_published, open_release, stray_columns
@@ -229,9 +230,14 @@ def _folder(
             release = nobody(published, file.name)
         else:
             one_each = one_row_each(manifest)
+            if manifest.rows == "unlinked":
+                whose, published = with_owners(manifest, published)
+                data, one_each = whose or data, whose is None
             release = _generalized(
                 engine, data, published, {}, wildcard=wildcard, one_each=one_each, ours=True
             )
+            if manifest.rows == "unlinked" and published.person is None:
+                release = with_unknown_owners(release)
     if manifest.scheme == "microaggregated":
         check_points(release.regions.require_regions())
     return with_manifest(release, manifest)
@@ -251,6 +257,12 @@ def _generalized(
 ) -> Release:
     """`values`: where it shows nothing but values, it is a table as it stands."""
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
+    unlinked = schema.rows == "unlinked" and schema.person not in registered.types
+    if wildcard and schema.rows == "unlinked":
+        raise InputError("matching 'wildcard' takes a row for a person; rows = 'unlinked' does not")
+    if unlinked:  # as it should be: the file does not say whose rows they are
+        schema = replace(schema, person=None, rows="gathered", knows="all")
+        registered = replace(registered, one_each=True)
     registered = replace(registered, one_each=registered.one_each or one_each)
     published = as_published(engine, registered, schema)
     cells = CodedCells(schema, separator, ours=ours, values=values and not wildcard)
@@ -260,9 +272,11 @@ def _generalized(
     two_ways = tuple(cells.values.two_ways) if raw else ()
     table = Table(schema, counts, levels, registered, engine, two_ways=two_ways)
     if raw:
-        return _standing(table, notes, stray)
-    columns = [cells.read[name] for name in schema.quasi]
-    return _shown(table, columns, notes, stray, wildcard=wildcard, ours=ours)
+        release = _standing(table, notes, stray)
+    else:
+        columns = [cells.read[name] for name in schema.quasi]
+        release = _shown(table, columns, notes, stray, wildcard=wildcard, ours=ours)
+    return with_unknown_owners(release) if unlinked else release
 
 
 class CodedCells:

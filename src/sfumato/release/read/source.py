@@ -64,6 +64,8 @@ def open_release(
         role = "group" if name == group else listed
         if name in registered.types:
             continue
+        if role == "person" and schema.rows == "unlinked":
+            continue
         if role in _LEFT_OUT:
             gone.append(f"{name} ({role})")
         elif role != "identifiers":

@@ -125,6 +125,8 @@ def is_for_engine(release: Release) -> bool:
     placement = release.placement
     if placement is None or release.regions.each_region is None:
         return False
+    if release.schema.rows == "unlinked":  # such a table is in memory, or was refused
+        return False
     engine = placement.table.engine
     if not placement.fits_memory or not engine.embedded:
         return True

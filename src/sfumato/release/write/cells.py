@@ -41,6 +41,7 @@ def check_keep(table: Table) -> None:
     """Refuse kept columns that have no single value for each person."""
     schema = table.schema
     by_person = schema.person is not None and not table.source.one_each
+    by_person &= schema.rows == "gathered"
     if schema.kept and (by_person or schema.count is not None):
         raise SchemaError(
             "keep needs one row a person: with person or count there is no single value to "
@@ -291,7 +292,7 @@ def own_values(release: Release) -> dict[str, OwnValues]:
     for column, domain in enumerate(table.counts.quasi):
         if domain.kind not in ("numeric", "date"):
             continue
-        people = table.counts.by_code(column)
+        people = table.counts.people_by_code(column)
         ends: set[Value] = set()
         parts = regions.parts[column]
         for place in occurring(regions.codes[column], len(parts)):

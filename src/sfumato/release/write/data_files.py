@@ -26,6 +26,7 @@ from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.region import ValueSet
 from sfumato.table import Table
 
+WHOSE = "rows"  # in private/: the published rows with a number of each one's person
 PARTS = "data"  # the folder of the parts, where one file would not do
 _ROWS = 1 << 16  # that a text file is written by
 
@@ -81,6 +82,11 @@ class _InMemory:
                 _check_text(table, self._may_be_empty)
             path = public / f"{name}{self._form.ending}"
             write_table([table], path, table.schema, self._form)
+
+
+def write_rows(release: Release, rows: pa.Table, folder: Path, form: FileForm) -> None:
+    """The owner's copy of rows, written as the published ones are."""
+    _InMemory(release, {WHOSE: rows}, form, release.schema.kept).write(folder)
 
 
 class _ByEngine:

@@ -23,6 +23,7 @@ from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID
 from sfumato.release.made import Randomised
 from sfumato.release.manifest import (
+    BY_PERSON,
     COUNT,
     DOMAINS,
     PEOPLE,
@@ -33,9 +34,11 @@ from sfumato.release.manifest import (
 )
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
+from sfumato.release.unlinked import people_references
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
-from sfumato.release.write.data_files import data_of
+from sfumato.release.write.data_files import WHOSE, data_of, write_rows
+from sfumato.release.write.publish import rows_with_owners
 from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
@@ -113,11 +116,13 @@ def write_folder(
         if report is not None:
             for ending in ("html", "json", "md"):
                 report.save(private / f"report.{ending}")
+        if release.schema.rows == "unlinked":
+            write_rows(release, rows_with_owners(release, seed), private, form)
         if policy is not None:
             policy.save_evidence(private, target, release.schema)
-            if policy.needs_people:
+            if policy.needs_people and release.schema.rows == "gathered":
                 write_people(release, private, manifest["files"])
-        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE]
+        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, f"{WHOSE}{form.ending}"]
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
@@ -167,7 +172,7 @@ def _manifest(
     several = {
         name: groups.case
         for name, groups in release.by_attribute.items()
-        if name and not groups.single_valued
+        if name and not groups.single_valued and groups.beside.unlinked is None
     }
     own = {name: told.public() for name, told in own_values(release).items()}
     content: dict[str, Any] = {
@@ -177,6 +182,7 @@ def _manifest(
         "people": release.people,
         "counted_by": _counted_by(schema),
         "suppressed": release.suppressed,
+        **({} if schema.rows == "gathered" else {"rows": schema.rows, "knows": schema.knows}),
         **({"guarantee": release.guarantee.public()} if release.guarantee is not None else {}),
         "promises": promises,
         "columns": [
@@ -213,11 +219,13 @@ def _private(release: Release) -> dict[str, str]:
         "groups": len(release.groups),
         "source": made.placement.table.source.label,
     }
-    reference = {
+    reference: dict[str, Any] = {
         name: dict(zip(groups.values, groups.reference.tolist(), strict=True))
         for name, groups in release.by_attribute.items()
         if name
     }
+    if people := people_references(made.placement.table.counts):
+        reference[BY_PERSON] = {name: having.tolist() for name, having in people.items()}
     return {
         "run.json": json.dumps(run, indent=2),
         REFERENCE: json.dumps(reference, indent=2, ensure_ascii=False),

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import SchemaError
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, offsets_of, taken_rows
 from sfumato.release.description import GROUP_ID, Buckets
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
@@ -31,13 +31,27 @@ from sfumato.release.write.cells import (
 )
 from sfumato.release.write.weights import mean_weights
 
+OWNER = "whose row"  # of rows with a number for each one's person, which are never handed out
+
+
+def rows_with_owners(release: Release, seed: int | None = None) -> pa.Table:
+    """The published rows and a number of each one's person, for the owner's evidence."""
+    if OWNER in (name for _, name in release.schema.roles()):
+        raise SchemaError(f"column {OWNER!r} has the name of the owners of rows; rename it")
+    return tables_of(release, seed, owners=True)["data"]
+
 
 def tables_of(
-    release: Release, seed: int | None = None, lists: Mapping[str, str] | None = None
+    release: Release,
+    seed: int | None = None,
+    lists: Mapping[str, str] | None = None,
+    *,
+    owners: bool = False,
 ) -> dict[str, pa.Table]:
     """The tables to hand out: {"data": ...}, or {"quasi": ..., "sensitive": ...} for buckets.
 
-    `lists`: the columns whose several values are to be written as one text, and how.
+    `lists`: the columns whose several values are to be written as one text, and how. `owners`: with
+    whose each row is, which is not to be handed out.
     """
     if isinstance(release.made, Randomised):
         return {"data": _noisy(release.made.table, seed)}
@@ -69,6 +83,11 @@ def tables_of(
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
     columns |= _weights(release, people.groups[order])
+    if owners:
+        assert counts.owner is not None
+        placed = placement.tuples[placement.groups >= 0]
+        places = taken_rows(offsets_of(counts.n), placed)[1]
+        columns[OWNER] = pa.array(counts.owner[places][order])
     return {"data": pa.table(columns)}
 
 

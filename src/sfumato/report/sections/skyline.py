@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.acquaintance import exposed_people
 from sfumato.adversaries.skyline.belief import InformedBelief
-from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of
+from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of, several_rows
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import GroundedPeople, Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
@@ -358,7 +358,11 @@ def skyline_section(report: Report) -> Section | None:
         return None
     asked = [criterion.limit for criterion in evidence.criteria if criterion.bounds(ACQUAINTANCE)]
     confidence = min((float(one) for one in asked if one is not None), default=CONFIDENCE)
-    judged = [g for g in evidence.release.by_attribute.values() if len(g) and g.width]
+    judged = [
+        groups
+        for groups in evidence.release.by_attribute.values()
+        if len(groups) and groups.width and not several_rows(groups)
+    ]
     small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]
     if not small:
         words = f"Not measured: more than {_MOST_COUNTS:,} counts. {_MORE}"

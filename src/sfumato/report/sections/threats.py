@@ -181,7 +181,11 @@ def _applies(name: str, about: str | None, report: Report) -> bool:
     if about is None:
         return True
     groups = report.evidence.release.by_attribute.get(about)
-    return groups is None or groups.single_valued or criterion.of_several
+    if groups is None or groups.single_valued or criterion.of_several:
+        return True
+    return groups.beside.unlinked is not None and (
+        criterion.scope == "group" or criterion.of_rows  # by row and by person
+    )
 
 
 def catalogue_document() -> Document:

@@ -143,7 +143,7 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
         ordered = domain.kind in ("numeric", "date")
         if domain.name not in hidden or not ordered or not domain.has_null:
             continue
-        if 0 < placement.table.counts.by_code(column)[-1] < k:
+        if 0 < placement.table.counts.people_by_code(column)[-1] < k:
             sentences.append(
                 f"{domain.name} is missing for fewer people than a group needs, who would stand "
                 "out if it were told of the others: fill it in, or leave out those rows."

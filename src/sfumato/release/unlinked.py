@@ -1,0 +1,212 @@
+"""Rows published one by one: several of them may be one person's, and nothing says which.
+
+Sizes of such groups are distinct people. What is said of their values is judged twice, and the
+worse counts. *By row*: how often a value stands in the published rows of a group; somebody who
+knows which group one of her rows is in believes this of that row's value, as every assignment of
+the published rows to those that are known is equally likely. *By person*: each value of a person
+once, however many rows she has with it; twenty rows of one person with flu do not hide that the
+four others have HIV. Neither bounds the other.
+
+Stands apart from `groups.py`: groups of any other release know nothing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.counts.counts import Counts, TableCounts
+from sfumato.counts.owners import Owners, ValueOwners, owners_below, pairs_of
+from sfumato.numbers import Codes, Floats, Ints
+from sfumato.release.beside import SeveralGroups
+from sfumato.release.groups import Groups
+from sfumato.release.sparse import summed
+from sfumato.schema.domain import Domain
+
+
+@dataclass(frozen=True)
+class UnlinkedRows:
+    """The same groups by the values of rows, and by those of people.
+
+    `people` lists who is in each group and `valued` with which values; both None where groups are
+    only judged, and not put together. Where nobody knows whose rows they are, `by_person` is None.
+    """
+
+    by_row: Groups
+    by_person: Groups | None = None
+    people: Owners | None = None
+    valued: ValueOwners | None = None
+
+    def described(self, several: SeveralGroups | None) -> UnlinkedRows:
+        """With who is in several groups, for whoever counts people by their values."""
+
+        def told(groups: Groups) -> Groups:
+            return groups.with_beside(replace(groups.beside, several=several))
+
+        by_person = None if self.by_person is None else told(self.by_person)
+        return replace(self, by_row=told(self.by_row), by_person=by_person)
+
+    @property
+    def readings(self) -> tuple[Groups, ...]:
+        """As criteria of one value judge them."""
+        return (self.by_row,) if self.by_person is None else (self.by_row, self.by_person)
+
+    def having(self, sizes: Ints) -> Groups | None:
+        """Groups of so many people by how many have each value: somebody may have several."""
+        own = self.by_person
+        if own is None:
+            return None
+        return Groups.from_sparse(
+            own.indptr,
+            own.indices,
+            own.data,
+            own.width,
+            values=own.values,
+            sizes=sizes,
+            reference=own.reference,
+            domain=own.domain,
+            attribute=own.attribute,
+            case="set",
+        )
+
+    def take(self, kept: Ints) -> UnlinkedRows:
+        valued = self.valued
+        return UnlinkedRows(
+            self.by_row.take(kept),
+            None if self.by_person is None else self.by_person.take(kept),
+            None if self.people is None else self.people.take(kept),
+            None if valued is None else replace(valued, pairs=valued.pairs.take(kept)),
+        )
+
+    def merge(self, number: Ints, total: int) -> UnlinkedRows:
+        by_row = self.by_row.merge(number, total)
+        if self.by_person is None:
+            return UnlinkedRows(by_row)
+        assert self.people is not None
+        people, valued = self.people.merge(number, total), self.valued
+        if valued is None:
+            return UnlinkedRows(by_row, Groups.of_sizes(people.sizes), people)
+        valued = replace(valued, pairs=valued.pairs.merge(number, total))
+        by_person = _by_person(valued, by_row, self.by_person.reference)
+        return UnlinkedRows(by_row, by_person, people, valued)
+
+    def referring_to(self, reference: Floats) -> UnlinkedRows:
+        """With another reference of people's values."""
+        own = self.by_person
+        if own is None:
+            return self
+        codes = np.arange(own.width)
+        return replace(self, by_person=own.relabel(codes, own.values, own.domain, reference))
+
+    def relabel(
+        self, codes: Ints, values: tuple[str, ...], domain: Domain | None, reference: Floats | None
+    ) -> UnlinkedRows:
+        """By other codes of the same values; `reference` is that of rows."""
+        by_person, valued = self.by_person, self.valued
+        if by_person is not None:
+            own: Floats | None = None
+            if reference is not None:
+                own = np.zeros(len(values))
+                own[codes[codes >= 0]] = by_person.reference[codes >= 0]
+            by_person = by_person.relabel(codes, values, domain, own)
+        if valued is not None:
+            valued = ValueOwners(valued.pairs, codes[valued.value].astype(np.int32), len(values))
+        by_row = self.by_row.relabel(codes, values, domain, reference)
+        return UnlinkedRows(by_row, by_person, self.people, valued)
+
+    def unreferenced(self) -> UnlinkedRows:
+        """With their own sums as reference."""
+        by_person = None if self.by_person is None else self.by_person.unreferenced()
+        return replace(self, by_row=self.by_row.unreferenced(), by_person=by_person)
+
+
+def _by_person(valued: ValueOwners, like: Groups, reference: Floats) -> Groups:
+    """Each value of a person once; `like` says of which values."""
+    pairs = valued.pairs
+    ones = np.ones(len(pairs.people), dtype=np.int64)
+    cells = summed(pairs.group, valued.value[pairs.people], ones, len(pairs), valued.width)
+    return Groups.from_sparse(
+        *cells,
+        valued.width,
+        values=like.values,
+        reference=reference,
+        domain=like.domain,
+        attribute=like.attribute,
+        case="single",
+    )
+
+
+def with_owners(
+    by_row: Groups, counts: Counts, group: Ints, attribute: int | None, whole: Counts
+) -> Groups:
+    """Groups of distinct people, made of those by row.
+
+    `group` is that of each tuple of `counts`; `whole` is the table that values refer to.
+    """
+    assert counts.owner is not None
+    row_group = np.repeat(group, counts.n)
+    people = Owners.of(row_group, len(by_row), counts.owner, owners_below(whole))
+    by_person, valued = Groups.of_sizes(people.sizes), None
+    if attribute is not None:
+        pair, value = pairs_of(counts, attribute)
+        pairs = Owners.of(row_group, len(by_row), pair, len(value))
+        valued = ValueOwners(pairs, value, by_row.width)
+        by_person = _by_person(valued, by_row, people_by_value(whole, attribute))
+    return of_people(by_row, people.sizes, UnlinkedRows(by_row, by_person, people, valued))
+
+
+def people_by_value(counts: Counts, attribute: int) -> Floats:
+    """How many people of a table have each value: what priors by person refer to."""
+    width = len(counts.sensitive[attribute].domain)
+    return np.bincount(pairs_of(counts, attribute)[1], minlength=width).astype(np.float64)
+
+
+def people_references(counts: TableCounts) -> dict[str, Floats]:
+    """The same of each attribute; none where people have one row each."""
+    if not isinstance(counts, Counts) or counts.owner is None:
+        return {}
+    return {
+        attribute.name: people_by_value(counts, place)
+        for place, attribute in enumerate(counts.sensitive)
+    }
+
+
+def judged_by_both(
+    by_row: Groups, valued: tuple[Ints, Codes, Ints], reference: Floats | None, sizes: Ints
+) -> Groups:
+    """Groups of so many people, as searches judge them: `valued` are their people by value."""
+    by_person = Groups.from_sparse(
+        *valued,
+        by_row.width,
+        reference=reference,
+        domain=by_row.domain,
+        attribute=by_row.attribute,
+        case="single",
+    )
+    return of_people(by_row, sizes, UnlinkedRows(by_row, by_person))
+
+
+def owners_unknown(by_row: Groups) -> Groups:
+    """Groups of rows of which nobody knows whose they are: sizes are of rows."""
+    return of_people(by_row, by_row.sizes, UnlinkedRows(by_row))
+
+
+def of_people(by_row: Groups, sizes: Ints, rows: UnlinkedRows) -> Groups:
+    """The groups that are judged: of so many people, whose rows are in one bag."""
+    beside = replace(by_row.beside, unlinked=rows)
+    if by_row.width == 0:
+        return Groups.of_sizes(sizes, beside)
+    return Groups.from_sparse(
+        by_row.indptr,
+        by_row.indices,
+        by_row.data,
+        by_row.width,
+        values=by_row.values,
+        sizes=sizes,
+        reference=by_row.reference,
+        domain=by_row.domain,
+        attribute=by_row.attribute,
+        case="multiset",
+        beside=beside,
+    )

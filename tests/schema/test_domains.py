@@ -6,9 +6,13 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.schema.domain import build_domain
+from sfumato.schema.region import reading_key
+from sfumato.schema.roles import Schema
 
 
 def text(*values: str | None) -> pa.Array:
@@ -132,3 +136,20 @@ def test_the_text_missing_is_not_null() -> None:
 def test_a_type_that_is_no_value_is_refused() -> None:
     with pytest.raises(sf.InputError, match="has the type struct"):
         build_domain("x", pa.array([{"a": 1}]), untyped=False)
+
+
+@given(st.lists(st.text("019 ab.-+é٣"), unique=True, max_size=12))
+def test_texts_stand_in_the_order_in_which_people_read_them(texts: list[str]) -> None:
+    domain, codes = build_domain("code", pa.array([*texts, None]), untyped=False)
+    assert list(domain.values) == [*sorted(texts, key=reading_key), None]
+    assert [domain.values[code] for code in codes] == [*texts, None]
+
+
+def test_codes_are_cut_and_told_by_size() -> None:
+    table = pa.table({"edu": [str(n) for n in range(1, 13)] * 3, "sick": ["yes", "no"] * 18})
+    schema = Schema(quasi=["edu"], sensitive="sick", domains={"edu": "categorical"})
+    release = sf.anonymize(
+        sf.read(table, schema), sf.Policy([sf.KAnonymity(9)], anonymizer=sf.Mondrian()), seed=1
+    )
+    told = set(release.to_arrow().column("edu").to_pylist())
+    assert told == {"{1, 2, 3}", "{4, 5, 6}", "{7, 8, 9}", "{10, 11, 12}"}

@@ -1,9 +1,9 @@
 """A column's domain: its possible values, their order, and the integer code of each.
 
 Everything after reading works on codes. A domain is built once from the *distinct* values of a
-column (never from rows), in one of four kinds: `categorical` (text, sorted), `ordered` (a
-declared list, in the declared order), `numeric` and `date` (in their own order). NULL, where the
-schema allows it, is the last code: a value like any other.
+column (never from rows), in one of four kinds: `categorical` (text, sorted as people read it, 2
+before 10), `ordered` (a declared list, in the declared order), `numeric` and `date` (in their own
+order). NULL, where the schema allows it, is the last code: a value like any other.
 
 Text files carry no types, so a CSV column is numeric when every distinct value is a plain number
 without leading zeros (`01301` is a zip code, not 1,301), a date when every one is an ISO date
@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import InputError, SchemaError, forms_of, name_some
 from sfumato.numbers import Codes, as_quantity, exact, number_array
-from sfumato.schema.region import Value, place_of, text_of
+from sfumato.schema.region import DECIMAL, PADDED, Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -37,6 +37,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _LEADING_ZERO = r"^[+-]?0\d"
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
+_MOST_CATEGORIES = 100_000
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = dt.date.min.toordinal() - _EPOCH, dt.date.max.toordinal() - _EPOCH
 
@@ -256,13 +257,33 @@ def _kind_of(typed: pa.Array) -> Kind:
 
 def _seen_domain(name: str, kind: Kind, typed: pa.Array) -> tuple[Domain, Codes]:
     distinct = pc.unique(typed)
-    order = pc.array_sort_indices(distinct)  # NULL goes last
+    if pa.types.is_string(distinct.type):
+        order = _reading_order(distinct)
+    else:
+        order = pc.array_sort_indices(distinct)  # NULL goes last
     ordered = distinct.take(order)
     codes = pc.index_in(typed, value_set=ordered)
     return (
         Domain(name, kind, tuple(ordered.to_pylist())),
         np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32),
     )
+
+
+def _reading_order(texts: pa.Array) -> pa.Array:
+    """Where texts stand in the order of `reading_key`, NULL last; so many that they are no
+    categories in their plain order, which is quick."""
+    if len(texts) > _MOST_CATEGORIES:
+        return pc.array_sort_indices(texts)
+    lengths = pc.min_max(pc.utf8_length(texts))
+    plain = pc.all(pc.ascii_is_decimal(texts)).as_py() and lengths["min"] == lengths["max"]
+    if plain or not pc.any(pc.match_substring_regex(texts, r"\d")).as_py():
+        return pc.array_sort_indices(texts)
+    is_number = pc.match_substring_regex(texts, DECIMAL)
+    numbers = pc.if_else(is_number, texts, None).cast(pa.float64())
+    padded = pc.replace_substring_regex(texts, r"(\d+)", "0" * PADDED + r"\1")
+    runs = pc.replace_substring_regex(padded, rf"\d*(\d{{{PADDED}}})", r"\1")
+    keys = pa.table({"number": numbers, "runs": runs, "text": texts})
+    return pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
 
 
 def _declared_domain(name: str, typed: pa.Array, declared: list[Any]) -> tuple[Domain, Codes]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -57,6 +58,17 @@ def text_of(value: object) -> str:
     return str(value)
 
 
+DECIMAL = r"^[+-]?\d+(\.\d+)?$"
+PADDED = 18  # digits of a number inside a text that count for its place
+
+
+def reading_key(text: str) -> tuple[float, str, str]:
+    """Sorts texts as people read them: numbers by size and before words, 9th before 10th."""
+    number = float(text) if re.fullmatch(DECIMAL[1:-1], text, re.ASCII) else math.inf
+    padded = re.sub(r"[0-9]+", lambda run: run[0].zfill(PADDED)[-PADDED:], text)
+    return number, padded, text
+
+
 @dataclass(frozen=True)
 class Anything:
     """The suppressed cell `*`: every value fits."""
@@ -96,7 +108,9 @@ class ValueSet:
             return f"{{{_member(text)}}}" if seen[:1] == "{" and seen[-1:] == "}" else text
         if self.label is not None:
             return self.label
-        return "{" + ", ".join(sorted(_member(text_of(value)) for value in self.values)) + "}"
+        return (
+            "{" + ", ".join(map(_member, sorted(map(text_of, self.values), key=reading_key))) + "}"
+        )
 
 
 def _member(text: str) -> str:

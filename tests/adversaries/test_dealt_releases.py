@@ -9,7 +9,7 @@ not say less.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -17,6 +17,7 @@ from itertools import combinations, permutations, product
 from math import log2, prod
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -25,9 +26,12 @@ import sfumato as sf
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import Criterion, judge
+from tests.adversaries.skyline.tiny_releases import compare_with_worlds
+from tests.oracles import belief_oracle
 from tests.oracles.published import (
     Shown,
     all_placements,
+    allows,
     fitting,
     placements,
     read_groups,
@@ -328,6 +332,39 @@ def most_sure(worlds: list[tuple[str, ...]], ill: str, point: tuple[int, int, in
                         if both:
                             worst = max(worst, Fraction(sure, both))
     return worst
+
+
+def test_what_is_believed_of_somebody(overlapping: Overlapping) -> None:
+    """Of whom more or less is known, wherever the groups that she fits leave her."""
+    chance = Random(3)
+    for case in overlapping(10):
+        groups = [
+            belief_oracle.Slots(
+                [{"cells": group.cells}] * len(group),
+                belief_oracle.single([ill for (ill,) in group.people]),
+            )
+            for group in case.groups
+        ]
+        for _ in range(6):
+            people = {
+                name: {
+                    column: row[column]
+                    for column in chance.choice((QUASI, QUASI, QUASI[:1], QUASI[1:]))
+                }
+                for name, row in zip(("Ann", "Bob"), chance.sample(case.people, 2), strict=True)
+            }
+
+            def fits(known: dict[str, object]) -> Callable[[Mapping[str, Any]], bool]:
+                places = [QUASI.index(column) for column in known]
+                return lambda slot: all(
+                    allows(slot["cells"][place], known[QUASI[place]]) for place in places
+                )
+
+            able = {name: fits(known) for name, known in people.items()}
+            for release in (case.release, case.read):
+                values = [value for value in ILLS if value in release.groups.values]
+                facts = Random(chance.random())
+                compare_with_worlds(release, groups, people, able, values, facts)
 
 
 def test_relative_threat(overlapping: Overlapping) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,8 +16,15 @@ import sfumato as sf
 from sfumato.adversaries.skyline import belief as belief_module
 from sfumato.adversaries.skyline.belief import beliefs
 from sfumato.errors import InputError, ResourceError
-from tests.adversaries.skyline.tiny_releases import CASES, LABELS, groups_of, tinies
+from tests.adversaries.skyline.tiny_releases import (
+    CASES,
+    LABELS,
+    compare_with_worlds,
+    groups_of,
+    tinies,
+)
 from tests.examples import few
+from tests.oracles import belief_oracle
 from tests.oracles.skyline_oracle import Tiny
 from tests.oracles.whole_rows_oracle import random_rows
 
@@ -280,3 +288,51 @@ def test_words_inside_values_do_not_mislead() -> None:
 def test_a_record_that_is_not_there_is_refused(number: int, words: str) -> None:
     with pytest.raises(InputError, match=f"{words}; the first one is 1"):
         sf.belief(published(), number, "AIDS", table=patients())
+
+
+# -- releases that list people, or whose regions overlap, by every world ---------------------------
+
+
+@pytest.mark.parametrize("case", ["single", "set", "multiset"])
+@settings(max_examples=few(60))
+@given(seed=st.integers(0, 10**6))
+def test_buckets_by_every_world(case: str, seed: int) -> None:
+    """Who is known by age, by sex or by both; in buckets of one value each, and of bags."""
+    chance, values = random.Random(seed), "ABC"
+    schema = sf.Schema(
+        ["age", "sex"],
+        "ill",
+        several="set" if case == "single" else case,
+        lists={} if case == "single" else {"ill": ";"},
+        count="count",
+    )
+    quasi, sensitive, groups = [], [], []
+    for bucket in range(chance.randint(1, 2)):
+        listed = [
+            {"age": chance.choice([20, 30]), "sex": chance.choice("FM")}
+            for _ in range(chance.randint(2, 3))
+        ]
+        counts = {value: chance.randint(0, len(listed)) for value in values}
+        if case == "single":
+            counts = Counter(chance.choice(values) for _ in listed)
+        elif sum(counts.values()) in (0, len(listed)):
+            counts = {**counts, "A": 1, "B": 1, "C": len(listed)}
+        quasi += [{"gid": bucket, **person} for person in listed]
+        sensitive += [{"gid": bucket, "ill": value, "count": n} for value, n in counts.items() if n]
+        worlds = belief_oracle.single(list(Counter(counts).elements()))
+        if case != "single":
+            worlds = belief_oracle.bag(len(listed), counts, repeated=case == "multiset")
+        groups.append(belief_oracle.Slots(listed, worlds))
+    pair = pa.Table.from_pylist(quasi), pa.Table.from_pylist(sensitive)
+    release = sf.read_release(pair, schema, group="gid")
+    assert release.groups.case == case
+    people: dict[str, dict[str, object]] = {}
+    for name in ("Ann", "Bob", "Cy")[: chance.randint(1, 3)]:
+        whole = chance.choice(quasi)
+        known = chance.choice([("age",), ("sex",), ("age", "sex")])
+        people[name] = {column: whole[column] for column in known}
+    fits = {
+        name: lambda slot, known=known: all(slot[column] == known[column] for column in known)
+        for name, known in people.items()
+    }
+    compare_with_worlds(release, groups, people, fits, "".join(release.groups.values), chance)

@@ -41,8 +41,10 @@ from sfumato.adversaries.skyline.facts import (
     NumberedPlaces,
     Person,
     ReleasePlaces,
+    Room,
     Statement,
     fact_of,
+    have_room,
     name_of,
 )
 from sfumato.errors import InputError, ResourceError, expect, quoted
@@ -156,13 +158,6 @@ class _Literal(NamedTuple):
 _Clause = frozenset[_Literal]  # one of them at least is so
 
 
-class _Whereabouts(NamedTuple):
-    """Who is so described may be in these groups, which have so many such people."""
-
-    description: tuple[object, ...]
-    people: dict[int, int]
-
-
 @dataclass(frozen=True)
 class _Question:
     """How sure is she of one statement?"""
@@ -172,7 +167,7 @@ class _Question:
     known: Acquaintances
     place: NumberedPlaces | ReleasePlaces
     asked: Has
-    seen: dict[tuple[object, ...], _Whereabouts] = field(default_factory=dict)
+    seen: dict[tuple[object, ...], Room] = field(default_factory=dict)
 
     def answer(self, facts: Sequence[Fact]) -> InformedBelief:
         """What all of the facts together make her believe."""
@@ -184,7 +179,7 @@ class _Question:
                 f"what is known cannot be so: {str(facts[first - 1])!r} contradicts the release"
                 f"{' and what was known before' if first > 1 else ''}; take it out"
             )
-        fits = tuple(self._room(self.asked.person).people)
+        fits = tuple(self._room(self.asked.person))
         return InformedBelief(max(sure), min(sure), str(facts[-1]) if facts else "", fits)
 
     def _chances(self, facts: Sequence[Fact]) -> list[Fraction]:
@@ -211,17 +206,13 @@ class _Question:
     def _placements(self, persons: Sequence[Person]) -> list[tuple[int, ...]]:
         """Every way to put the people into groups that they fit and that have room for them."""
         rooms = [self._room(person) for person in persons]
-        if prod(len(room.people) for room in rooms) > MOST_PLACEMENTS:
+        if prod(len(room) for room in rooms) > MOST_PLACEMENTS:
             raise ResourceError(
                 f"the {len(persons)} people fit so many groups that more than {MOST_PLACEMENTS:,} "
                 "ways to place them would have to be gone through; tell more of their "
                 "quasi-identifiers, or know of fewer people"
             )
-        placements = [
-            placed
-            for placed in product(*(room.people for room in rooms))
-            if self._has_room(placed, rooms)
-        ]
+        placements = [placed for placed in product(*rooms) if have_room(placed, rooms)]
         if not placements:
             raise InputError(
                 f"the release has not so many people: {len(persons)} who are told apart are of a "
@@ -229,26 +220,17 @@ class _Question:
             )
         return placements
 
-    def _room(self, person: Person) -> _Whereabouts:
+    def _room(self, person: Person) -> Room:
         """Where somebody may be; looked up once."""
         who = self.known.identity(person)
         if who not in self.seen:
-            described = self.known.description(person)
-            room = _Whereabouts(self.known.identity(described), self.place.room(described))
-            if not room.people:
+            room = self.place.room(self.known.description(person))
+            if not room:
                 raise InputError(
                     f"{name_of(person)} fits no group of the release: nobody there is so described"
                 )
             self.seen[who] = room
         return self.seen[who]
-
-    def _has_room(self, placed: Sequence[int], rooms: Sequence[_Whereabouts]) -> bool:
-        placed_rooms = list(zip(placed, rooms, strict=True))
-        alike = Counter((room.description, group) for group, room in placed_rooms)
-        fits = all(
-            alike[room.description, group] <= room.people[group] for group, room in placed_rooms
-        )
-        return fits and all(n <= self.groups.sizes[group] for group, n in Counter(placed).items())
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ Here too: which groups of a release somebody may be in of whom that much is know
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ from sfumato.adversaries.locating.targets import (
 from sfumato.adversaries.skyline.knowledge import column_of
 from sfumato.engines.base import named, select
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.numbers import sums_by
+from sfumato.numbers import rows_of
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.region import codes_inside, text_of
@@ -191,6 +192,39 @@ def record_of(table: Table, number: int) -> dict[str, object]:
 
 # -- which groups people may be in -----------------------------------------------------------------
 
+Room = dict[
+    int, dict[int, int]
+]  # by group: whom somebody may be there, and how many such there are
+
+
+def have_room(placed: Sequence[int], rooms: Sequence[Room]) -> bool:
+    """Whether everybody placed in a group may be somebody of it, each somebody else."""
+    return all(
+        _seated([room[group] for room, own in zip(rooms, placed, strict=True) if own == group])
+        for group in set(placed)
+    )
+
+
+def _seated(wanted: Sequence[dict[int, int]]) -> bool:
+    taken: dict[int, list[int]] = defaultdict(list)
+
+    def seat(person: int, tried: set[int]) -> bool:
+        """On a free place; or on one whose owner finds another."""
+        for place, many in wanted[person].items():
+            if place in tried:
+                continue
+            tried.add(place)
+            if len(taken[place]) == many:
+                leaving = next((other for other in taken[place] if seat(other, tried)), None)
+                if leaving is None:
+                    continue
+                taken[place].remove(leaving)
+            taken[place].append(person)
+            return True
+        return False
+
+    return all(seat(person, set()) for person in range(len(wanted)))
+
 
 class NumberedPlaces:
     """Groups that publish nothing: people are told by the number of their group."""
@@ -201,7 +235,7 @@ class NumberedPlaces:
     def groups(self, value: str, sensitive: str | None) -> Groups:
         return self._groups
 
-    def room(self, described: Described) -> dict[int, int]:
+    def room(self, described: Described) -> Room:
         """The groups that somebody may be in, and how many people there fit the description."""
         number = described.get(GROUP)
         if set(described) != {GROUP} or not str(number).isdecimal():
@@ -209,7 +243,7 @@ class NumberedPlaces:
         if int(str(number)) >= len(self._groups):
             raise InputError(f"there is no group {number} among {len(self._groups):,}, from 0")
         group = int(str(number))
-        return {group: int(self._groups.sizes[group])}
+        return {group: {0: int(self._groups.sizes[group])}}
 
 
 class ReleasePlaces:
@@ -235,38 +269,41 @@ class ReleasePlaces:
             raise InputError("the release has no sensitive column")
         return self._release.groups_for(column_of(self._release, value, columns))
 
-    def room(self, described: Described) -> dict[int, int]:
+    def room(self, described: Described) -> Room:
         """The groups that somebody may be in, and how many people there fit the description."""
-        columns, sizes = self._release.regions.columns, self._release.groups.sizes
+        regions, sizes = self._release.regions, self._release.groups.sizes
         for name in described:
-            if name not in columns:
+            if name not in regions.columns:
                 raise InputError(
                     f"{name!r} is not a quasi-identifier of {self._release.label}; "
-                    f"{did_you_mean(name, columns)}"
+                    f"{did_you_mean(name, regions.columns)}"
                 )
-        if not described:
-            return {group: int(n) for group, n in enumerate(sizes)}
-        asked = read_targets([dict(described)], columns)
-        refuse_published(asked, [self._release], UNKNOWN)
-        if self._release.regions.centroids:
-            return {group: int(sizes[group]) for group in locate(self._release, asked).groups}
-        known = [at for at in range(len(columns)) if asked.known is None or asked.known[at, 0]]
-        buckets = self._release.regions.buckets
-        if buckets is not None:
+        known: list[int] = []
+        if described:
+            asked = read_targets([dict(described)], regions.columns)
+            refuse_published(asked, [self._release], UNKNOWN)
+            if regions.centroids:
+                return {
+                    group: {0: int(sizes[group])} for group in locate(self._release, asked).groups
+                }
+            columns = range(len(regions.columns))
+            known = [at for at in columns if asked.known is None or asked.known[at, 0]]
+        if (buckets := regions.buckets) is not None:
             fits = np.ones(len(buckets.n), dtype=bool)
             for at in known:
                 code = buckets.domains[at].code(asked.domains[at].values[0])
                 fits &= buckets.codes[at] == (-1 if code is None else code)
-            row = np.repeat(np.arange(len(buckets)), np.diff(buckets.indptr))
-            n = sums_by(row[fits], buckets.n[fits], len(buckets))
-            return {int(group): int(n[group]) for group in np.flatnonzero(n)}
-        regions = self._release.regions.require_regions()
-        inside = np.ones(len(regions), dtype=bool)
+            listed: Room = {}
+            bucket = rows_of(buckets.indptr)
+            for place in np.flatnonzero(fits).tolist():
+                listed.setdefault(int(bucket[place]), {})[place] = int(buckets.n[place])
+            return listed
+        inside = np.ones(len(sizes), dtype=bool)
         for at in known:
-            shown = np.unique(regions.codes[at])
-            meant = codes_inside(regions.parts[at], shown, asked.domains[at])
-            inside &= np.isin(regions.codes[at], [part for part, codes in meant if codes])
-        return {int(group): int(sizes[group]) for group in np.flatnonzero(inside)}
+            shown = regions.require_regions()
+            meant = codes_inside(shown.parts[at], np.unique(shown.codes[at]), asked.domains[at])
+            inside &= np.isin(shown.codes[at], [part for part, codes in meant if codes])
+        return {int(group): {0: int(sizes[group])} for group in np.flatnonzero(inside)}
 
 
 # -- facts as texts --------------------------------------------------------------------------------

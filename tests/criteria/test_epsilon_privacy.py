@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.realistic.ratios import epsilons
 from sfumato.criteria.base import judge
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.release.release import as_it_stands
+from tests.examples import few
+from tests.oracles.dirichlet_oracle import needed
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).parent.parent / "golden" / "epsilon_privacy.json").read_text()
@@ -160,9 +166,9 @@ def test_erratum_3_at_most_counts_smaller_stubbornness_too() -> None:
     same(alone, groups, Fraction(126, 125))
     same(EpsilonPrivacy(2, sf.RealisticAdversary(shape, 500)), groups, Fraction(9, 5))
     rare = {"0": 0.01, "1": 0.99}
-    for sigma, needed in ((50, 21.6), (10, 28), (1, 100)):
+    for sigma, least in ((50, 21.6), (10, 28), (1, 100)):
         one = EpsilonPrivacy(2, sf.RealisticAdversary(rare, sigma, at_most=False))
-        assert one.measure(groups).value == pytest.approx(needed, rel=1e-12)
+        assert one.measure(groups).value == pytest.approx(least, rel=1e-12)
         verdict = EpsilonPrivacy(200, sf.RealisticAdversary(rare, sigma)).verdict(groups)
         assert verdict.status == "not_applicable"
         assert "below 1" in verdict.note
@@ -445,6 +451,41 @@ def test_several_columns_as_one_are_a_column_of_their_values_together(her: dict[
     alone = judge(EpsilonPrivacy(2, sf.RealisticAdversary("table", 40)), as_it_stands(two()))
     assert alone.measured is not None
     assert "together" not in alone.required
+
+
+pairs = st.tuples(*map(st.sampled_from, ("xy", ("flu", "HIV"), ("poor", "rich"))))
+
+
+@settings(max_examples=few(40))
+@given(st.lists(pairs, min_size=3, max_size=7), st.sampled_from((3, 20)), st.integers(0, 1))
+def test_several_columns_as_one_by_every_world(
+    rows: list[tuple[str, str, str]], sigma: int, known: int
+) -> None:
+    """What people have of both is drawn from an urn; whoever is suppressed stays in the table."""
+    small = {q for q in "xy" if [row[0] for row in rows].count(q) < 2}
+    assume(small != {row[0] for row in rows})
+    release = sf.generalize(two(rows), {"q": 0}, require=[sf.KAnonymity(2)], suppression=0.5)
+    have = Counter((ill, income) for _, ill, income in rows)
+    values = sorted(have)
+    weights = [Fraction(sigma * have[value], len(rows)) for value in values]
+    needs: list[Fraction | None] = []
+    for q in {row[0] for row in rows} - small:
+        mine = Counter((ill, income) for own, ill, income in rows if own == q)
+        counts = tuple(mine[value] for value in values)
+        needs += [needed(counts, weights, {code}, known) for code in range(len(values))]
+    right = None if None in needs else max(filter(None, needs))
+    her = sf.RealisticAdversary("table", sigma, known=known, at_most=False)
+    with TemporaryDirectory() as folder:
+        release.save(Path(folder) / "out")
+        read = sf.read_release(Path(folder) / "out", TWO)
+    for judged in (release, read):
+        verdict = judge(EpsilonPrivacy(2, her, joint=["ill", "income"]), judged)
+        if judged is read and release.suppressed:  # what they have together is kept nowhere
+            assert (verdict.status, verdict.measured) == ("cannot_judge", None)
+            continue
+        exact = math.inf if right is None else float(right)
+        assert verdict.measured == pytest.approx(exact, rel=1e-12)
+        assert verdict.holds is (right is not None and right <= 2)
 
 
 def test_joint_columns_are_for_finished_releases_and_fit_a_policy(tmp_path: Path) -> None:

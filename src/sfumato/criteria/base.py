@@ -34,7 +34,7 @@ from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
 from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools
-from sfumato.release.build import joint_groups, with_inside
+from sfumato.release.build import joint_groups, lost_together, with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -451,6 +451,8 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
         )
     if release.groups.beside.unlinked is not None and not _of_rows(criterion):
         return criterion.unjudged("not_applicable", _ONE_ROW)
+    if criterion.joint and (lost := lost_together(release)):
+        return criterion.unjudged("cannot_judge", lost)
     if release.groups.multiplicity is not None and not by_counts(criterion):
         return criterion.unjudged(
             "cannot_judge",
@@ -474,10 +476,7 @@ def by_counts(criterion: Criterion) -> bool:
 
 
 def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
-    """The groups a criterion judges: by its attribute, by each of them, or by several jointly.
-
-    One about identity judges those who cannot be told apart by their quasi-identifiers.
-    """
+    """Those it judges: by its attribute, each, several jointly; of identity, who is alike."""
     if not criterion.reads_values:
         return [release.indistinguishable if criterion.about_identity else release.groups]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]

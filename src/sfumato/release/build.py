@@ -70,6 +70,18 @@ def joint_groups(release: Release, names: Sequence[str]) -> Groups:
     return release.described(groups)
 
 
+def lost_together(release: Release) -> str:
+    """Why several columns cannot be judged as one beside the whole table; empty where they can."""
+    groups = release.groups
+    known = isinstance(release.made, ReadFrom) and groups.reference.sum() > groups.data.sum()
+    if not known:
+        return ""
+    return (
+        "of suppressed people it is kept what they have of each column, not of several together; "
+        "judge the release as it is made"
+    )
+
+
 def joint_attribute(counts: Counts, places: Sequence[int]) -> tuple[Attribute, Codes]:
     """Several sensitive attributes as one, and the code of each tuple; a set is one value."""
     several = [counts.sensitive[place] for place in places]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,49 @@ def test_p_in_and_p_out_are_those_of_an_urn_for_every_cell(data) -> None:
     verdict = judge(criterion, release)
     exact = math.inf if right is None else float(right)
     assert verdict.measured == pytest.approx(exact, rel=1e-9)
+    assert verdict.holds is (right is not None and right <= 2)
+
+
+people_of_cells = st.tuples(
+    st.sampled_from("FM"), st.sampled_from((30, 40)), st.sampled_from(VALUES[:2]), st.integers(1, 9)
+)
+
+
+@settings(max_examples=few(25))
+@given(st.lists(people_of_cells, min_size=3, max_size=7), st.data())
+def test_who_is_suppressed_is_in_no_group_and_weights_are_no_people(
+    rows: list[tuple[str, int, str, int]], data
+) -> None:
+    """By every world of each published group."""
+    columns = dict(zip(("sex", "age", "s", "w"), map(list, zip(*rows, strict=True)), strict=True))
+    schema = replace(SCHEMA, weight="w")
+    people = sf.read(pa.table(columns), schema, threads=1)
+    ages = Counter(columns["age"])
+    assume(max(ages.values()) <= 4 and max(ages.values()) > 1)
+    release = sf.generalize(
+        people, {"sex": 1, "age": 0}, require=[sf.KAnonymity(2)], suppression=0.5
+    )
+    values = sorted(set(columns["s"]))
+    numbers = st.tuples(*[st.integers(1, 5)] * len(values)).filter(lambda many: sum(many) > 2)
+    priors = [data.draw(numbers) for _ in "FM"]
+    weights = [[Fraction(weight) for weight in prior] for prior in priors]
+    needs = []
+    for age in (age for age, n in ages.items() if n > 1):
+        mine = [(sex, value) for sex, own, value, _ in rows if own == age]
+        counts = tuple(sum(value == own for _, own in mine) for value in values)
+        cells = ["FM".index(sex) for sex, _ in mine]
+        needs.append(
+            needed_by_cell(counts, cells, weights, [{code} for code in range(len(values))])
+        )
+    right = None if None in needs else max(filter(None, needs))
+    shapes = {
+        sex: {value: weight - 1 for value, weight in zip(values, prior, strict=True)}
+        for sex, prior in zip("FM", priors, strict=True)
+    }
+    her = sf.RealisticAdversary(listed(shapes), at_most=False)
+    criterion = sf.EpsilonPrivacy(2, her)
+    verdict = judge(criterion, release)
+    assert verdict.measured == pytest.approx(math.inf if right is None else float(right), rel=1e-9)
     assert verdict.holds is (right is not None and right <= 2)
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, is_numeric
 from sfumato.counts.counts import TableCounts
-from sfumato.counts.scan import scan
+from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, missing_column, named, select
 from sfumato.engines.choose import open_engine
@@ -270,7 +270,7 @@ class Table:
     `file` is the one file that says it all, if there is one that is read without further options.
     `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
-    only those that have a role would be.
+    only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
     """
 
     schema: Schema
@@ -281,6 +281,7 @@ class Table:
     file: FileStamp | None = None
     two_ways: tuple[str, ...] = ()
     of_file: bool = False
+    rows: PersonRows | None = field(default=None, repr=False)
 
     @property
     def people(self) -> int:
@@ -329,7 +330,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         if name not in registered.types and role != "identifiers":
             raise missing_column(registered, name, role)
     coded = CodedValues()
-    counts = scan(door, registered, schema, coded)
+    linked, counts = count_people(door, registered, schema, coded)
     return Table(
         schema,
         counts,
@@ -339,6 +340,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         stamp,
         two_ways=tuple(coded.two_ways),
         of_file=isinstance(source, str | Path),
+        rows=linked,
     )
 
 

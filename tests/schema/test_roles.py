@@ -26,7 +26,6 @@ import sfumato as sf
         ({"quasi": ["a"], "person": "p", "knows": 2}, "leave knows out"),
         ({"quasi": ["a"], "person": "p", "knows": 0}, "use 1, 2, 3, ... or 'all'"),
         ({"quasi": ["a"], "person": "p", "knows": True}, "use 1, 2, 3, ... or 'all'"),
-        ({"quasi": ["a"], "person": "p", "rows": "linked"}, "not supported yet"),
         ({"quasi": ["a"], "household": "h"}, "not supported yet"),
         ({"quasi": ["a"], "household": "a"}, "'a' is listed as quasi and as household"),
     ],

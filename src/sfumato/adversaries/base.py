@@ -71,7 +71,7 @@ class Threat:
     `people` it moved by more than `FACTOR`, each counted once, in however many groups she is: at
     most so many, where it is not known who is in several. `covered` names the criteria of the
     policy that bound her in this column; `status` says whether this was measured at all, and if
-    not, why not is in `learns`.
+    not, why not is in `learns`. `of_row`: it is about the value of one row that a pseudonym links.
     """
 
     adversary: str
@@ -82,6 +82,7 @@ class Threat:
     belief: BeliefChange | None = None
     covered: tuple[str, ...] = ()
     status: Status = "measured"
+    of_row: bool = False
 
 
 class Attack(Protocol):

@@ -13,6 +13,7 @@ than the release run on request.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from dataclasses import replace
 
 from sfumato.adversaries import random_worlds, randomised
 from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
@@ -69,18 +70,28 @@ def stand_in_threats(
     Give the release as anybody reads it: they know no more than is published, so that every
     command tells the same of them, whatever else it knows.
     """
-    return [
-        threat
-        for name, groups in release.by_attribute.items()
-        for entry in ADVERSARIES.values()
-        if entry.runs == runs and entry.applies(release) and not entry.undefined(release, groups)
-        for adversary in entry.stand_ins(groups)
-        if (adversary.name, name) not in named
-        for threat in adversary.attack(release, _read(groups)).threats()
-    ]
+    threats = []
+    for name, groups in release.by_attribute.items():
+        for entry in ADVERSARIES.values():
+            if entry.runs != runs or not entry.applies(release):
+                continue
+            for source, asked in _readable(entry, release, name):
+                for adversary in entry.stand_ins(groups):
+                    if (adversary.name, name) not in named:
+                        learnt = adversary.attack(source, asked).threats()
+                        of_row = source is not release
+                        threats += [replace(threat, of_row=of_row) for threat in learnt]
+    return threats
 
 
-def _read(groups: Groups) -> Groups:
-    """Of rows published one by one she knows one, and asks for that row's value."""
-    rows = groups.beside.unlinked
-    return groups if rows is None else rows.by_row
+def _readable(entry: CatalogueEntry, release: Release, name: str) -> list[tuple[Release, Groups]]:
+    """Where she can be measured: on a release or, if she can make nothing of a person's linked
+    rows, on the rows one by one. Of unlinked rows she knows one, and asks for that row's value."""
+    groups = release.by_attribute[name]
+    if not entry.undefined(release, groups):
+        unlinked = groups.beside.unlinked
+        return [(release, groups if unlinked is None else unlinked.by_row)]
+    by_row = release.by_row
+    if by_row is None or entry.undefined(by_row, by_row.by_attribute[name]):
+        return []
+    return [(by_row, by_row.by_attribute[name])]

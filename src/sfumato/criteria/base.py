@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
+from sfumato.criteria.splits import CandidateSplits, OneByOne
 from sfumato.criteria.steps import BoundStep as BoundStep
 from sfumato.criteria.steps import Ladder, steps_on, worst_places
 from sfumato.criteria.steps import OfPoints as OfPoints
@@ -40,47 +41,6 @@ from sfumato.release.release import Release
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-# Candidate splits as a release-scope criterion weighs them for a search.
-
-
-class CandidateSplits(Protocol):
-    """Splits that a search may make, weighed all at once and then taken one after another.
-
-    `hopeful` are those the state in which they were weighed does not rule out already.
-    """
-
-    @property
-    def hopeful(self) -> Bools: ...
-
-    def allows(self, state: object, at: int) -> bool:
-        """Whether candidate `at` may be made in this state."""
-
-    def take(self, state: object, at: int) -> object:
-        """The state after it is made. The old one is not used again, so it may be changed."""
-
-
-@dataclass(frozen=True)
-class OneByOne:
-    """Splits of a criterion that only knows how to split one group."""
-
-    criterion: ReleaseCriterion
-    parents: Groups
-    children: Groups
-    first: npt.NDArray[np.int64]
-
-    @property
-    def hopeful(self) -> Bools:
-        return np.ones(len(self.parents), dtype=bool)
-
-    def allows(self, state: object, at: int) -> bool:
-        return self.take(state, at) is not None
-
-    def take(self, state: object, at: int) -> object:
-        kept = np.arange(self.first[at], self.first[at + 1])
-        parent = self.parents.take(np.array([at]))
-        return self.criterion.split(state, parent, self.children.take(kept))
-
 
 Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
@@ -144,6 +104,7 @@ class Verdict:
     what may help, where coarsening would not. `per`: what `worst` and `per_group` go through, the
     release's groups or the exact tuples that a bucketized release lists. `at_most`: what is
     measured is an upper bound; what exceeds it counts as violated. `bounded` says so of each group.
+    Where a pseudonym links rows, "tuple" is what is known of people, and "row" a row of theirs.
     """
 
     criterion: str
@@ -158,7 +119,7 @@ class Verdict:
     threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
     beyond_mending: str = ""
     advice: str = ""
-    per: Literal["group", "tuple"] = "group"
+    per: Literal["group", "tuple", "row"] = "group"
     at_most: bool = False
     bounded: Bools | None = None
 
@@ -183,6 +144,7 @@ class Criterion(ABC):
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
     about_identity: ClassVar[bool] = False  # True: it asks who can be told apart, by QIs alone
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
+    of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     of_rows: ClassVar[bool] = False  # True: of release scope, and defined for unlinked rows
     joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
@@ -196,6 +158,11 @@ class Criterion(ABC):
     def against(self) -> str:
         """The adversary whose belief this one bounds, as the report's threat matrix names her."""
         return self.adversary
+
+    @property
+    def judges_lists(self) -> bool:
+        """Whether it bounds what people have in any of several rows, or values."""
+        return self.of_several or self.of_lists
 
     def bounds(self, adversary: str) -> bool:
         """Whether what holds here bounds an adversary too, by her name in the threat matrix."""
@@ -427,7 +394,16 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     if unreadable := _unreadable(criterion, release):
         return unreadable
     about = groups_about(criterion, release)
-    verdict = worst_of([criterion.of_release(release, groups) for groups in about])
+    judged = _as_judged(criterion, release)
+    verdict = worst_of([criterion.of_release(judged, groups) for groups in about])
+    if judged is not release:
+        verdict = replace(verdict, per="row")
+        if isinstance(criterion, GroupCriterion) and criterion.of_lists:
+            from sfumato.criteria.of_lists import OfLists
+
+            verdict = worst_of([verdict, judge(OfLists.of(criterion), release)])
+    elif release.by_row is not None and criterion.about_identity:
+        return replace(verdict, per="tuple")
     if verdict.holds and release.groups.owners_unknown:
         known = verdict.measured if (more := verdict.sense == "at_least") else None
         verdict = replace(verdict, status="cannot_judge", measured=known, at_most=more, note=WHOSE)
@@ -436,11 +412,21 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     return verdict
 
 
-def named_adversaries(criteria: Iterable[Criterion], release: Release) -> Iterator[Asked]:
-    """Those the criteria name, where they can be asked about this release."""
+def named_threats(criteria: Iterable[Criterion], release: Release) -> Iterator[Threat]:
+    """What those learn whom the criteria name, where they can be asked about this release."""
     for criterion in criteria:
         if not _unreadable(criterion, release):
-            yield from criterion.adversaries(release)
+            judged = _as_judged(criterion, release)
+            for adversary, groups in criterion.adversaries(judged):
+                for threat in adversary.attack(judged, groups).threats():
+                    yield replace(threat, of_row=judged is not release)
+
+
+def _as_judged(criterion: Criterion, release: Release) -> Release:
+    """By row, where a pseudonym links rows and a criterion is defined for one value."""
+    if release.by_row is None or not criterion.reads_values or criterion.of_several:
+        return release
+    return release.by_row
 
 
 def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
@@ -451,6 +437,11 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
         )
     if release.groups.beside.unlinked is not None and not _of_rows(criterion):
         return criterion.unjudged("not_applicable", _ONE_ROW)
+    if release.by_row is not None and not by_counts(criterion):
+        return criterion.unjudged(
+            "cannot_judge",
+            "it needs one description of each person, and a pseudonym links several rows of hers",
+        )
     if criterion.joint and (lost := lost_together(release)):
         return criterion.unjudged("cannot_judge", lost)
     if release.groups.multiplicity is not None and not by_counts(criterion):
@@ -476,7 +467,12 @@ def by_counts(criterion: Criterion) -> bool:
 
 
 def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
-    """Those it judges: by its attribute, each, several jointly; of identity, who is alike."""
+    """The groups a criterion judges: by its attribute, by each of them, or by several jointly.
+
+    One about identity judges those who cannot be told apart by their quasi-identifiers; one that is
+    defined for one value judges the rows that a pseudonym links one by one.
+    """
+    release = _as_judged(criterion, release)
     if not criterion.reads_values:
         return [release.indistinguishable if criterion.about_identity else release.groups]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]

@@ -31,6 +31,7 @@ class DistinctDiversity(GroupCriterion):
 
     name: ClassVar[str] = "distinct-diversity"
     adversary: ClassVar[str] = RANDOM_WORLDS
+    of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", VALUES),)
@@ -61,6 +62,7 @@ class EntropyDiversity(GroupCriterion):
 
     name: ClassVar[str] = "entropy-diversity"
     adversary: ClassVar[str] = RANDOM_WORLDS
+    of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", (1.5, *VALUES)),)
@@ -109,6 +111,7 @@ class RecursiveDiversity(GroupCriterion):
 
     name: ClassVar[str] = "recursive-diversity"
     adversary: ClassVar[str] = RANDOM_WORLDS
+    of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (

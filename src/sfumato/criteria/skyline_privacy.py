@@ -48,7 +48,6 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import (
-    CandidateSplits,
     Measure,
     ReleaseCriterion,
     Verdict,
@@ -56,6 +55,7 @@ from sfumato.criteria.base import (
     summarize,
 )
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
+from sfumato.criteria.splits import CandidateSplits
 from sfumato.criteria.steps import SHARES, WAYS, BoundStep, Ladder, Way
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction, shortest

@@ -64,6 +64,17 @@ class Description(ABC):
         """The lists of exact tuples, where that is what is published."""
         return None
 
+    def told_apart(self, groups: Groups) -> Groups:
+        """The people nobody can tell apart by quasi-identifiers, where `groups` are all there are.
+
+        Those of a group, as a rule.
+        """
+        return groups
+
+    def describe_apart(self, group: int) -> dict[str, str]:
+        """What is published, or known, of the people of a group of `told_apart`."""
+        return self.describe(group)
+
     @property
     def each_region(self) -> Regions | None:
         """The region of every group, where groups show regions and all of them are at hand."""
@@ -215,7 +226,7 @@ class Examples(Description):
         return f"Examples({', '.join(self.columns)})"
 
 
-GROUP_ID = "group_id"
+GROUP_ID, PSEUDONYM = "group_id", "pseudonym"
 
 
 @dataclass(frozen=True)
@@ -298,14 +309,22 @@ class Buckets(Description):
         ids[np.argsort(key, kind="stable")] = np.arange(1, len(self) + 1)
         return replace(self, numbered=BucketIds(GROUP_ID, ids))
 
+    def describe_apart(self, group: int) -> dict[str, str]:
+        _, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
+        codes = self.codes[:, first[group]]
+        return {
+            domain.name: text_of(domain.values[code])
+            for domain, code in zip(self.domains, codes, strict=True)
+        }
+
     def inside(self) -> Inside:
         """Who is in each bucket, as it is published: nobody's sensitive value."""
         nothing = np.zeros((0, self.codes.shape[1]), dtype=np.int32)
         counts = Counts(self.domains, (), self.codes, nothing, self.n)
         return Inside(counts, self.indptr, np.arange(len(counts)), self.n)
 
-    def by_tuple(self) -> Groups:
-        """The people by exact tuple, in whatever bucket: those who cannot be told apart."""
+    def told_apart(self, groups: Groups) -> Groups:
+        """The people by exact tuple, in whatever bucket."""
         number, first = rank_rows(self.codes, [len(domain) for domain in self.domains])
         sizes = sums_by(number, self.n, len(first))
         regions = Regions(
@@ -327,7 +346,7 @@ def of_scheme(described: Description, scheme: Scheme) -> Description:
     """The same regions, which a file or its manifest says are of this scheme."""
     if isinstance(described, Examples):
         return Examples(_as(REGIONS_OF[scheme], described.shown))
-    if described.exact:
+    if described.each_region is None:  # buckets, and signatures: of one scheme each
         return described
     return _as(REGIONS_OF[scheme], described.require_regions())
 

@@ -25,7 +25,7 @@ from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, name_some, other_than_file
 from sfumato.numbers import Codes
 from sfumato.release.beside import Inside
-from sfumato.release.description import GROUP_ID, Scheme
+from sfumato.release.description import GROUP_ID, PSEUDONYM, Scheme
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import Placement
 from sfumato.release.release import Release
@@ -182,7 +182,10 @@ class PublishedColumn:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a manifest tells, as far as it is used."""
+    """What a manifest tells, as far as it is used.
+
+    `hidden_rows`: where a pseudonym links rows, how many are not published.
+    """
 
     path: Path
     scheme: Scheme
@@ -195,6 +198,7 @@ class Manifest:
     form: FileForm
     rows: ShownRows = "gathered"
     knows: int | Literal["all"] = "all"
+    hidden_rows: int = 0
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -258,6 +262,14 @@ def load_manifest(path: Path) -> Manifest:
         _broken(path, "it shows people's several rows in no known way")
     if rows != "gathered" and (scheme != "generalized" or counted != "person"):
         _broken(path, f"a {scheme} release counted by {counted} cannot show people's several rows")
+    hidden_rows: Any = 0
+    if any(column.role == PSEUDONYM for column in columns) != (rows == "linked"):
+        _broken(path, "rows are linked if there are pseudonyms, and only then")
+    if rows == "linked":
+        told = content.get("linked")
+        hidden_rows = told.get("rows_not_published") if isinstance(told, dict) else None
+        if not _is_count(hidden_rows):
+            _broken(path, "it does not tell how many rows are not published")
     return Manifest(
         path,
         scheme,
@@ -270,6 +282,7 @@ def load_manifest(path: Path) -> Manifest:
         form,
         rows,
         knows,
+        hidden_rows,
     )
 
 
@@ -297,10 +310,13 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
             _broken(path, f"column {name!r} is {role} and cannot hold several values")
         words = entry.get("type") == "string"
         columns.append(PublishedColumn(name, role, words, several, form))
+    linked = (PSEUDONYM,) if scheme == "generalized" else ()
+    if sum(column.role == PSEUDONYM for column in columns) > 1:
+        _broken(path, "it has two columns of pseudonyms")
     counted = {"bucketized": {COUNT, GROUP_ID}, "randomised": {COUNT}}.get(scheme, set())
     for column in columns:
         extra = {COUNT: COUNT, GROUP_ID: "group"}.get(column.name) == column.role
-        if column.role not in ("quasi", "sensitive", "keep", "weight") and not (
+        if column.role not in ("quasi", "sensitive", "keep", "weight", *linked) and not (
             extra and column.name in counted
         ):
             _broken(path, f"column {column.name!r} cannot be {column.role!r} in a {scheme} release")
@@ -403,7 +419,7 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
     if schema is not None:
         for column in manifest.columns:
             wanted = roles.get(column.name)
-            if column.role in (COUNT, "group") and wanted is None:
+            if column.role in (COUNT, "group", PSEUDONYM) and wanted is None:
                 continue
             if wanted != column.role:
                 raise InputError(
@@ -430,11 +446,20 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
         known,
         identifiers=[] if schema is None else [n for n in schema.identifiers if n not in named],
         lists={column.name: column.list for column in manifest.columns if column.list is not None},
-        several=several[0] if several else known.several,
+        several=several[0] if several else known.several if schema is None else schema.several,
+        **_linked_rows(manifest, schema),
         count=counts[0] if counts else None,
         weight=weights[0] if weights else None,
         publish_weight=schema.publish_weight if schema is not None and weights else None,
     )
+
+
+def _linked_rows(manifest: Manifest, schema: Schema | None) -> dict[str, Any]:
+    """Whose rows are linked: those of a pseudonym."""
+    if manifest.rows != "linked":
+        return {}
+    knows = manifest.knows if schema is None else schema.knows
+    return {"person": manifest.of_role(PSEUDONYM)[0], "rows": "linked", "knows": knows}
 
 
 def _check_form(manifest: Manifest, column: PublishedColumn, schema: Schema) -> None:

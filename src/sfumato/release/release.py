@@ -55,8 +55,10 @@ class Release:
     `suppressed` people are not in any group and never make a criterion look better; they stay in
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
     summed survey weights of each group, the people of the population it stands for. `several`: who
-    is in several groups, where rows of one person are. `made` is private: by which anonymizer the
-    release was made here, from where it was read, or by which noise it was randomised.
+    is in several groups, where rows of one person are. `by_row`: where a pseudonym links rows, the
+    same by row, for what is asked of the one value that a row has. `made` is private: by which
+    anonymizer the release was made here, from where it was read, or by which noise it was
+    randomised.
     """
 
     schema: Schema
@@ -69,6 +71,7 @@ class Release:
     notes: tuple[str, ...] = field(default=())
     made: Made = field(default_factory=ReadFrom, repr=False)
     several: SeveralGroups | None = field(default=None, repr=False)
+    by_row: Release | None = field(default=None, repr=False)
 
     @cached_property
     def by_attribute(self) -> dict[str, Groups]:
@@ -151,10 +154,10 @@ class Release:
         """The people nobody can tell apart by quasi-identifiers: what k and linkage are about.
 
         Those of a group; but a bucketized release publishes exact tuples beside its buckets, and
-        there they are the people with the same tuple.
+        there they are the people with the same tuple. Where a pseudonym links rows, they are those
+        who have the rows that are known.
         """
-        buckets = self.regions.buckets
-        return self.groups if buckets is None else buckets.by_tuple()
+        return self.regions.told_apart(self.groups)
 
     def groups_for(self, attribute: str) -> Groups:
         if attribute not in self.by_attribute:
@@ -251,7 +254,14 @@ def same_people(one: object, other: object) -> bool:
 
 
 def as_it_stands(table: Table) -> Release:
-    """A table read as if it were published unchanged: one group per distinct QI tuple."""
+    """A table read as if it were published unchanged: one group per distinct QI tuple.
+
+    Or per signature, where a pseudonym links rows.
+    """
+    if table.rows is not None:
+        from sfumato.release.linked import LinkedRows, linked_release
+
+        return linked_release(LinkedRows.as_they_stand(table))
     return table.counts.either(
         in_memory=partial(_tuples_as_they_stand, table), stored=partial(kinds_as_they_stand, table)
     )

@@ -161,8 +161,6 @@ class Schema:
             raise SchemaError(
                 f"rows = {self.rows!r} needs person, the column that names whose row it is"
             )
-        if self.rows == "linked":
-            raise SchemaError("rows = 'linked' is not supported yet; use 'gathered' or 'unlinked'")
         for role in ("weight", "protect", "lists"):
             if self.rows == "unlinked" and getattr(self, role):
                 raise SchemaError(

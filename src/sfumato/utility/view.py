@@ -320,6 +320,7 @@ def view_with_table(release: Release, table: Table) -> View:
 
 def view_of(release: Release) -> View:
     """The view of a release of ours; one read from a file has no original to compare with."""
+    release = release.by_row or release  # linked rows cost what each of them lost
     placement = release.placement
     if release.regions.noisy:
         raise InputError(

@@ -14,12 +14,11 @@ from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakest_columns
-from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_adversaries
+from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_threats
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.release.build import BETWEEN
-from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere
 from sfumato.release.read.read_release import table_as_published
@@ -52,7 +51,8 @@ def as_read(release: Release) -> Release:
     for name, groups in release.by_attribute.items():
         declared = name in release.schema.domains
         alone[name] = groups.unreferenced() if declared else _shown(groups)
-    return replace(release, counted_groups=alone, population=None)
+    by_row = None if release.by_row is None else as_read(release.by_row)
+    return replace(release, counted_groups=alone, population=None, by_row=by_row)
 
 
 def _shown(groups: Groups) -> Groups:
@@ -307,14 +307,14 @@ def _worst(verdict: Verdict, release: Release) -> tuple[WorstGroup, ...]:
     if verdict.per_group is None:
         return ()
     groups: Groups = release.groups
-    described: Description = release.regions
-    if verdict.per == "tuple":
-        groups = release.indistinguishable
-        assert groups.regions is not None
-        described = groups.regions
+    describe = release.regions.describe
+    if verdict.per == "row" and release.by_row is not None:
+        groups, describe = release.by_row.groups, release.by_row.regions.describe
+    elif verdict.per == "tuple":
+        groups, describe = release.indistinguishable, release.regions.describe_apart
     return tuple(
         WorstGroup(
-            described.describe(group),
+            describe(group),
             int(groups.sizes[group]),
             float(verdict.per_group[group]),
             verdict.bounded is not None and bool(verdict.bounded[group]),
@@ -332,8 +332,7 @@ def _threats(
     published.
     """
     threats = linked.threats()
-    for adversary, groups in named_adversaries(criteria, release):
-        threats += adversary.attack(release, groups).threats()
+    threats += named_threats(criteria, release)
     threats += stand_in_threats(seen, "by itself", _named(threats))
     return weak_to_strong(threats)
 
@@ -377,5 +376,7 @@ def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Rel
         return threat.about == BETWEEN.join(criterion.joint)
     if criterion.sensitive not in (None, threat.about) or threat.about not in release.by_attribute:
         return False
+    if release.by_row is not None and not (threat.of_row or criterion.judges_lists):
+        return False  # what somebody has in any of her rows is more than what one of them shows
     about = (one for one in groups_about(criterion, release) if one.attribute == threat.about)
     return not any(criterion.undefined(groups) for groups in about)

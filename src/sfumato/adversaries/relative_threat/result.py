@@ -445,6 +445,8 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
 
 def undefined(release: Release, groups: Groups) -> str:
     """Why nothing of the kind can be said of these groups; empty where it can."""
+    if release.by_row is not None:
+        return "a pseudonym links several rows of a person; this is worked out for one description"
     if not release.regions.contains_people:
         return (
             f"a {release.scheme} release has no regions that contain its people's values; relative "

@@ -14,7 +14,8 @@ from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
 from sfumato.counts.counts import Counts, Sets
 from sfumato.counts.owners import tuple_owners, tuple_values
-from sfumato.criteria.base import CandidateSplits, Criterion, ReleaseCriterion, Verdict
+from sfumato.criteria.base import Criterion, ReleaseCriterion, Verdict
+from sfumato.criteria.splits import CandidateSplits
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
 from sfumato.release.beside import Inside
 from sfumato.release.description import Regions

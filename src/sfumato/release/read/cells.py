@@ -369,3 +369,40 @@ def _inferred(
     if any(region is None or isinstance(region, Span) for region in map(mixed.read, texts)):
         return mixed
     return Notation("categorical", separator=separator)  # words, sets of words and masks
+
+
+def two_ways_notes(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"{name_some(names)}: some values are written in two ways (5 and 5.0) and counted as one; "
+        "whoever reads the file can tell such people apart, so write each one way"
+    ]
+
+
+def reading_notes(
+    names: Sequence[str], columns: list[ReadColumn], everybody: int, *, ours: bool
+) -> list[str]:
+    """`everybody`: how many people are published with nothing told of them.
+
+    `ours`: a manifest beside the file says how many were suppressed.
+    """
+    notes = []
+    if not ours:
+        notes.append(
+            "people who were not published are not in the file and are not counted as suppressed"
+        )
+    labels = sorted({text for cells in columns for text in cells.ambiguous})
+    if labels:
+        notes.append(
+            f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
+        )
+    notes += two_ways_notes(
+        [name for name, cells in zip(names, columns, strict=True) if cells.twice is not None]
+    )
+    if everybody:
+        notes.append(
+            f"{everybody:,} people are published with every quasi-identifier suppressed; they are "
+            "a group which everybody fits"
+        )
+    return notes

@@ -163,11 +163,20 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
                 f"{manifest.path} says that column {name!r} holds one value a person, but it holds "
                 "lists; restore it"
             )
+    by_row = release.by_row
     by_attribute = dict(release.by_attribute)
     notes = list(release.notes)
     private, reason, unchecked = _private_side(manifest, public.parent / "private")
     notes += unchecked
-    if private is not None:
+    if private is not None and by_row is not None:
+        by_row = replace(
+            by_row,
+            counted_groups={
+                name: _with_reference(groups, private.get(name), manifest.hidden_rows)
+                for name, groups in by_row.by_attribute.items()
+            },
+        )
+    elif private is not None:
         some = manifest.suppressed
         if manifest.rows == "unlinked":  # rows may be left out of people who are there
             some = max(some, 1)
@@ -194,6 +203,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     return replace(
         release,
         counted_groups=by_attribute,
+        by_row=None if by_row is None else replace(by_row, suppressed=manifest.hidden_rows),
         regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
         notes=tuple(notes),

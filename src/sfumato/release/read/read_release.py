@@ -10,7 +10,7 @@ A file larger than memory is read as one group of each kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Unpack
@@ -20,17 +20,18 @@ import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, domain_of
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.counts.scan import scan
+from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.choose import open_engine
 from sfumato.engines.files import listed
 from sfumato.engines.reading import Reading, ReleaseOptions
-from sfumato.errors import InputError, ResourceError, SchemaError, expect, name_some
+from sfumato.errors import InputError, ResourceError, SchemaError, expect
 from sfumato.numbers import Codes, sums_by
 from sfumato.progress import phase
 from sfumato.release.build import count_release, groups_of, with_unknown_owners
 from sfumato.release.description import Examples, Regions, of_scheme
+from sfumato.release.linked import LinkedRows, linked_release
 from sfumato.release.made import Placement, ReadFrom, WildcardMatching
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
@@ -41,8 +42,10 @@ from sfumato.release.read.cells import (
     check_points,
     point_schema,
     read_cells,
+    reading_notes,
     separators,
     shown_parts,
+    two_ways_notes,
 )
 from sfumato.release.read.folder import (
     check_columns,
@@ -266,11 +269,13 @@ def _generalized(
     registered = replace(registered, one_each=registered.one_each or one_each)
     published = as_published(engine, registered, schema)
     cells = CodedCells(schema, separator, ours=ours, values=values and not wildcard)
-    counts = scan(engine, registered, published, cells)
+    if schema.rows == "linked" and wildcard:
+        raise InputError("matching 'wildcard' is not worked out for linked rows; leave it out")
+    linked, counts = count_people(engine, registered, published, cells)
     raw = cells.shows_values
     levels = levels_of(schema, counts) if raw else {}
     two_ways = tuple(cells.values.two_ways) if raw else ()
-    table = Table(schema, counts, levels, registered, engine, two_ways=two_ways)
+    table = Table(schema, counts, levels, registered, engine, two_ways=two_ways, rows=linked)
     if raw:
         release = _standing(table, notes, stray)
     else:
@@ -356,7 +361,7 @@ def table_as_published(table: Table) -> Release:
 def _standing(table: Table, notes: tuple[str, ...], stray: StrayColumns) -> Release:
     release = as_it_stands(table)
     assert isinstance(release.made, ReadFrom)
-    two_ways = _two_ways(table.two_ways)
+    two_ways = two_ways_notes(table.two_ways)
     return replace(
         release,
         notes=(*release.notes, *notes, *two_ways),
@@ -375,6 +380,8 @@ def _shown(
 ) -> Release:
     """The release that a table of published cells is."""
     schema, registered = table.schema, table.source
+    if table.rows is not None:
+        return _linked(table, table.rows, columns, notes, stray, ours=ours)
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     read = table.counts.either(
@@ -390,9 +397,40 @@ def _shown(
             *read.release.notes,
             *notes,
             *read.notes,
-            *_reading_notes(schema.quasi, columns, read.hidden, ours=ours),
+            *reading_notes(schema.quasi, columns, read.hidden, ours=ours),
         ),
         made=replace(made, stray=stray),
+    )
+
+
+def _linked(
+    table: Table,
+    rows: PersonRows,
+    columns: list[ReadColumn],
+    notes: tuple[str, ...],
+    stray: StrayColumns,
+    *,
+    ours: bool,
+) -> Release:
+    """The release that published rows with pseudonyms are."""
+    regions = Regions(
+        tuple(table.schema.quasi),
+        tuple(cells.parts for cells in columns),
+        shown_parts(columns, rows.codes),
+    )
+    release = linked_release(LinkedRows.as_they_stand(table, regions))
+    nothing = [np.isin(row, cells.hidden) for row, cells in zip(rows.codes, columns, strict=True)]
+    shown = sums_by(rows.person, (~np.logical_and.reduce(nothing)).astype(np.int64), rows.people)
+    hidden = int((shown == 0).sum())
+    assert isinstance(release.made, ReadFrom)
+    return replace(
+        release,
+        notes=(
+            *release.notes,
+            *notes,
+            *reading_notes(table.schema.quasi, columns, hidden, ours=ours),
+        ),
+        made=replace(release.made, stray=stray),
     )
 
 
@@ -447,40 +485,3 @@ def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
                 f"column {name!r} writes one region as {first!r} and as {other!r}, which with a "
                 "person column could count a person twice; write it one way"
             )
-
-
-def _two_ways(names: Sequence[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"{name_some(names)}: some values are written in two ways (5 and 5.0) and counted as one; "
-        "whoever reads the file can tell such people apart, so write each one way"
-    ]
-
-
-def _reading_notes(
-    names: Sequence[str], columns: list[ReadColumn], everybody: int, *, ours: bool
-) -> list[str]:
-    """`everybody`: how many people are published with nothing told of them.
-
-    `ours`: a manifest beside the file says how many were suppressed.
-    """
-    notes = []
-    if not ours:
-        notes.append(
-            "people who were not published are not in the file and are not counted as suppressed"
-        )
-    labels = sorted({text for cells in columns for text in cells.ambiguous})
-    if labels:
-        notes.append(
-            f"labels of several hierarchy levels are read as the widest: {name_some(labels)}"
-        )
-    notes += _two_ways(
-        [name for name, cells in zip(names, columns, strict=True) if cells.twice is not None]
-    )
-    if everybody:
-        notes.append(
-            f"{everybody:,} people are published with every quasi-identifier suppressed; they are "
-            "a group which everybody fits"
-        )
-    return notes

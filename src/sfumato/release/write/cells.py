@@ -285,6 +285,7 @@ class OwnValues:
 
 def own_values(release: Release) -> dict[str, OwnValues]:
     """By quasi-identifier of numbers or dates; empty where nothing of the making is known."""
+    release = release.by_row or release
     placement, regions = release.placement, release.regions.each_region
     if placement is None or regions is None:
         return {}

@@ -47,8 +47,8 @@ def data_of(
     release: Release, seed: int | None, lists: Mapping[str, str], form: FileForm
 ) -> Iterator[Data]:
     """The data of a release; refuses what cannot be published before anything is written."""
-    _check_regions(release)
-    _check_types(release)
+    _check_regions(release.by_row or release)
+    _check_types(release.by_row or release)
     # An empty text of a list lists nothing, in a CSV file too.
     may_be_empty = (*release.schema.kept, *release.schema.lists)
     if is_for_engine(release):

@@ -20,7 +20,8 @@ import pyarrow as pa
 from sfumato.engines.form import FileForm
 from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.progress import phase
-from sfumato.release.description import GROUP_ID
+from sfumato.release.description import GROUP_ID, PSEUDONYM
+from sfumato.release.linked import LinkedPlacement
 from sfumato.release.made import Randomised
 from sfumato.release.manifest import (
     BY_PERSON,
@@ -38,7 +39,7 @@ from sfumato.release.unlinked import people_references
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.data_files import WHOSE, data_of, write_rows
-from sfumato.release.write.publish import rows_with_owners
+from sfumato.release.write.publish import pseudonym_column, rows_with_owners
 from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
@@ -142,7 +143,7 @@ def _lists(release: Release) -> dict[str, str]:
     return {
         name: release.schema.lists.get(name, JSON)
         for name, groups in release.by_attribute.items()
-        if groups.linked
+        if groups.linked and release.by_row is None
     }
 
 
@@ -169,10 +170,13 @@ def _manifest(
     schema = release.schema
     roles = {GROUP_ID: "group", COUNT: COUNT}  # of a bucketized release, and of a noisy one
     roles |= {name: role for role, name in schema.roles()}
+    if release.by_row is not None:
+        roles[pseudonym_column(schema)] = PSEUDONYM
     several = {
         name: groups.case
         for name, groups in release.by_attribute.items()
         if name and not groups.single_valued and groups.beside.unlinked is None
+        if release.by_row is None
     }
     own = {name: told.public() for name, told in own_values(release).items()}
     content: dict[str, Any] = {
@@ -184,6 +188,7 @@ def _manifest(
         "suppressed": release.suppressed,
         **({} if schema.rows == "gathered" else {"rows": schema.rows, "knows": schema.knows}),
         **({"guarantee": release.guarantee.public()} if release.guarantee is not None else {}),
+        **_linked(release),
         "promises": promises,
         "columns": [
             {
@@ -201,6 +206,14 @@ def _manifest(
         "files": dict(files),
     }
     return content
+
+
+def _linked(release: Release) -> dict[str, Any]:
+    """That a pseudonym links rows, and what of people's rows it does not."""
+    placement = release.placement
+    if not isinstance(placement, LinkedPlacement):
+        return {}
+    return {"linked": placement.linked.public()}
 
 
 def _private(release: Release) -> dict[str, str]:
@@ -221,7 +234,7 @@ def _private(release: Release) -> dict[str, str]:
     }
     reference: dict[str, Any] = {
         name: dict(zip(groups.values, groups.reference.tolist(), strict=True))
-        for name, groups in release.by_attribute.items()
+        for name, groups in (release.by_row or release).by_attribute.items()
         if name
     }
     if people := people_references(made.placement.table.counts):

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.counts.counts import rank_rows
+from sfumato.counts.value_sets import code_sets
 from sfumato.errors import SchemaError
 from sfumato.numbers import Ints, offsets_of, taken_rows
-from sfumato.release.description import GROUP_ID, Buckets
+from sfumato.release.description import GROUP_ID, PSEUDONYM, Buckets
+from sfumato.release.linked import LinkedPlacement, LinkedRows
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.release import Release
@@ -30,6 +33,7 @@ from sfumato.release.write.cells import (
     used_values,
 )
 from sfumato.release.write.weights import mean_weights
+from sfumato.schema.roles import Schema
 
 OWNER = "whose row"  # of rows with a number for each one's person, which are never handed out
 
@@ -57,6 +61,8 @@ def tables_of(
         return {"data": _noisy(release.made.table, seed)}
     made = made_to_publish(release)
     placement = made.placement
+    if isinstance(placement, LinkedPlacement):
+        return {"data": _linked(release, placement.linked, made.seed if seed is None else seed)}
     if not isinstance(placement, Placement):
         with engine_rows(release, lists) as rows:
             return {"data": rows.fetch()}
@@ -97,6 +103,41 @@ def _weights(release: Release, groups: Ints) -> dict[str, pa.Array]:
     if schema.weight is None or schema.publish_weight != "group":
         return {}
     return {schema.weight: pa.array(mean_weights(release)[groups])}
+
+
+def pseudonym_column(schema: Schema) -> str:
+    """What the column of pseudonyms is called: no other column has its name."""
+    name, given = PSEUDONYM, {column for _, column in schema.roles()}
+    while name in given:
+        name += "_"
+    return name
+
+
+def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
+    """Rows with pseudonyms: random numbers, which a new release draws anew."""
+    shuffle = np.random.default_rng(seed)
+    places, whose = linked.published, linked.whose
+    regions, rows = linked.regions.take(places), linked.rows
+    shown = [codes[places] for codes in rows.values]
+    # Pseudonyms are drawn for signatures with their values, in an order that is no table's.
+    cells = rank_rows(regions.codes, [len(parts) for parts in regions.parts])[0]
+    both = [cells, *shown]
+    content, _ = rank_rows(np.vstack(both), [int(row.max(initial=0)) + 1 for row in both])
+    offsets = offsets_of(np.bincount(whose))
+    signature, _ = code_sets(offsets, content.astype(np.int32), repeated=True)
+    sorted_people = np.argsort(signature, kind="stable")
+    number = np.empty(len(signature), dtype=np.int64)
+    number[sorted_people] = shuffle.permutation(len(signature)) + 1
+    order = _shuffled([content, number[whose]], shuffle)
+    declared = release.schema.domains
+    columns: dict[str, Any] = {pseudonym_column(release.schema): pa.array(number[whose[order]])}
+    for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
+        cells_shown = shown_regions(parts, codes, declared.get(name))
+        columns[name] = cells_shown.take(pa.array(codes[order]))
+    for attribute, values in zip(rows.sensitive, shown, strict=True):
+        told = shown_values(attribute, values, None, declared.get(attribute.name))
+        columns[attribute.name] = told.take(pa.array(values[order]))
+    return pa.table(columns)
 
 
 def _noisy(noisy: NoisyTable, seed: int | None) -> pa.Table:

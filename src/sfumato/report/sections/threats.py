@@ -40,6 +40,7 @@ class ThreatRow:
     covered: tuple[str, ...]
     status: str
     people_at_most: bool = False
+    of_row: bool = False
 
     @property
     def people_told(self) -> int | str | None:
@@ -88,7 +89,7 @@ def about_of(one: Threat | ThreatRow) -> str | None:
 COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
     "adversary": lambda row: row.adversary,
     "knows": lambda row: row.knows,
-    "about": about_of,
+    "about": lambda row: f"{about_of(row)} of a row" if row.of_row else about_of(row),
     "before → after": lambda row: None if row.belief is None else str(row.belief),
     "people": lambda row: row.people_told,
     "would learn": lambda row: row.learns,
@@ -180,8 +181,9 @@ def _applies(name: str, about: str | None, report: Report) -> bool:
         return False  # it asks about exact quasi-identifiers, which no bucket changes
     if about is None:
         return True
-    groups = report.evidence.release.by_attribute.get(about)
-    if groups is None or groups.single_valued or criterion.of_several:
+    release = report.evidence.release
+    groups = release.by_attribute.get(about)
+    if groups is None or groups.single_valued or criterion.of_several or release.by_row is not None:
         return True
     return groups.beside.unlinked is not None and (
         criterion.scope == "group" or criterion.of_rows  # by row and by person

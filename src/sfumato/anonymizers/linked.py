@@ -1,0 +1,429 @@
+"""Linked rows made alike: people who share a pseudonym's signature with enough others.
+
+A pseudonym's rows are ordered by their quasi-identifiers, so that people with n rows have one wide
+record each: quasi-identifiers at the first, second, ... n-th place. Mondrian partitions the records
+of each length, and every row publishes what its place in the group does: signatures in a group are
+equal by construction. The lattice generalizes a column alike in all rows; whoever's signature is
+still shared by too few is left out, up to the limit of the policy.
+
+Lengths that too few people have are cut: a person's rows become two or more pseudonyms of lengths
+that enough people have, each length once for a person, so that no group holds two pieces of one
+person and k counts people. Rows that are left over are not published. What is published is judged
+once more as anybody reads it.
+
+Stands apart: it runs other anonymizers on records made of several rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+
+from sfumato.anonymizers.base import Anonymizer, Task, refused
+from sfumato.anonymizers.best import Best
+from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
+from sfumato.anonymizers.mondrian.mondrian import Mondrian, MondrianFindings
+from sfumato.counts.counts import Attribute, Counts
+from sfumato.criteria.base import Criterion, GroupCriterion, by_counts, groups_about, judge
+from sfumato.criteria.of_lists import OfLists
+from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.numbers import Bools, Codes, Ints
+from sfumato.progress import Ticker
+from sfumato.release.description import Regions
+from sfumato.release.linked import LinkedRows, linked_release, rows_of
+from sfumato.release.made import MadeHere
+from sfumato.release.release import Release
+from sfumato.release.signatures import Signatures, signatures_of
+from sfumato.schema.hierarchy import Levels
+from sfumato.schema.region import Anything, Region
+from sfumato.schema.roles import Schema
+from sfumato.table import Table, levels_of
+from sfumato.utility.view import view_of
+
+LONGEST = 12  # rows of a pseudonym: beyond, hardly anything could be told of them all
+MOST_NODES = 20_000
+FEW_NODES = 500  # that are tried beside Mondrian where no anonymizer is named
+Given = TypeVar("Given")
+
+
+def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
+    """The release of a table whose rows a pseudonym links."""
+    for criterion in task.criteria:
+        if not by_counts(criterion):
+            raise PolicyError(
+                f"{criterion.name} needs one description of each person, and rows = 'linked' "
+                "publishes several; take it out of the policy, or publish rows = 'unlinked'"
+            )
+    task = replace(task, table=_in_random_order(task.table, task.seed))
+    if isinstance(maker, Mondrian) and maker.scheme == "generalized":
+        return _checked(_by_mondrian(task, maker), task)
+    if isinstance(maker, Lattice):
+        return _by_lattice(task)
+    if isinstance(maker, Best):
+        return _better(task)
+    raise PolicyError(
+        f"anonymizer {maker.name!r} does not make releases of linked rows; use mondrian (with "
+        "scheme 'generalized'), lattice, or leave it out"
+    )
+
+
+def _better(task: Task) -> Release:
+    """The cheaper of both, where a lattice is small enough to be searched whole."""
+    by_mondrian = _checked(_by_mondrian(task, Mondrian()), task)
+    if prod(hierarchy.height for hierarchy in task.table.levels.values()) > FEW_NODES:
+        return by_mondrian
+    try:
+        by_lattice = _by_lattice(task)
+    except NoSafeRelease:
+        return by_mondrian
+    return min(by_mondrian, by_lattice, key=lambda release: task.utility.cost(view_of(release)))
+
+
+def _in_random_order(table: Table, seed: int) -> Table:
+    """Rows of one person that look alike in any order: places shall tell nothing of values."""
+    rows = rows_of(table)
+    chance = np.random.default_rng(seed).permutation(len(rows))
+    order = np.lexsort((chance, *rows.codes[::-1], rows.person))
+    mixed = replace(rows, codes=rows.codes[:, order], values=rows.values[:, order])
+    return replace(table, rows=mixed)
+
+
+def _checked(release: Release, task: Task) -> Release:
+    """Judged as anybody would."""
+    for criterion in task.criteria:
+        verdict = judge(criterion, release)
+        if not verdict.holds:
+            raise refused(criterion, verdict)
+    return release
+
+
+# -- cutting: pseudonyms of lengths that enough people have ------------------------------------
+
+
+def cut(
+    lengths: Ints, fewest: int, unfit: frozenset[int] = frozenset(), seed: int = 0
+) -> list[list[int]]:
+    """The lengths of the pieces that people's rows are cut into, no two of one person's alike.
+
+    From the longest down: whoever has that many rows left, or more, takes a piece of them where at
+    least `fewest` people do. `unfit` lengths are not used. What is left over is in no piece. Where
+    that would leave out somebody altogether, others are drawn to publish a single row as she does.
+    """
+    left = lengths.copy()
+    pieces: list[list[int]] = [[] for _ in lengths]
+    for length in range(min(int(left.max(initial=0)), LONGEST), 0, -1):
+        here = np.flatnonzero(left >= length)
+        if length not in unfit and len(here) >= fewest:
+            for person in here.tolist():
+                pieces[person].append(length)
+            left[here] -= length
+    _join_single_rows(pieces, fewest, np.random.default_rng(seed))
+    return pieces
+
+
+def _join_single_rows(pieces: list[list[int]], fewest: int, chance: np.random.Generator) -> None:
+    """Give whoever has no piece one of a single row, and enough others with her, if there are."""
+    alone = [person for person, own in enumerate(pieces) if not own]
+    missing = fewest - len(alone)
+    if not alone or missing <= 0:
+        return
+    used = Counter(length for own in pieces for length in own)
+    commonest, people = max(used.items(), key=lambda item: item[1], default=(0, 0))
+    if people < fewest + missing:
+        return
+    others = [person for person, own in enumerate(pieces) if commonest in own]
+    for person in alone:
+        pieces[person] = [1]
+    for place in chance.permutation(len(others))[:missing].tolist():
+        own = pieces[others[place]]
+        own[own.index(commonest)] = 1
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """`piece[i]` numbers the pseudonym of row i, whatever is left over besides; `length` of each.
+
+    Left-over rows are pieces of length 0.
+    """
+
+    piece: Ints
+    length: Ints
+
+    @classmethod
+    def of(cls, task: Task, unfit: frozenset[int] = frozenset()) -> Pieces:
+        """Somebody's rows, which are in order, become pieces one after another.
+
+        An error where more people are left out than the policy allows.
+        """
+        rows = np.bincount(rows_of(task.table).person)
+        fewest = max([1, *(criterion.fewest_people for criterion in task.criteria)])
+        pieces = cut(rows, fewest, unfit, task.seed)
+        out = sum(not own for own in pieces)
+        if out > task.suppression * len(pieces):
+            raise NoSafeRelease(
+                f"{out:,} of {len(pieces):,} people have numbers of rows that fewer than "
+                f"{fewest:,} people share, also if others' rows are cut; allow suppression, or ask "
+                "for fewer"
+            )
+        lengths, sizes = [], []
+        for own, total in zip(pieces, rows.tolist(), strict=True):
+            over = total - sum(own)
+            lengths += [*own, *([0] if over else [])]
+            sizes += [*own, *([over] if over else [])]
+        piece = np.repeat(np.arange(len(sizes)), sizes)
+        return cls(piece.astype(np.int64), np.array(lengths, dtype=np.int64))
+
+    @property
+    def pseudonym(self) -> Ints:
+        """Of each row, -1 where it is left over."""
+        kept = self.length > 0
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        return number[self.piece]
+
+
+# -- Mondrian: people with equally many rows have wide records ---------------------------------
+
+
+@dataclass(frozen=True)
+class WideCounts(Counts):
+    """Records of several rows; a value at some place is compared with all rows of the table."""
+
+    by_row: tuple[Ints, ...] = ()
+
+    def by_value(self, attribute: int) -> Ints:
+        own = len(self.sensitive) - len(self.by_row)
+        return super().by_value(attribute) if attribute < own else self.by_row[attribute - own]
+
+
+def _at(name: str, place: int) -> str:
+    return f"{name} #{place + 1}"
+
+
+def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
+    """One record for each pseudonym of so many rows.
+
+    Its sensitive attributes are the lists of all rows and, besides, the value at each place.
+    """
+    rows, schema = rows_of(table), table.schema
+    chosen = np.flatnonzero(pieces.length == length)
+    at = np.flatnonzero(np.isin(pieces.piece, chosen)).reshape(len(chosen), length)
+    lists = rows.gathered(pieces.piece, repeated=schema.several == "multiset").take(chosen)
+    places = range(length)
+    quasi = [replace(domain, name=_at(domain.name, j)) for j in places for domain in rows.quasi]
+    one = [
+        Attribute(replace(attribute.domain, name=_at(attribute.name, j)))
+        for j in places
+        for attribute in rows.sensitive
+    ]
+    whole = rows.each()
+    counts = WideCounts(
+        tuple(quasi),
+        (*lists.sensitive, *one),
+        np.vstack([rows.codes[:, at[:, j]] for j in places]),
+        np.vstack([lists.values, *(rows.values[:, at[:, j]] for j in places)]),
+        lists.n,
+        by_row=tuple(whole.by_value(a) for _ in places for a in range(len(rows.sensitive))),
+    )
+    wide = _wide_schema(schema, length)
+    return replace(table, schema=wide, counts=counts, levels=levels_of(wide, counts), rows=None)
+
+
+def _wide_schema(schema: Schema, length: int) -> Schema:
+    def spread(by_column: Mapping[str, Given]) -> dict[str, Given]:
+        return {
+            _at(name, j): given
+            for j in range(length)
+            for name, given in by_column.items()
+            if name in schema.quasi
+        }
+
+    places = range(length)
+    return Schema(
+        [_at(name, j) for j in places for name in schema.quasi],
+        [*schema.sensitive, *(_at(name, j) for j in places for name in schema.sensitive)],
+        hierarchies=spread(schema.hierarchies),
+        domains=spread(schema.domains),
+        units=spread(schema.units),
+        nulls=schema.nulls,
+        several=schema.several,
+    )
+
+
+def wide_criteria(
+    criteria: Sequence[Criterion], sensitive: Sequence[str], length: int
+) -> Iterator[Criterion]:
+    """What is asked of wide records: of whole lists, and of the value at each place."""
+    for criterion in criteria:
+        if not criterion.reads_values:
+            yield criterion
+            continue
+        names = sensitive if criterion.sensitive is None else [criterion.sensitive]
+        for name in names:
+            if criterion.of_several:
+                yield replace(criterion, sensitive=name)
+                continue
+            yield from (replace(criterion, sensitive=_at(name, j)) for j in range(length))
+            if criterion.of_lists and isinstance(criterion, GroupCriterion):
+                yield OfLists(criterion, sensitive=name)
+
+
+def _by_mondrian(task: Task, maker: Mondrian) -> Release:
+    unfit: frozenset[int] = frozenset()
+    while True:
+        pieces = Pieces.of(task, unfit)
+        lengths = [int(length) for length in np.unique(pieces.length) if length]
+        wide: dict[int, Release] = {}
+        for length in reversed(lengths):
+            try:
+                wide[length] = _wide_release(task, maker, pieces, length)
+            except NoSafeRelease:
+                # Rows that cannot be published together may be apart, but for single rows.
+                if length == 1:
+                    raise
+                unfit |= {length}
+                break
+        else:
+            return _published(task, pieces, wide)
+
+
+def _wide_release(task: Task, maker: Mondrian, pieces: Pieces, length: int) -> Release:
+    table = wide_table(task.table, pieces, length)
+    asked = tuple(wide_criteria(task.criteria, task.table.schema.sensitive, length))
+    return maker.run(replace(task, table=table, criteria=asked))
+
+
+def _published(task: Task, pieces: Pieces, wide: dict[int, Release]) -> Release:
+    """The rows of wide records, each with what its place in the record publishes."""
+    table, rows = task.table, rows_of(task.table)
+    columns = len(rows.quasi)
+    known: list[dict[Region, int]] = [{} for _ in range(columns)]
+    codes: Codes = np.zeros((columns, len(rows)), dtype=np.int32)
+    for length, release in wide.items():
+        chosen = np.flatnonzero(pieces.length == length)
+        at = np.flatnonzero(np.isin(pieces.piece, chosen)).reshape(len(chosen), length)
+        made, regions = release.made, release.regions.require_regions()
+        assert isinstance(made, MadeHere)
+        placed = made.placement.in_memory("publishing linked rows")
+        group = np.zeros(len(chosen), dtype=np.int64)
+        group[placed.tuples] = placed.groups
+        for place, (parts, shown) in enumerate(zip(regions.parts, regions.codes, strict=True)):
+            row, column = divmod(place, columns)
+            numbers = known[column]
+            moved = np.array([numbers.setdefault(part, len(numbers)) for part in parts], np.int32)
+            codes[column, at[:, row]] = moved[shown[group]]
+    names = tuple(domain.name for domain in rows.quasi)
+    shown_rows = Regions(names, tuple(tuple(parts) or (Anything(),) for parts in known), codes)
+    linked = LinkedRows(table, pieces.pseudonym, pieces.piece, shown_rows)
+    return linked_release(linked, MondrianFindings(), task.seed)
+
+
+# -- the lattice: a column alike in all rows ---------------------------------------------------
+
+
+def _by_lattice(task: Task) -> Release:
+    """The cheapest of all nodes that hold; above one that leaves nobody out is nothing better."""
+    levels = [task.table.levels[domain.name] for domain in task.table.counts.quasi]
+    heights = [hierarchy.height for hierarchy in levels]
+    if prod(heights) > MOST_NODES:
+        raise PolicyError(
+            f"the lattice has {prod(heights):,} nodes, and linked rows are searched up to "
+            f"{MOST_NODES:,}; use mondrian, or fewer levels"
+        )
+    pieces = Pieces.of(task)
+    best: tuple[float, Release] | None = None
+    missed: NoSafeRelease | None = None
+    safe_above: list[tuple[int, ...]] = []
+    closed = all(criterion.merge_closed for criterion in task.criteria)
+    nodes = sorted(product(*map(range, heights)), key=lambda node: (sum(node), node))
+    with Ticker("judging nodes", len(nodes)) as ticker:
+        for node in nodes:
+            ticker.add(1)
+            if any(all(low <= at for low, at in zip(one, node, strict=True)) for one in safe_above):
+                continue
+            linked = _recoded(task.table, pieces, levels, node)
+            findings = LatticeFindings(dict(zip(linked.regions.columns, node, strict=True)))
+            try:
+                kept = _without_failing(linked, task)
+                release = _checked(linked_release(kept, findings, task.seed), task)
+            except NoSafeRelease as error:
+                missed = error
+                continue
+            if closed and kept is linked:
+                safe_above.append(node)
+            cost = task.utility.cost(view_of(release))
+            if best is None or cost < best[0]:
+                best = cost, release
+    if best is None:
+        assert missed is not None
+        raise missed
+    return best[1]
+
+
+def _recoded(
+    table: Table, pieces: Pieces, levels: Sequence[Levels], node: tuple[int, ...]
+) -> LinkedRows:
+    """All rows at one level of each column."""
+    rows = rows_of(table)
+    chosen = [hierarchy[level] for hierarchy, level in zip(levels, node, strict=True)]
+    coded = [level.codes[row] for level, row in zip(chosen, rows.codes, strict=True)]
+    names = tuple(domain.name for domain in rows.quasi)
+    regions = Regions(names, tuple(level.regions for level in chosen), np.vstack(coded))
+    return LinkedRows(table, pieces.pseudonym, pieces.piece, regions)
+
+
+def _without_failing(linked: LinkedRows, task: Task) -> LinkedRows:
+    """Without pseudonyms that fail what is asked of each group, as far as the policy allows.
+
+    Who is left out is missed by those who shared rows with her, so it is asked again.
+    """
+    rows, kept = linked.rows, linked
+    allowed = task.suppression * rows.people
+    while True:
+        release = linked_release(kept)
+        failing = _failing(release, kept, task)
+        if not failing.any():
+            return kept
+        kept = kept.without(failing)
+        people = len(np.unique(rows.person[(linked.pseudonym >= 0) & (kept.pseudonym < 0)]))
+        if people > allowed or not len(kept.published):
+            raise NoSafeRelease(
+                f"no node of the lattice satisfies the policy: {people:,} of {rows.people:,} "
+                f"people would lose rows, {int(allowed):,} allowed; allow more suppression, or "
+                "loosen it"
+            )
+
+
+def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
+    """The pseudonyms of groups that fail a criterion."""
+    described, by_row = release.regions, release.by_row
+    assert isinstance(described, Signatures)
+    assert by_row is not None
+    assert by_row.several is not None
+    signatures = np.zeros(len(described), dtype=bool)
+    people = np.zeros(int(linked.whose.max(initial=-1)) + 1, dtype=bool)
+    for criterion in task.criteria:
+        if not isinstance(criterion, GroupCriterion):
+            continue
+        for groups in groups_about(criterion, release):
+            failing = ~criterion.holds(groups)
+            if criterion.reads_values and not criterion.of_several:
+                assert by_row.several.person is not None
+                assert by_row.several.group is not None
+                people[by_row.several.person[failing[by_row.several.group]]] = True
+            elif criterion.about_identity and described.known_rows is not None:
+                known = described.known_rows
+                signatures[known.signature[failing[known.part]]] = True
+            else:
+                signatures |= failing
+        if criterion.of_lists:
+            whole = OfLists.of(criterion)
+            for groups in groups_about(whole, release):
+                signatures |= ~whole.holds(groups)
+    signature_of, _, _ = signatures_of(linked.regions.take(linked.published), linked.whose)
+    return people | signatures[signature_of]

@@ -1,0 +1,150 @@
+"""Rows as codes, each with whose it is: for releases whose rows a pseudonym links.
+
+Only there are counts not enough: which rows are one person's is what such a release publishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.counts.columns import Coding, check_lists, check_people, domain_of, has_lists
+from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts, rank_rows
+from sfumato.counts.scan import join_codes, scan
+from sfumato.counts.stored import bytes_for
+from sfumato.counts.value_sets import code_sets
+from sfumato.engines.base import Engine, Source, named, select
+from sfumato.errors import InputError, ResourceError, SchemaError
+from sfumato.numbers import Codes, Ints, offsets_of
+from sfumato.schema.domain import Domain
+from sfumato.schema.roles import Schema
+
+
+@dataclass(frozen=True)
+class PersonRows:
+    """Row i is that of `person[i]`, who are 0, 1, 2, ... in order; nobody's name is in it.
+
+    `codes` has one row per quasi-identifier, `values` one per sensitive attribute.
+    """
+
+    quasi: tuple[Domain, ...]
+    sensitive: tuple[Attribute, ...]
+    person: Ints
+    codes: Codes
+    values: Codes
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+    @property
+    def people(self) -> int:
+        return int(self.person[-1]) + 1 if len(self.person) else 0
+
+    def each(self) -> Counts:
+        """Every row as if it were somebody."""
+        ones = np.ones(len(self), dtype=np.int64)
+        return Counts(self.quasi, self.sensitive, self.codes, self.values, ones)
+
+    def counts(self, *, repeated: bool) -> Counts:
+        """People by their quasi-identifiers, in each of several; rows with equal ones are gathered.
+
+        `repeated`: a value that somebody has twice counts twice.
+        """
+        both = np.vstack([self.person[None, :], self.codes])
+        place, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+        lists = self.gathered(place, repeated=repeated)
+        several = SeveralTuples(self.person[first], np.arange(len(first)))
+        gathered = replace(
+            lists,
+            quasi=self.quasi,
+            codes=self.codes[:, first],
+            several=several,
+            extra_memberships=len(first) - self.people,
+        )
+        return gathered.compact()
+
+    def gathered(self, whose: Ints, *, repeated: bool) -> Counts:
+        """The values of all rows that are said to be whose, one tuple each, and no more."""
+        order = np.argsort(whose, kind="stable")
+        offsets = offsets_of(np.bincount(whose))
+        several = bool((np.diff(offsets) != 1).any())
+        total = len(offsets) - 1
+        attributes: list[Attribute] = []
+        values: Codes = np.zeros((len(self.values), total), dtype=np.int32)
+        for place, (attribute, codes) in enumerate(zip(self.sensitive, self.values, strict=True)):
+            coded, sets = codes[order], None
+            if several:
+                coded, sets = code_sets(offsets, coded, repeated=repeated)
+            values[place] = coded
+            attributes.append(Attribute(attribute.domain, sets, repeated and several))
+        nothing = np.zeros((0, total), dtype=np.int32)
+        return Counts((), tuple(attributes), nothing, values, np.ones(total, dtype=np.int64))
+
+
+def refuse_roles(schema: Schema) -> None:
+    """Roles that have no meaning yet where rows are linked."""
+    for role in ("keep", "weight", "protect", "count"):
+        if getattr(schema, role):
+            raise SchemaError(
+                f"{role} and rows = 'linked' do not go together: a pseudonym links "
+                f"quasi-identifiers and sensitive values only; leave {role} out"
+            )
+
+
+def person_rows(
+    engine: Engine, source: Source, schema: Schema, coding: Coding = domain_of
+) -> PersonRows:
+    """All rows of a source in memory, person by person, those of one in the order of their codes.
+
+    `coding` makes codes of a column's distinct cells.
+    """
+    check_people(engine, source, schema)
+    check_lists(source, schema)
+    refuse_roles(schema)
+    for name in schema.sensitive:
+        if has_lists(source, schema, name):
+            raise InputError(
+                f"column {name!r} holds several values a row, and rows = 'linked' takes one a row; "
+                "give every value a row of its own"
+            )
+    if source.rows == 0:
+        raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
+    if bytes_for(source.rows, len(schema.judged) + 1) > engine.memory:
+        raise ResourceError(
+            f"{source.label} is larger than memory, and which rows are one person's is worked out "
+            "in memory; raise the memory limit"
+        )
+    brought: list[str] = []
+    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=False)
+    names = {name: f"c{place}" for place, name in enumerate(schema.judged)}
+    whose = source.column(str(schema.person))
+    listed = [named(f"DENSE_RANK() OVER (ORDER BY {whose})", "person")]
+    listed += [named(where[name], called) for name, called in names.items()]
+    order = ", ".join(("person", *names.values()))
+    rows = engine.fetch(f"{select(listed, joins)} ORDER BY {order}")
+    for table in brought:
+        engine.drop(table)
+
+    def stack(chosen: tuple[str, ...]) -> Codes:
+        cells = [rows.column(names[name]).to_numpy().astype(np.int32) for name in chosen]
+        return np.vstack(cells) if cells else np.zeros((0, rows.num_rows), dtype=np.int32)
+
+    quasi, sensitive = tuple(schema.quasi), tuple(schema.sensitive)
+    return PersonRows(
+        tuple(columns[name].domain for name in quasi),
+        tuple(Attribute(columns[name].domain) for name in sensitive),
+        rows.column("person").to_numpy().astype(np.int64) - 1,
+        stack(quasi),
+        stack(sensitive),
+    )
+
+
+def count_people(
+    engine: Engine, source: Source, schema: Schema, coding: Coding = domain_of
+) -> tuple[PersonRows | None, TableCounts]:
+    """The people of a source and, where a pseudonym is to link them, their rows."""
+    if schema.rows != "linked":
+        return None, scan(engine, source, schema, coding)
+    rows = person_rows(engine, source, schema, coding)
+    return rows, rows.counts(repeated=schema.several == "multiset")

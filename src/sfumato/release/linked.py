@@ -1,0 +1,210 @@
+"""A release of linked rows: what a pseudonym puts together, by person and by row.
+
+Whatever is published is judged by what is published: the rows and their pseudonyms, whoever cut or
+dropped them before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.rows import PersonRows
+from sfumato.engines.base import Scratch
+from sfumato.errors import InputError
+from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.release.beside import SeveralGroups
+from sfumato.release.description import Regions, Singletons
+from sfumato.release.groups import Groups
+from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
+from sfumato.release.release import Release
+from sfumato.release.signatures import signatures_of
+from sfumato.release.summing import group_counts, references
+from sfumato.table import Table
+
+
+@dataclass(frozen=True)
+class LinkedRows:
+    """Row i of the table's rows is published as `regions[i]` with a pseudonym's number.
+
+    Or not, where that is -1. Pseudonyms are numbered 0, 1, 2, ...; `piece` numbers them and,
+    besides, whatever is not published: what of somebody's rows would have been put together.
+    """
+
+    table: Table
+    pseudonym: Ints
+    piece: Ints
+    regions: Regions
+
+    @classmethod
+    def as_they_stand(cls, table: Table, regions: Regions | None = None) -> LinkedRows:
+        """All rows, as the table has them; `regions` where its cells are read as such."""
+        rows = rows_of(table)
+        shown = regions or Regions(
+            tuple(domain.name for domain in rows.quasi),
+            tuple(Singletons(domain) for domain in rows.quasi),
+            rows.codes,
+        )
+        return cls(table, rows.person, rows.person, shown)
+
+    @property
+    def rows(self) -> PersonRows:
+        return rows_of(self.table)
+
+    @cached_property
+    def published(self) -> Ints:
+        """The places of published rows, pseudonym by pseudonym."""
+        order = np.argsort(self.pseudonym, kind="stable")
+        return order[np.searchsorted(self.pseudonym[order], 0) :]
+
+    @property
+    def whose(self) -> Ints:
+        """The pseudonym of each of them."""
+        return self.pseudonym[self.published]
+
+    def public(self) -> dict[str, int]:
+        """What a manifest tells: what of people's rows is not published, or not together."""
+        person, published = self.rows.person, self.published
+        pieces = np.unique(np.vstack([person[published], self.whose]), axis=1)[0]
+        return {
+            "rows": len(published),
+            "rows_not_published": len(person) - len(published),
+            "people_of_several_pseudonyms": int((np.bincount(pieces) > 1).sum()),
+        }
+
+    def notes(self) -> tuple[str, ...]:
+        """What the owner must know of rows that are not published as they stand."""
+        told = self.public()
+        cut, hidden = told["people_of_several_pseudonyms"], told["rows_not_published"]
+        people = len(np.unique(self.rows.person[self.published]))
+        notes = []
+        if cut:
+            notes.append(
+                f"the rows of {cut:,} people were cut into several pseudonyms, which count as one "
+                f"person each ({int(self.whose[-1]) + 1:,} pseudonyms of {people:,} people); who "
+                "knows all of her rows faces each of hers, no two in one group"
+            )
+        if hidden:
+            notes.append(f"{hidden:,} of {len(self.rows):,} rows are not published")
+        return tuple(notes)
+
+    def without(self, pseudonyms: Bools) -> LinkedRows:
+        """The same but for some pseudonyms, which are not published."""
+        number = np.cumsum(~pseudonyms) - 1
+        number[pseudonyms] = -1
+        kept = np.where(self.pseudonym >= 0, number[self.pseudonym], -1)
+        return replace(self, pseudonym=kept)
+
+
+def rows_of(table: Table) -> PersonRows:
+    """The rows of a table that was read as linked."""
+    if table.rows is None:
+        raise InputError("the table was not read with rows = 'linked'; read it so")
+    return table.rows
+
+
+@dataclass(frozen=True)
+class LinkedPlacement(TablePlacement):
+    """Whose rows became which pseudonym's. Nobody is in a group by one tuple of hers."""
+
+    fits_memory: ClassVar[bool] = True
+
+    linked: LinkedRows
+
+    @property
+    def table(self) -> Table:  # type: ignore[override]
+        return self.linked.table
+
+    @property
+    def suppressed(self) -> int:
+        rows = self.linked.rows
+        return rows.people - len(np.unique(rows.person[self.linked.published]))
+
+    def in_memory(self, why: str) -> Placement:
+        raise InputError(
+            f"{why} takes one description of each person, and rows = 'linked' publishes several; "
+            "it is not worked out for linked rows"
+        )
+
+    def renumbered(self, number: Ints) -> None:
+        return None
+
+    def cells(self, scratch: Scratch) -> str:
+        self.in_memory("writing through an engine")
+        raise AssertionError
+
+    groups_of_tuples = cells  # what cannot be told for one reason cannot be told for the other
+
+
+def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: int = 0) -> Release:
+    """The release of some rows: by signatures, and by row beside it.
+
+    `findings`: of the anonymizer that made it here.
+    """
+    table, rows, schema = linked.table, linked.rows, linked.table.schema
+    places, whose = linked.published, linked.whose
+    signature, kinds, described = signatures_of(linked.regions.take(places), whose, schema.knows)
+    everybody = rows.gathered(linked.piece, repeated=schema.several == "multiset")
+    piece_of = np.zeros(len(signature), dtype=np.int64)
+    piece_of[whose] = linked.piece[places]
+    people = everybody.take(piece_of)
+    placement = LinkedPlacement(linked)
+    made: Made = ReadFrom() if findings is None else MadeHere(placement, findings, seed)
+    return Release(
+        schema,
+        _counted(people, signature.astype(np.int64), len(described), references(everybody)),
+        described,
+        suppressed=placement.suppressed,
+        disjoint=False,
+        label=table.source.label if findings is None else f"release of {table.source.label}",
+        notes=(LINKED_NOTE, *linked.notes()),
+        made=made,
+        by_row=_by_row(linked, signature, kinds, findings, seed),
+    )
+
+
+LINKED_NOTE = (
+    "a pseudonym links rows: groups are people with equal signatures, and what is defined for one "
+    "value a person is judged of the value of a row; whether somebody has a value in any of her "
+    "rows is what (alpha, k)-anonymity, the skyline and random worlds tell"
+)
+
+
+def _counted(
+    counts: Counts, group: Ints, total: int, known: dict[str, Floats]
+) -> dict[str, Groups]:
+    if not counts.sensitive:
+        return {"": group_counts(counts, group, total, None)}
+    return {
+        attribute.name: group_counts(counts, group, total, place, known[attribute.name])
+        for place, attribute in enumerate(counts.sensitive)
+    }
+
+
+def _by_row(
+    linked: LinkedRows, signature: Codes, kinds: Codes, findings: Findings | None, seed: int
+) -> Release:
+    """Rows that look alike in equal signatures; of one signature those that do count together."""
+    counts = linked.rows.each()
+    table = replace(linked.table, counts=counts, rows=None)
+    places, whose = linked.published, linked.whose
+    both = np.vstack([signature[whose], kinds])
+    group, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+    placed = np.full(len(linked.pseudonym), -1, dtype=np.int64)
+    placed[places] = group
+    placement = Placement(table, np.arange(len(placed)), placed, counts.n)
+    made: Made = ReadFrom(placement) if findings is None else MadeHere(placement, findings, seed)
+    return Release(
+        table.schema,
+        _counted(counts.take(places), group, len(first), references(counts)),
+        linked.regions.take(places[first]),
+        suppressed=placement.suppressed,
+        disjoint=False,
+        label=table.source.label,
+        made=made,
+        several=SeveralGroups(len(signature), whose, group),
+    )

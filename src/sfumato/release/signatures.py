@@ -1,0 +1,160 @@
+"""Signatures: a pseudonym links a person's published rows, and their multiset is what finds her.
+
+Who knows all of her rows faces everybody with an equal signature; who knows some of them faces
+everybody whose signature contains these. So k and linkage are about people who share a signature,
+or what is known of one (`Signatures.told_apart`). What they have is judged twice. *By person*:
+whether somebody has a value in any of her rows, each person's list being published whole. *By row*
+(`Release.by_row`): which value a row has that is known by its quasi-identifiers, among the rows
+that look like it in equal signatures; rows of one signature that look alike cannot be told apart,
+and count together.
+
+Groups are those of equal signatures, whatever she knows: who knows less faces several of them, and
+a bound that is kept by each is kept by their mixture. Only k and linkage gain by her knowing less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from sfumato.counts.counts import Sets, rank_rows
+from sfumato.counts.value_sets import code_sets
+from sfumato.errors import InputError
+from sfumato.numbers import Codes, Ints, offsets_of, rows_of, sums_by, taken_rows
+from sfumato.release.beside import Beside, SeveralGroups
+from sfumato.release.description import Description, Regions, Scheme
+from sfumato.release.groups import Groups
+
+Knows = int | Literal["all"]
+MOST_SUBSETS = 2_000_000  # beyond, she is taken to know all rows, which finds nobody less
+_SHOWN = 6  # rows of a signature that its description tells
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """What may be known of people, and who fits it: `signature[i]` fits `part[i]` of `parts`."""
+
+    parts: Sets
+    part: Ints
+    signature: Ints
+
+
+def parts_of_signatures(signatures: Sets, known: int) -> KnownRows | None:
+    """Every set of `known` rows of a signature (all rows of a shorter one), and whose contain it.
+
+    None where there are too many to tell.
+    """
+    lengths = np.diff(signatures.offsets)
+    short = sorted({int(length) for length in lengths if length < known})
+    if sum(comb(int(n), size) for n in lengths for size in (known, *short)) > MOST_SUBSETS:
+        return None
+    bounds = list(zip(signatures.offsets[:-1], signatures.offsets[1:], strict=True))
+    listed = [tuple(signatures.members[low:high].tolist()) for low, high in bounds]
+    whole = {rows for rows in listed if len(rows) < known}
+    number: dict[tuple[int, ...], int] = {}
+    part, owner = [], []
+    for place, rows in enumerate(listed):
+        contained = set(combinations(rows, known))
+        for size in short:
+            contained |= whole.intersection(combinations(rows, size))
+        part += [number.setdefault(some, len(number)) for some in sorted(contained)]
+        owner += [place] * len(contained)
+    members = np.array([row for some in number for row in some], dtype=np.int32)
+    parts = Sets(offsets_of([len(some) for some in number]), members)
+    return KnownRows(parts, np.array(part, dtype=np.int64), np.array(owner, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Signatures(Description):
+    """Group g publishes the rows `sets[g]` of `rows`, each of its `people[g]` all of them.
+
+    `rows` are the distinct rows. `knows`: how many of a person's rows an adversary knows.
+    """
+
+    scheme: ClassVar[Scheme] = "generalized"
+
+    rows: Regions
+    sets: Sets
+    people: Ints
+    knows: Knows = "all"
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.rows.columns
+
+    def __len__(self) -> int:
+        return len(self.sets)
+
+    def describe(self, group: int) -> dict[str, str]:
+        return _describe(self.rows, self.sets, group)
+
+    @property
+    def regions_at_hand(self) -> Regions:
+        return self.rows
+
+    def require_regions(self) -> Regions:
+        raise InputError(
+            "this is about one description of a person, and here a pseudonym links several rows of "
+            "hers; it is not worked out for linked rows"
+        )
+
+    def take(self, groups: Ints) -> Self:
+        offsets, places = taken_rows(self.sets.offsets, groups)
+        sets = Sets(offsets, self.sets.members[places])
+        return type(self)(self.rows, sets, self.people[groups], self.knows)
+
+    def disjoint(self) -> bool:
+        return False  # somebody's rows may fit several signatures, in one order or another
+
+    @cached_property
+    def known_rows(self) -> KnownRows | None:
+        """What she may know of people, who knows fewer than all rows; None where that is all."""
+        return None if self.knows == "all" else parts_of_signatures(self.sets, self.knows)
+
+    def told_apart(self, groups: Groups) -> Groups:
+        """By what she knows of them: everybody whose rows contain it."""
+        known = self.known_rows
+        if known is None:
+            return groups
+        sizes = sums_by(known.part, self.people[known.signature], len(known.parts))
+        return Groups.of_sizes(sizes, Beside(several=self._several(known)))
+
+    def _several(self, known: KnownRows) -> SeveralGroups:
+        """Everybody in each group of what may be known of her."""
+        order = np.argsort(known.signature, kind="stable")
+        offsets = np.searchsorted(known.signature[order], np.arange(len(self) + 1))
+        signature_of = np.repeat(np.arange(len(self)), self.people)
+        ends, places = taken_rows(offsets.astype(np.int64), signature_of)
+        return SeveralGroups(len(signature_of), rows_of(ends), known.part[order][places])
+
+    def describe_apart(self, part: int) -> dict[str, str]:
+        known = self.known_rows
+        return self.describe(part) if known is None else _describe(self.rows, known.parts, part)
+
+
+def _describe(rows: Regions, sets: Sets, group: int) -> dict[str, str]:
+    """The rows of a group, column by column."""
+    listed = sets.members[sets.offsets[group] : sets.offsets[group + 1]]
+    told = [rows.describe(int(row)) for row in listed[:_SHOWN]]
+    more = f"; and {len(listed) - _SHOWN} more rows" if len(listed) > _SHOWN else ""
+    return {column: "; ".join(row[column] for row in told) + more for column in rows.columns}
+
+
+def signatures_of(
+    regions: Regions, person: Ints, knows: Knows = "all"
+) -> tuple[Codes, Codes, Signatures]:
+    """The signature of each person, which distinct row each row is, and the signatures.
+
+    `regions` tell of each row, `person` whose it is: 0, 1, 2, ... in order.
+    """
+    number, first = rank_rows(regions.codes, [len(parts) for parts in regions.parts])
+    offsets = offsets_of(np.bincount(person))
+    kinds = number.astype(np.int32)
+    signature, sets = code_sets(offsets, kinds, repeated=True)
+    people = np.bincount(signature, minlength=len(sets)).astype(np.int64)
+    return signature, kinds, Signatures(regions.take(first), sets, people, knows)

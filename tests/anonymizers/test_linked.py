@@ -1,0 +1,159 @@
+"""Releases of linked rows: made alike by signatures, cut where too few people are alike."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.anonymizers.base import Anonymizer
+from sfumato.anonymizers.linked import LONGEST, cut
+
+visits = st.lists(
+    st.lists(
+        st.tuples(st.integers(20, 60), st.sampled_from(["F", "M"]), st.sampled_from("ABC")),
+        min_size=1,
+        max_size=4,
+    ),
+    min_size=6,
+    max_size=14,
+)
+MAKERS = {"mondrian": sf.Mondrian(), "lattice": sf.Lattice(), "best": None}
+
+
+def visits_table(people, **more: object) -> sf.Table:
+    rows = [(f"p{number}", *row) for number, own in enumerate(people) for row in own]
+    frame = pd.DataFrame(rows, columns=["who", "age", "sex", "ill"])
+    schema = sf.Schema(
+        ["age", "sex"],
+        "ill",
+        person="who",
+        rows="linked",
+        hierarchies={"age": sf.intervals([10, 20])},
+        **more,
+    )
+    return sf.read(frame, schema)
+
+
+def by_pseudonym(release: sf.Release) -> dict[int, list[tuple]]:
+    listed = defaultdict(list)
+    for row in release.to_arrow().to_pylist():
+        listed[row["pseudonym"]].append((str(row["age"]), str(row["sex"]), row["ill"]))
+    return listed
+
+
+@settings(deadline=None)
+@given(visits, st.sampled_from(sorted(MAKERS)), st.integers(2, 3))
+def test_everybodys_signature_is_shared_as_the_public_rows_show(people, maker: str, k: int) -> None:
+    table = visits_table(people)
+    policy = sf.Policy([sf.KAnonymity(k)], anonymizer=MAKERS[maker], suppression=0.5)
+    try:
+        release = sf.anonymize(table, policy, seed=3)
+    except sf.NoSafeRelease:
+        return
+    listed = by_pseudonym(release)
+    signatures = Counter(tuple(sorted(row[:2] for row in rows)) for rows in listed.values())
+    assert min(signatures.values()) >= k
+    assert min(signatures.values()) == int(release.groups.sizes.min())
+    published = sum(map(len, listed.values()))
+    assert published <= sum(map(len, people))
+    assert len(listed) == release.people
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(1, 30), min_size=1, max_size=40),
+    st.integers(1, 6),
+    st.frozensets(st.integers(2, 6), max_size=2),
+)
+def test_pieces_are_of_lengths_that_enough_people_have(rows, fewest: int, unfit) -> None:
+    pieces = cut(np.array(rows), fewest, unfit)
+    having = Counter(length for own in pieces for length in own)
+    assert all(len(set(own)) == len(own) for own in pieces)  # no group has two of one person's
+    assert all(people >= fewest for people in having.values())
+    assert not unfit & having.keys()
+    assert max(having, default=0) <= LONGEST
+    assert all(sum(own) <= total for own, total in zip(pieces, rows, strict=True))
+
+
+def test_who_has_enough_people_beside_her_is_not_cut() -> None:
+    assert cut(np.array([3, 3, 3, 1, 1]), 2) == [[3], [3], [3], [1], [1]]
+    assert cut(np.array([5, 3, 3, 3, 2, 2]), 2) == [[3, 2], [3], [3], [3], [2], [2]]
+    lonely = cut(np.array([3, 3, 3, 3, 1]), 2)  # somebody drops two rows to be with her
+    assert Counter(map(tuple, lonely)) == {(3,): 3, (1,): 2}
+
+
+@pytest.mark.parametrize("maker", ["mondrian", "lattice"])
+def test_what_is_written_is_read_back_and_judged_alike(tmp_path: Path, maker: str) -> None:
+    chance = np.random.default_rng(1)
+    people = [
+        [
+            (
+                int(chance.integers(20, 60)),
+                str(chance.choice(["F", "M"])),
+                str(chance.choice(list("ABCD"))),
+            )
+            for _ in range(1 + number % 3)
+        ]
+        for number in range(40)
+    ]
+    people.append([(20 + number, "F", "A") for number in range(7)])
+    table = visits_table(people)
+    asked = [sf.KAnonymity(3), sf.DistinctDiversity(2), sf.AlphaK(0.9, 2), sf.TCloseness(0.7)]
+    policy = sf.Policy(asked, anonymizer=MAKERS[maker], schema=table.schema, suppression=0.1)
+    release = sf.anonymize(table, policy, seed=5)
+    report = sf.audit(release, policy)
+    assert report.holds
+    release.save(tmp_path / "out", report=report, policy=policy)
+    manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
+    told = manifest["linked"]
+    assert told["rows"] + told["rows_not_published"] == sum(map(len, people))
+    assert told["people_of_several_pseudonyms"] == 1  # the one with seven rows
+    for schema in (table.schema, None):
+        again = sf.audit(sf.read_release(tmp_path / "out", schema), policy)
+        assert [one.measured for one in again.verdicts] == [one.measured for one in report.verdicts]
+    # Anybody reads the file itself so, the pseudonym being the person.
+    foreign = sf.Schema(["age", "sex"], "ill", person="pseudonym", rows="linked")
+    alone = sf.read_release(tmp_path / "out/public/data.csv", foreign)
+    assert sf.audit(alone, asked[:1]).verdicts[0].measured == report.verdicts[0].measured
+    columns = sorted(pd.read_csv(tmp_path / "out/public/data.csv").columns)
+    assert columns == ["age", "ill", "pseudonym", "sex"]
+
+
+def test_pseudonyms_are_new_with_every_release_and_say_nothing() -> None:
+    people = [[(30, "F", "A"), (40, "M", "B")]] * 6
+    table = visits_table(people)
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian())
+    made = [sf.anonymize(table, policy, seed=seed).to_arrow().to_pylist() for seed in (1, 2, 1)]
+    assert made[0] == made[2] != made[1]
+    assert {row["pseudonym"] for row in made[0]} == set(range(1, 7))
+
+
+def test_a_column_called_pseudonym_keeps_its_name() -> None:
+    frame = pd.DataFrame(
+        {"who": [1, 1, 2, 2], "pseudonym": ["x", "y", "x", "y"], "ill": list("ABBA")}
+    )
+    schema = sf.Schema(["pseudonym"], "ill", person="who", rows="linked")
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian())
+    made = sf.anonymize(sf.read(frame, schema), policy)
+    assert made.to_arrow().column_names == ["pseudonym_", "pseudonym", "ill"]
+
+
+@pytest.mark.parametrize("maker", [sf.Deal(), sf.Anatomy(2), sf.Mondrian(scheme="bucketized")])
+def test_anonymizers_that_do_not_link_rows(maker: Anonymizer) -> None:
+    table = visits_table([[(30, "F", "A"), (40, "M", "B")]] * 4)
+    with pytest.raises(sf.PolicyError, match="does not make releases of linked rows"):
+        sf.anonymize(table, sf.Policy([sf.KAnonymity(2)], anonymizer=maker))
+
+
+def test_too_few_people_for_any_signature() -> None:
+    table = visits_table([[(30, "F", "A")], [(40, "M", "B")] * 2])
+    with pytest.raises(sf.NoSafeRelease, match="people have numbers of rows that fewer than 3"):
+        sf.anonymize(table, sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian()))

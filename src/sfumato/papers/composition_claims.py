@@ -8,8 +8,8 @@ Stands apart: what is printed and how it is judged; the paper beside it makes th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
-from math import expm1
+from itertools import pairwise, product
+from math import exp, expm1, isclose, sqrt
 
 import pyarrow as pa
 
@@ -87,7 +87,115 @@ def worked() -> list[EvidenceRow]:
                 "the paper has the looser bound only",
             )
         )
+    return [*rows, *_theorem_1(), *_one_record()]
+
+
+Bits = tuple[int, ...]
+Mechanism = dict[Bits, dict[object, float]]  # of each table, how likely it shows what
+
+
+def _theorem_1() -> list[EvidenceRow]:
+    """(epsilon, delta): the bound, and two people's answers that are told as they are at times."""
+    epsilon, delta, people = 0.05, 1e-12, 1000
+    named = f"({epsilon:g}, {delta:g})-differential privacy of {people:,} people"
+    paper, anybody, each = semantic_privacy(PrivacyLoss(epsilon, delta), people).bounds
+    assert paper.failing is not None
+    moved = expm1(3 * epsilon) + 2 * sqrt(delta)
+    rows = [
+        beside(
+            f"Theorem 1, {named}: posteriors",
+            f"e^{3 * epsilon:g} - 1 + 2 sqrt({delta:g})",
+            paper.distance,
+            value=moved,
+        ),
+        claimed(
+            "The same, how often it may fail",
+            "O(n sqrt(delta))",
+            paper.failing == 4 * people * sqrt(delta),
+            f"{paper.failing:g}: 4 n sqrt(delta), the constant of the authors' later version",
+        ),
+        unprinted(
+            "The same, tight",
+            f"{anybody}, about anybody of them; {each}, about each",
+            "the paper has the looser bound only",
+        ),
+    ]
+    told, lying = 1e-4, 1 / (1 + exp(epsilon))
+    answers: Mechanism = {}
+    for table in product((0, 1), repeat=2):
+        answers[table] = {("as they are", table): told}
+        for shown in product((0, 1), repeat=2):
+            lies = sum(answer != bit for answer, bit in zip(shown, table, strict=True))
+            answers[table][shown] = (1 - told) * lying**lies * (1 - lying) ** (2 - lies)
+    bound, most = expm1(3 * epsilon) + 2 * sqrt(told), 4 * 2 * sqrt(told)
+    games = _games(answers)
+    failing = sum(chance for chance, distance in games if distance > bound)
+    usual = max(distance for _, distance in games if distance <= bound)
+    rows.append(
+        claimed(
+            "Theorem 1 counted out: two randomised answers, told as they are 1 time in 10,000",
+            "posteriors are near each other, but for O(n sqrt(delta)) of what is shown",
+            failing <= most,
+            f"({epsilon:g}, {told:g}): {usual:.4f} apart (bound {bound:.4f}), but for a "
+            f"probability of {failing:.2g} (bound {most:.2g})",
+        )
+    )
     return rows
+
+
+def _one_record() -> list[EvidenceRow]:
+    """Nearness in total variation is no privacy: one person's record, drawn at random, is shown."""
+    people = 8
+    shows: Mechanism = {
+        table: dict.fromkeys(enumerate(table), 1 / people)
+        for table in product((0, 1), repeat=people)
+    }
+    apart = max(
+        sum(
+            abs(shows[table].get(shown, 0.0) - shows[other].get(shown, 0.0))
+            for shown in shows[table] | shows[other]
+        )
+        / 2
+        for table in shows
+        for other in (_replaced(table, person, 1) for person in range(people))
+    )
+    games = _games(shows)
+    exposed = sum(chance for chance, distance in games if distance >= 0.5)
+    item = f"One record of {people}, drawn at random and shown"
+    return [
+        beside(f"{item}: total variation of neighbours", "1/n", apart, value=1 / people),
+        claimed(
+            f"{item}: privacy",
+            "none: closeness in total variation does not do",
+            isclose(exposed, 1),
+            f"whatever is shown, of somebody she is certain whose bit was 1/2 to her "
+            f"(posteriors {min(distance for _, distance in games):g} apart or more, "
+            f"with probability {exposed:g})",
+        ),
+    ]
+
+
+def _games(mechanism: Mechanism) -> list[tuple[float, float]]:
+    """Of all that may be shown, how likely it is and how far it takes her beliefs of all tables,
+    alike likely to her, from those of the game without somebody: of him for whom that is most."""
+    tables = list(mechanism)
+    games = []
+    for shown in {one for chances in mechanism.values() for one in chances}:
+        seen = [mechanism[table].get(shown, 0.0) for table in tables]
+        distances = []
+        for person in range(len(tables[0])):
+            without = [mechanism[_replaced(table, person)].get(shown, 0.0) for table in tables]
+            if not sum(without):  # that game never shows it
+                distances.append(1.0)
+                continue
+            pairs = zip(seen, without, strict=True)
+            distances.append(sum(abs(a / sum(seen) - b / sum(without)) for a, b in pairs) / 2)
+        games.append((sum(seen) / len(tables), max(distances)))
+    return games
+
+
+def _replaced(table: Bits, person: int, bit: int = 0) -> Bits:
+    return (*table[:person], bit, *table[person + 1 :])
 
 
 def _hospital(groups: Mapping[str, tuple[str, ...]]) -> Release:

@@ -318,7 +318,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     expect("schema", schema, Schema, "a Schema")
     facts = reading.of_a_table().facts
     refuse_noisy_part(source, facts)
-    alone = isinstance(source, str | Path) and not (facts or reading.delimiter or reading.decimal)
+    alone = isinstance(source, str | Path) and not (facts or reading.about("file").given_fields())
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
     door = open_engine(source, reading)
     needed = tuple(name for role, name in schema.roles() if role != "identifiers")
@@ -329,6 +329,9 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":
             raise missing_column(registered, name, role)
+    for option, name in reading.columns_named():
+        if name not in (*registered.types, *registered.others):
+            raise missing_column(registered, name, option)
     coded = CodedValues()
     linked, counts = count_people(door, registered, schema, coded)
     return Table(

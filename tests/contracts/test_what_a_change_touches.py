@@ -91,36 +91,36 @@ def program(*words):
 
 schema = sf.Schema(["age"], "disease")
 try:
-    open_engine("people.csv", Reading(engine="spark", missing="NA"))
+    open_engine("people.csv", Reading(engine="spark", comment="#"))
 except sf.InputError as error:
     refused = str(error)
-table = sf.read("people.csv", schema, missing="NA")
-release = sf.read_release("people.csv", schema, missing="NA")
-kept = sf.Policy.load("na.toml")
+table = sf.read("people.csv", schema, comment="#")
+release = sf.read_release("people.csv", schema, comment="#")
+kept = sf.Policy.load("hash.toml")
 kept.save("again.toml")
 judged = ["audit", "people.csv", "--json", "--policy"]
 print(json.dumps({
     "refused": refused,
     "python": [one.regions.describe(group)["age"]
-               for one in (release, sf.generalize(table, {})) for group in range(3)],
+               for one in (release, sf.generalize(table, {})) for group in range(2)],
     "help": program("compare", "--help")[1],
-    "option": program(*judged, "policy.toml", "--missing", "NA"),
-    "policy": program(*judged, "na.toml"),
+    "option": program(*judged, "policy.toml", "--comment", "#"),
+    "policy": program(*judged, "hash.toml"),
     "neither": program(*judged, "policy.toml"),
-    "kept": sf.Policy.load("again.toml") == kept and kept.read == Reading(missing="NA"),
+    "kept": sf.Policy.load("again.toml") == kept and kept.read == Reading(comment="#"),
 }))
 """
 
 
 def test_a_way_of_reading(tmp_path: Path) -> None:
     changed(READING, tmp_path)
-    (tmp_path / "people.csv").write_text("age,disease\n30,flu\nNA,flu\n40,cold\n")
+    (tmp_path / "people.csv").write_text("age,disease\n30,flu\n#0,flu\n40,cold\n")
     (tmp_path / "policy.toml").write_text(POLICY.format(""))
-    (tmp_path / "na.toml").write_text(POLICY.format('[read]\nmissing = "NA"\n'))
+    (tmp_path / "hash.toml").write_text(POLICY.format('[read]\ncomment = "#"\n'))
     told = json.loads(python(tmp_path, SAID))
-    assert told["refused"] == "missing 'NA' is DuckDB's; choose the engine duckdb with it"
-    assert sorted(told["python"]) == ["(missing)"] * 2 + ["30"] * 2 + ["40"] * 2
-    assert "--missing <str>" in told["help"]
+    assert told["refused"] == "comment '#' is DuckDB's; choose the engine duckdb with it"
+    assert sorted(told["python"]) == ["30"] * 2 + ["40"] * 2
+    assert "--comment <str>" in told["help"]
     assert told["option"] == told["policy"] != told["neither"]
     assert told["kept"]
 

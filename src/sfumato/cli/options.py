@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.engines.reading import Reading, Subject, options_about
+from sfumato.engines.reading import Reading, Subject, by_column, options_about
 
 if TYPE_CHECKING:
     from sfumato.policy.model import Policy
@@ -147,6 +147,9 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
             options = {parameter.name: given.pop(parameter.name) for parameter in shared}
+            options |= {
+                name: by_column(words) for name, words in options.items() if isinstance(words, list)
+            }
             command(**given, reading=Reading(**options))
 
         # What a command takes is read off its signature.

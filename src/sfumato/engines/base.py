@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,6 +62,7 @@ class Source:
     text file an estimate from its size. Of the columns `apart`, which come from a second table,
     the contrary of `untyped` is true. `one_each`: every row is known to be another person.
     `others`: columns that stand there besides and were not asked for. `form`: how it is written.
+    `doubts`: columns that are texts because what they mean is not plain, and what to say of them.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Source:
     one_each: bool = False
     others: tuple[str, ...] = ()
     form: FileForm = field(default_factory=FileForm)
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def _places(self) -> dict[str, str]:

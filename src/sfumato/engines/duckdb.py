@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.base import Source, literal, quote, refused
+from sfumato.engines.base import Source, literal, quote
+from sfumato.engines.cell_forms import as_written, is_string
+from sfumato.engines.duckdb_failures import translated
+from sfumato.engines.encoding import copy_as_utf8
 from sfumato.engines.files import (
     Parts,
     called_by_place,
@@ -27,6 +30,7 @@ from sfumato.engines.files import (
     check_told_apart,
     from_pandas,
     is_pandas,
+    is_text,
     kind_of,
     left_out,
     packing_of,
@@ -41,10 +45,8 @@ from sfumato.engines.files import (
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading, check_spill, in_bytes, machine_memory, own_folder
 from sfumato.engines.textfile import inspect_text
-from sfumato.errors import InputError, ResourceError, SfumatoError
+from sfumato.errors import InputError
 
-# 3,5 and 1.234,5 and 1.234 and 7, but not 007 nor 1.23: what a decimal comma makes of a number.
-COMMA_NUMBER = r"'[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?'"
 _LISTED = 1 << 16  # labels in a list that is looked into row by row; beyond, a join is faster
 _OURS = 0.75  # the share of the memory that we may take while the engine stands aside
 
@@ -201,6 +203,18 @@ class DuckDB:
     # -- sources -----------------------------------------------------------------------------
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
+        if isinstance(source, str | Path) and is_text(Path(source)):
+            return self._register_text(Path(source), needed)
+        registered = self._registered(source, needed)
+        stated = self._reading.stated_forms
+        dated = [
+            name
+            for name, kind in registered.types.items()
+            if stated.dates_of(name) and (needed is None or name in needed) and is_string(kind)
+        ]
+        return self._as_written(registered, dict.fromkeys(dated, ()), None)
+
+    def _registered(self, source: object, needed: tuple[str, ...] | None) -> Source:
         if isinstance(source, Parts):
             return self._register_parquet(source.label, source.files, source.folder)
         if isinstance(source, str | Path):
@@ -227,10 +241,7 @@ class DuckDB:
     def _register_file(self, path: Path) -> Source:
         if path.is_dir() and self._reading.partitioned:
             return self.register(partitioned(path))
-        kind = kind_of(path)
-        if kind == "text":
-            return self._register_text(path)
-        if kind == "parquet":
+        if kind_of(path) == "parquet":
             return self._register_parquet(shown_name(path), (path,))
         table = read_arrow(path)
         form = FileForm(format="arrow", types=types_of(table.schema))
@@ -283,24 +294,43 @@ class DuckDB:
         except duckdb.Error as error:
             raise translated(error, label, "read_parquet") from None
 
-    def _register_text(self, path: Path) -> Source:
-        file = inspect_text(path, self._reading.delimiter)
+    def _register_text(self, path: Path, needed: tuple[str, ...] | None) -> Source:
+        file = inspect_text(path, self._reading.delimiter, self._reading.encoding)
         columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(file.columns)))
         label = shown_name(path)
         name = self._name(label)
         packed = {"": "none", "gz": "gzip", "zst": "zstd"}[packing_of(path)]
+        address = self._address(path)
+        if not file.encoding.is_utf8:
+            copy = self._spill / f"{name}.csv"
+            copy_as_utf8(path, file.encoding, copy)
+            address, packed = self._address(copy), "none"
         # Nothing is sniffed: the engine either reads every row as stated or fails.
         self._run(
-            f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(self._address(path))}, "
+            f"CREATE VIEW {name} AS SELECT * FROM read_csv({literal(address)}, "
             f"auto_detect = false, header = true, delim = {literal(file.delimiter)}, "
             f"quote = '\"', escape = '\"', columns = {{{columns}}}, strict_mode = true, "
             f"null_padding = false, ignore_errors = false, compression = '{packed}', "
             "hive_partitioning = false)"
         )
-        if self._reading.decimal == ",":
-            name = self._with_points(name, len(file.columns), label)
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
-        return Source(name, label, types, file.rows, untyped=True, form=file.form)
+        some = {
+            column: [row[place] for row in file.head if len(row) > place and row[place]]
+            for place, column in enumerate(file.columns)
+        }
+        source = Source(name, label, types, file.rows, untyped=True, form=file.form)
+        return self._as_written(source, some, needed)
+
+    def _as_written(
+        self, source: Source, some: Mapping[str, Sequence[str]], needed: tuple[str, ...] | None
+    ) -> Source:
+        written, cells = as_written(source, some, needed, self._reading.stated_forms, self.fetch)
+        if not cells:
+            return written
+        name = self._name(source.label)
+        listed = ", ".join(f"{cell} AS {source.column(c)}" for c, cell in cells.items())
+        self._run(f"CREATE VIEW {name} AS SELECT {listed} FROM {source.name}")
+        return replace(written, name=name)
 
     def _address(self, path: Path) -> str:
         """A path under which the engine reads this file and no other.
@@ -322,31 +352,6 @@ class DuckDB:
                 ) from None
             text = link.absolute().as_posix()
         return re.sub(r"([*?\[])", r"[\1]", text)
-
-    def _with_points(self, raw: str, columns: int, label: str) -> str:
-        """A view with 1.234,5 as 1234.5, in the columns most of whose values are such numbers."""
-        names = [f"c{place}" for place in range(columns)]
-        matches = [f"regexp_full_match({column}, {COMMA_NUMBER})" for column in names]
-        shares = self.fetch(
-            "SELECT "
-            + ", ".join(
-                f"2 * COUNT(*) FILTER (WHERE {match}) >= GREATEST(COUNT({column}), 1)"
-                for column, match in zip(names, matches, strict=True)
-            )
-            + f" FROM {raw}"
-        )
-        written = []
-        for place, (column, match) in enumerate(zip(names, matches, strict=True)):
-            plain = f"replace(replace({column}, '.', ''), ',', '.')"
-            numbers = shares.column(place)[0].as_py()
-            written.append(
-                f"CASE WHEN {match} THEN {plain} ELSE {column} END AS {column}"
-                if numbers
-                else column
-            )
-        name = self._name(label)
-        self._run(f"CREATE VIEW {name} AS SELECT {', '.join(written)} FROM {raw}")
-        return name
 
     def _register_arrow(
         self, table: pa.Table, needed: tuple[str, ...] | None, label: str = "the table"
@@ -452,45 +457,3 @@ def _clear(
     else:
         database.close()
     shutil.rmtree(spill, ignore_errors=True)
-
-
-# DuckDB's failures in our words; its own may quote a row and are never passed on.
-
-_DISK = re.compile(r"No space left|[Cc]ould not write|File too large|[Dd]isk quota|Cannot write")
-
-
-def translated(error: duckdb.Error, label: str, sql: str) -> SfumatoError:
-    """What to raise; `label` is what to call the file that a query read."""
-    text = str(error)
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return ResourceError(
-            "out of memory: raise the memory limit, or give a spill folder with more free space"
-        )
-    if _DISK.search(text):
-        return ResourceError(
-            "the disk is full, or a file may not grow any more: free some space, or give a folder "
-            "with more of it (spill, or another place for the output)"
-        )
-    line = re.search(r"Line: (\d+)", text)
-    if line is not None:
-        fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-        why = f"has {fields[2]} fields, the header {fields[1]}" if fields else "cannot be split"
-        if "unterminated quote" in text:
-            why = "has a quotation mark that is never closed"
-        if "unicode" in text or "utf-8" in text:
-            why = "is not UTF-8 text"
-        return InputError(
-            f"{label}, line {line[1]} {why}; correct the line or quote fields that hold the "
-            "delimiter"
-        )
-    if isinstance(error, duckdb.IOException) and not re.search(r"\bsource_\d+\b|read_", sql):
-        return ResourceError(
-            "a file of what spilled, or of the output, could not be written or read back; look at "
-            "the disk, or give another spill folder"
-        )
-    if isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
-        hint = ""
-        if "read_csv" in sql or "CSV" in text:
-            hint = ", perhaps because some of its lines end in CRLF and some in LF; write it again"
-        return InputError(f"{label} cannot be read as the file its name says it is{hint}")
-    return refused("the engine", type(error).__name__, label, sql)

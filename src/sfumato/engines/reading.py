@@ -13,14 +13,16 @@ import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
+from sfumato.engines.cell_forms import CENTURY, EVERY, StatedForms, check_date_form
 from sfumato.engines.choose import ENGINES, engines_told
+from sfumato.engines.encoding import check_encoding
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 
@@ -84,6 +86,8 @@ def own_folder(home: Path) -> Path:
 Matching = Literal["exact", "wildcard"]
 FileScheme = Literal["generalized", "microaggregated"]
 Separator = str | Mapping[str, str] | None
+DateForms = str | Mapping[str, str] | None
+MissingMarks = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 # What an option is about: how a file is written; what reads it, and where; a table of people that
 # is in two files; a release.
@@ -105,7 +109,8 @@ def _told(subject: Subject, kind: type, about: str, *only: str) -> dict[str, Any
 class Reading:
     """What was said of how to read; the defaults are what is done without a word.
 
-    `facts` may also be a frame, and `separator` a text for each column.
+    `facts` may also be a frame, and `separator` a text for each column; so may `dates`, and
+    `missing` a list for each, with "*" for all columns.
     """
 
     delimiter: str | None = field(
@@ -115,6 +120,44 @@ class Reading:
     decimal: str | None = field(
         default=None,
         metadata=_told("file", str, "The decimal sign of a text file: . or ,"),
+    )
+    encoding: str | None = field(
+        default=None,
+        metadata=_told(
+            "file",
+            str,
+            "The encoding of a text file, such as cp1252 or utf-16; found where it is left out.",
+            "duckdb",
+        ),
+    )
+    dates: DateForms = field(
+        default=None,
+        metadata=_told(
+            "file",
+            list[str],
+            "How dates are written: DMY, MDY, YMD or a pattern such as %d.%m.%Y; COLUMN=... says "
+            "it of one column. Found where it is left out and only one way is possible.",
+            "duckdb",
+        ),
+    )
+    first_year: int | None = field(
+        default=None,
+        metadata=_told(
+            "file",
+            int,
+            "The first of the hundred years that two digits stand for: 1930 reads 29 as 2029.",
+            "duckdb",
+        ),
+    )
+    missing: MissingMarks = field(
+        default=None,
+        metadata=_told(
+            "file",
+            list[str],
+            "A mark such as ? or NA that stands for no value; COLUMN=... says it of one column. "
+            "May be given several times.",
+            "duckdb",
+        ),
     )
     partitioned: bool = field(
         default=False,
@@ -184,7 +227,7 @@ class Reading:
     )
 
     def __post_init__(self) -> None:
-        for name in ("delimiter", "decimal", "engine", "master", "memory", "group"):
+        for name in ("delimiter", "decimal", "encoding", "engine", "master", "memory", "group"):
             expect(name, getattr(self, name), (str, NoneType), "a text")
         for name in ("scheme", "matching"):
             expect(name, getattr(self, name), (str,), "a text")
@@ -203,6 +246,16 @@ class Reading:
             )
         if self.decimal not in (None, ".", ","):
             raise InputError(f"decimal {self.decimal!r} is not allowed; use '.' or ','")
+        if self.encoding is not None:
+            check_encoding(self.encoding)
+        object.__setattr__(self, "dates", _by_column("dates", self.dates, several=False))
+        object.__setattr__(self, "missing", _by_column("missing", self.missing, several=True))
+        for form in self.stated_forms.dates.values():
+            check_date_form(form)
+        year = self.first_year
+        expect("first_year", year, (int, NoneType), "a year such as 1930")
+        if year is not None and not (1 <= year <= 9999 - CENTURY and year is not True):
+            raise InputError(f"first_year {quoted(year)} is not allowed; use a year such as 1930")
         _check_known("engine", self.engine, ENGINES)
         _check_known("scheme", self.scheme, get_args(FileScheme))
         if self.memory is not None:
@@ -210,6 +263,22 @@ class Reading:
         if self.matching not in get_args(Matching):
             allowed = ", ".join(map(repr, get_args(Matching)))
             raise InputError(f"matching {quoted(self.matching)} is not known; allowed: {allowed}")
+
+    @property
+    def stated_forms(self) -> StatedForms:
+        """What it says of how cells are written."""
+        dates = {EVERY: self.dates} if isinstance(self.dates, str) else self.dates or {}
+        missing = self.missing or {}
+        if not isinstance(missing, Mapping):
+            missing = {EVERY: missing}
+        return StatedForms(missing, dates, self.first_year, self.decimal)
+
+    def columns_named(self) -> list[tuple[str, str]]:
+        """Of which columns it says something: (option, column)."""
+        forms = self.stated_forms
+        told = [("dates", name) for name in forms.dates]
+        told += [("missing", name) for name in forms.missing]
+        return [(option, name) for option, name in told if name != EVERY]
 
     def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
@@ -250,6 +319,38 @@ class Reading:
         return self
 
 
+def _by_column(name: str, given: object, *, several: bool) -> Any:
+    """What is said of all columns, or of each: texts, or `several` of them."""
+    if given is None or (isinstance(given, Sequence | Mapping) and not given):
+        return None
+    every = given if isinstance(given, Mapping) else {EVERY: given}
+    plain: dict[str, Any] = {}
+    for column, texts in every.items():
+        listed = [texts] if isinstance(texts, str) else texts
+        good = isinstance(column, str) and isinstance(listed, Sequence) and len(listed) > 0
+        if not good or not all(type(text) in (str, int, float) for text in listed):
+            what = "a list of texts" if several else "a text"
+            raise InputError(
+                f"{name} = {quoted(given)} is not allowed; give {what}, or one a column"
+            )
+        if not several and len(listed) > 1:
+            raise InputError(f"{name}: column {column!r} has {len(listed)} entries; give one")
+        plain[column] = tuple(map(str, listed)) if several else str(listed[0])
+    return plain[EVERY] if set(plain) == {EVERY} else plain
+
+
+def by_column(words: Sequence[str]) -> dict[str, list[str]]:
+    """What COLUMN=... and words without a column say, as options are given."""
+    listed: dict[str, list[str]] = {}
+    for word in words:
+        column, _, text = word.partition("=")
+        if text and column:
+            listed.setdefault(column, []).append(text)
+        else:
+            listed.setdefault(EVERY, []).append(word)
+    return listed
+
+
 def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
     if word is not None and word not in allowed:
         raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, allowed)}")
@@ -265,6 +366,10 @@ class FileOptions(TypedDict, total=False):
 
     delimiter: str | None
     decimal: str | None
+    encoding: str | None
+    dates: DateForms
+    first_year: int | None
+    missing: MissingMarks
     partitioned: bool
 
 

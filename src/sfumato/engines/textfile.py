@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.engines.encoding import TextEncoding, decoded, encoding_of
 from sfumato.engines.files import packing_of, shown_name, unpacked
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, list_some
@@ -25,25 +26,31 @@ _HEAD = 1 << 25  # characters that are looked at for it: no line of people is lo
 
 @dataclass(frozen=True)
 class TextFile:
-    """How to read a delimited file; `rows` is estimated from the length of the first lines."""
+    """How to read a delimited file; `rows` is estimated from the length of the first lines.
+
+    `head`: some of its first rows, which may be cut short or too long.
+    """
 
     path: Path
     columns: tuple[str, ...]
     rows: int
     form: FileForm
+    encoding: TextEncoding
+    head: tuple[tuple[str, ...], ...]
 
     @property
     def delimiter(self) -> str:
         return self.form.delimiter
 
 
-def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
-    """Find the delimiter and the header, or say what is wrong with the file.
+def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None = None) -> TextFile:
+    """Find the encoding, the delimiter and the header, or say what is wrong with the file.
 
     A file without a header has somebody's row in its place: no message quotes the header.
     """
     label = shown_name(path)
-    lines = _first_lines(path)
+    found = encoding_of(path, encoding)
+    lines = _first_lines(path, found)
     if not any(line.strip() for line in lines):
         raise InputError(f"{label} is empty: expected a header line and rows")
     if delimiter is not None and len(delimiter) != 1:
@@ -72,17 +79,26 @@ def inspect_text(path: Path, delimiter: str | None = None) -> TextFile:
             f"{label}: column {list_some(broken)} of the header goes over several lines; is there "
             "a quotation mark that is never closed?"
         )
-    mean = sum(len(line.encode()) for line in lines) / len(lines)
+    mean = sum(len(line.encode(found.codec, "ignore")) for line in lines) / len(lines)
     packed = 5 if packing_of(path) else 1
     rows = int(path.stat().st_size * packed / mean)
-    form = FileForm(packing=packing_of(path), delimiter=chosen)
-    return TextFile(path, tuple(header), rows, form)
+    head = tuple(map(tuple, list(_rows(lines, chosen))[1:]))
+    form = FileForm(
+        packing=packing_of(path),
+        delimiter=chosen,
+        encoding=found.name,
+        line_end=_line_end(lines[0]),
+    )
+    return TextFile(path, tuple(header), rows, form, found, head)
 
 
-def check_header(path: Path, delimiter: str | None = None) -> None:
+def _line_end(line: str) -> str:
+    return next((end for end in ("\r\n", "\r") if line.endswith(end)), "\n")
+
+
+def check_header(file: TextFile) -> None:
     """Refuse a file whose first line looks like somebody's row rather than names of columns."""
-    file = inspect_text(path, delimiter)
-    rows = [row for row in _rows(_first_lines(path)[1:], file.delimiter) if row]
+    rows = [row for row in file.head if row]
     again = sum(
         _looks_like(name, [row[place] for row in rows if len(row) > place])
         for place, name in enumerate(file.columns)
@@ -95,7 +111,7 @@ def check_header(path: Path, delimiter: str | None = None) -> None:
             else f"{numbers} of its {len(file.columns)} fields are numbers or dates"
         )
         raise InputError(
-            f"{shown_name(path)}: the first line looks like a row, not like names of columns "
+            f"{shown_name(file.path)}: the first line looks like a row, not like names of columns "
             f"({why}); put a line with the columns' names before it"
         )
 
@@ -113,17 +129,20 @@ def _is_figure(text: str) -> bool:
     return bool(text) and not any(sign.isalpha() for sign in text)
 
 
-def _first_lines(path: Path) -> list[str]:
+def _first_lines(path: Path, encoding: TextEncoding) -> list[str]:
     label = shown_name(path)
     lines: list[str] = []
     left = _HEAD
     try:
-        with io.TextIOWrapper(unpacked(path), encoding="utf-8-sig", newline="") as stream:
+        with unpacked(path) as file:
+            file.read(len(encoding.mark))
+            stream = io.TextIOWrapper(file, encoding=encoding.codec, newline="")
             while len(lines) < _LOOK and left > 0 and (line := stream.readline(left)):
                 lines.append(line)
                 left -= len(line)
     except UnicodeDecodeError:
-        raise InputError(f"{label} is not UTF-8 text; convert it to UTF-8 first") from None
+        for _ in decoded(path, encoding):  # which line it is, the reader of lines does not know
+            pass
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{label} cannot be read: {type(error).__name__}") from None
     if any("\0" in line for line in lines):

@@ -111,9 +111,10 @@ class Policy:
         if any(not path.is_file() for path in files):
             return reading.over(Reading(partitioned=self.read.partitioned))
         columns = set(self.schema.quasi) if self.schema is not None else set()
+        told = self.read
         try:
             for path in files:
-                if columns - set(inspect_text(path, self.read.delimiter).columns):
+                if columns - set(inspect_text(path, told.delimiter, told.encoding).columns):
                     return reading
         except InputError:
             return reading

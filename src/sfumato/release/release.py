@@ -33,7 +33,7 @@ from sfumato.release.made import (
     TablePlacement,
     WildcardMatching,
 )
-from sfumato.release.read.source import StrayColumns
+from sfumato.release.read.source import StrayColumns, reading_notes
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
 from sfumato.table import FileStamp, Table
@@ -343,7 +343,7 @@ def standing_notes(table: Table) -> tuple[str, ...]:
             "group are kept; such a sum is a figure about the people of the group, and where all "
             "of them have one weight it is theirs"
         )
-    return tuple(notes)
+    return (*notes, *reading_notes(table.source, schema))
 
 
 # A table larger than memory, read as if it were published unchanged: equal groups told once.

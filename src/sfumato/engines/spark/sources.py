@@ -215,6 +215,11 @@ def _open_file(
     if packing_of(path) == "zst":
         raise InputError(f"{label}: Spark unpacks .gz, not .zst; pack it so, or use DuckDB")
     file = inspect_text(path, delimiter)
+    if not file.encoding.is_utf8:
+        raise InputError(
+            f"{label} is not UTF-8 text but {file.encoding.name}, which Spark does not read here; "
+            "convert it to UTF-8, or choose the engine duckdb"
+        )
     frame, rows = read_text(session, file, _address(path))
     opened = _chosen(frame, file.columns, None, label)
     return replace(opened, rows=rows, file=file, form=file.form)

@@ -150,7 +150,7 @@ def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
         and (path := checked_path(source)).is_file()
         and is_text(path)
     ):
-        check_header(path, reading.delimiter)
+        check_header(inspect_text(path, reading.delimiter, reading.encoding))
     engine = DuckDB(reading)
     registered = engine.register(source)
     sample = take(engine, registered, rows)
@@ -189,7 +189,7 @@ def _written(source: object, registered: Source, reading: Reading) -> Reading:
     """What the policy is to say of how its file is written, where that is not plain to see."""
     if not registered.untyped or not isinstance(source, str | Path):
         return Reading(partitioned=reading.partitioned)
-    sign = inspect_text(Path(source), reading.delimiter).delimiter
+    sign = inspect_text(Path(source), reading.delimiter, reading.encoding).delimiter
     return Reading(
         delimiter=sign if reading.delimiter is not None or sign != "," else None,
         decimal="," if reading.decimal == "," else None,

@@ -40,6 +40,12 @@ class StrayColumns:
         )
 
 
+def reading_notes(source: Source, schema: Schema) -> list[str]:
+    """What could not be read with certainty, of the columns that are judged."""
+    doubts = source.doubts
+    return [f"{name}: {doubts[name]}" for name in schema.judged if name in doubts]
+
+
 def open_release(
     engine: Engine,
     source: object,

@@ -1,0 +1,248 @@
+"""Text files as people have them: each says the same as the clean file, or is asked about."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import itertools
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from sfumato.engines.encoding import encoding_of
+from sfumato.engines.textfile import inspect_text
+from sfumato.table import Table
+
+SCHEMA = sf.Schema(["city", "admitted", "cost"], "diagnosis")
+PEOPLE = [
+    # city, admitted, cost, diagnosis: None is missing
+    ("München", dt.date(2023, 12, 31), 1234.5, "Grippe"),
+    ("Köln", dt.date(2023, 1, 13), 12.0, "Röteln"),
+    ("Köln", dt.date(2024, 2, 28), 0.75, "Grippe"),
+    ("Würzburg", None, 1234567.25, "Röteln"),
+    (None, dt.date(2023, 12, 31), None, "Grippe"),
+    ("München", dt.date(2023, 12, 31), 1234.5, "Röteln"),
+]
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "cp1252", "utf-32", "utf-16-be", "cp850", "gb18030")
+DELIMITERS = (";", "\t", ",", "|")
+DECIMALS = (".", ",")
+DATES = ("%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%d %b %Y", "%d.%m.%Y %H:%M")
+MARKS = ("", "?", "NA", "-9")
+LINE_ENDS = ("\n", "\r\n")
+NUMBERS = {".": ("{:.2f}", "${:,.2f}"), ",": ("{:.2f}", "{:,.2f} EUR")}
+
+
+def written(
+    encoding: str, delimiter: str, decimal: str, dates: str, mark: str, line_end: str, kind: int
+) -> bytes:
+    """The people of this module in a dialect."""
+
+    def cells(city: str | None, day: dt.date | None, cost: float | None, what: str) -> list[str]:
+        number = "" if cost is None else NUMBERS[decimal][kind].format(cost)
+        if decimal == ",":
+            number = number.translate(str.maketrans(".,", ",."))
+        moment = None if day is None else dt.datetime.combine(day, dt.time(0, 0))
+        texts = [city or mark, moment.strftime(dates) if moment else mark, number or mark, what]
+        return [f'"{text}"' if delimiter in text else text for text in texts]
+
+    lines = [["city", "admitted", "cost", "diagnosis"], *(cells(*row) for row in PEOPLE)]
+    return "".join(delimiter.join(line) + line_end for line in lines).encode(encoding)
+
+
+def meaning(table: Table) -> list[tuple[object, ...]]:
+    """Everybody's values, as counted."""
+    counts = table.counts.in_memory("a test")
+    told = [
+        (
+            *(d.values[code] for d, code in zip(counts.quasi, codes, strict=True)),
+            counts.sensitive[0].domain.values[value],
+            n,
+        )
+        for codes, value, n in zip(counts.codes.T, counts.values[0], counts.n, strict=True)
+    ]
+    return sorted(told, key=repr)
+
+
+def dialects() -> list[tuple[str, str, str, str, str, str, int]]:
+    """200 of all, each value of each sign among them equally often."""
+    every = list(
+        itertools.product(ENCODINGS, DELIMITERS, DECIMALS, DATES, MARKS, LINE_ENDS, (0, 1))
+    )
+    return [every[place * 5003 % len(every)] for place in range(200)]
+
+
+def test_two_hundred_dialects_give_the_counts_of_the_clean_file(tmp_path: Path) -> None:
+    clean = tmp_path / "clean.csv"
+    clean.write_bytes(written("utf-8", ",", ".", "%Y-%m-%d", "", "\n", 0))
+    expected = meaning(sf.read(clean, SCHEMA))
+    assert {kind for *_, kind in expected} == {1}
+    for number, dialect in enumerate(dialects()):
+        file = tmp_path / f"{number}.csv"
+        file.write_bytes(written(*dialect))
+        mark = dialect[4]
+        table = sf.read(file, SCHEMA, missing=[mark] if mark else None)
+        assert meaning(table) == expected, dialect
+        assert not table.source.doubts
+        file.unlink()
+
+
+def text(tmp_path: Path, content: str, encoding: str = "utf-8", name: str = "a.csv") -> Path:
+    file = tmp_path / name
+    file.write_bytes(content.encode(encoding))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "name"),
+    [
+        ("ort\nMünchen\nKöln\n", "latin-1", "cp1252"),
+        ("imię;miasto\nŁukasz;Łódź\nŚwięty;Gdańsk\n", "iso8859-2", "iso8859_2"),
+        ("имя,город\nИван,Москва\nМария,Самара\n", "cp1251", "cp1251"),
+        ("имя,город\nИван,Москва\nМария,Самара\n", "koi8-r", "koi8_r"),
+        ("名前,都市\n山田太郎,東京\n鈴木花子,大阪\n", "shift_jis", "cp932"),
+        ("Ort;Name\nMünchen;Jäger\nKöln;Müller\n", "mac_roman", "mac_roman"),
+        ("a,b\n1,2\n", "utf-16-le", "utf-16-le"),
+    ],
+)
+def test_an_encoding_is_found(tmp_path: Path, content: str, encoding: str, name: str) -> None:
+    file = text(tmp_path, content, encoding)
+    assert encoding_of(file).name == name
+    assert inspect_text(file).columns == tuple(content.splitlines()[0].replace(";", ",").split(","))
+
+
+def test_letters_far_down_and_packed(tmp_path: Path) -> None:
+    lines = ["ort,n", *(f"Bonn,{n}" for n in range(5000)), "Köln,1", "München,2"]
+    file = text(tmp_path, "\n".join(lines), "cp1252")
+    domain = sf.read(file, sf.Schema(["ort"])).counts.quasi[0]
+    assert domain.values == ("Bonn", "Köln", "München")
+    packed = tmp_path / "b.csv.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    assert sf.read(packed, sf.Schema(["ort"])).counts.quasi[0] == domain
+
+
+def test_an_encoding_in_doubt_is_asked(tmp_path: Path) -> None:
+    file = text(tmp_path, "jméno,město\nJiří,Plzeň\nŘehoř,Budějovice\n", "cp1250")
+    with pytest.raises(sf.InputError, match=r"may be cp1252, cp1250.*--encoding"):
+        sf.read(file, sf.Schema(["město"]))
+    table = sf.read(file, sf.Schema(["město"]), encoding="cp1250")
+    assert table.counts.quasi[0].values == ("Budějovice", "Plzeň")
+
+
+def test_bytes_that_are_no_text_are_told_by_their_line(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"name,ort\nAnna,Bonn\nBerta\x81,Bonn\n")
+    with pytest.raises(sf.InputError, match=r"a\.csv, line 3 is no text in cp1252") as raised:
+        sf.read(file, sf.Schema(["ort"]), encoding="cp1252")
+    assert "Berta" not in str(raised.value)
+    with pytest.raises(sf.InputError, match="encoding 'klingon' is not known"):
+        sf.read(file, sf.Schema(["ort"]), encoding="klingon")
+    file.write_bytes("ort\nBonn\n".encode("utf-8-sig"))
+    with pytest.raises(sf.InputError, match="begins with the mark of utf-8-sig"):
+        sf.read(file, sf.Schema(["ort"]), encoding="latin-1")
+
+
+def kinds(file: Path, **options: object) -> tuple[object, ...]:
+    """The first column of a file: its kind and values, and the doubt about it."""
+    table = sf.read(file, sf.Schema(["x"]), **options)  # type: ignore[arg-type]
+    domain = table.counts.quasi[0]
+    return domain.kind, domain.values, table.source.doubts.get("x", "")
+
+
+def column(tmp_path: Path, *cells: str) -> Path:
+    return text(tmp_path, "x;y\n" + "".join(f"{cell};1\n" for cell in cells))
+
+
+def test_dates_that_may_be_two_days_are_asked(tmp_path: Path) -> None:
+    file = column(tmp_path, "03/04/2023", "05/06/2023")
+    kind, values, doubt = kinds(file)
+    assert (kind, values) == ("categorical", ("03/04/2023", "05/06/2023"))
+    assert "%d/%m/%Y or %m/%d/%Y" in str(doubt)
+    april = (dt.date(2023, 4, 3), dt.date(2023, 6, 5))
+    assert kinds(file, dates="DMY") == kinds(file, dates={"x": "%d/%m/%Y"}) == ("date", april, "")
+    assert kinds(file, dates="MDY")[1] == (dt.date(2023, 3, 4), dt.date(2023, 5, 6))
+    # A day above 12 settles it, wherever it stands.
+    long = column(tmp_path, *["03/04/2023"] * 300, "13/04/2023")
+    assert kinds(long)[1] == (dt.date(2023, 4, 3), dt.date(2023, 4, 13))
+    wrong = column(tmp_path, *["03/04/2023"] * 300, "31/31/2023")
+    assert "1 of its 301 cells are no dates" in str(kinds(wrong)[2])
+    with pytest.raises(sf.InputError, match="'x': 1 of its 301 cells are no dates written %d/%m"):
+        kinds(wrong, dates={"x": "DMY"})
+    file = column(tmp_path, "03/04/2023", "05/06/2023")
+    report = sf.audit(sf.read(file, sf.Schema(["x"])), [sf.KAnonymity(1)])
+    assert any("say which with dates" in note for note in report.notes)
+
+
+def test_years_of_two_digits_need_their_century(tmp_path: Path) -> None:
+    file = column(tmp_path, "31.12.23", "29.02.00", "01.01.45")
+    assert "first_year" in str(kinds(file)[2])
+    days = (dt.date(1945, 1, 1), dt.date(2000, 2, 29), dt.date(2023, 12, 31))
+    assert kinds(file, first_year=1930) == ("date", days, "")
+    assert kinds(file, first_year=1930, dates={"x": "%d.%m.%y"})[1] == days
+    with pytest.raises(sf.InputError, match="first_year = 1930 reads 30 as 1930"):
+        kinds(file, dates={"x": "%d.%m.%y"})
+    assert "1 of its 3 cells" in str(kinds(file, first_year=1850)[2])  # 1900 had no such day
+
+
+def test_times_months_and_moments(tmp_path: Path) -> None:
+    noon = dt.datetime(2023, 12, 31, 14, 5)
+    for cell, other in (
+        ("31.12.2023 14:05", "01.01.2024 00:00"),
+        ("12/31/2023 2:05 PM", "1/1/2024 12:00 AM"),
+        ("31-Dec-2023", "01-May-2024"),
+        ("December 31, 2023", "May 1, 2024"),
+        ("2023-12-31", "2024-1-1"),
+    ):
+        kind, values, doubt = kinds(column(tmp_path, cell, other))
+        assert (kind, doubt) == ("date", ""), cell
+        assert values[0] == (noon if ":" in cell else noon.date())  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (("$1,234.56", "$0.99"), (0.99, 1234.56)),
+        (("1.234,56 €", "0,99 €"), (0.99, 1234.56)),
+        (("1 234,56", "7"), (7, 1234.56)),
+        (("1'234.56", "7"), (7, 1234.56)),
+        (("1 234", "12 345 678"), (1234, 12345678)),
+        (("(1,234.50)", "10.25"), (-1234.5, 10.25)),
+        (("1.234.567", "7"), (7, 1234567)),
+    ],
+)
+def test_numbers_in_threes_with_a_currency(
+    tmp_path: Path, cells: tuple[str, ...], values: tuple[float, ...]
+) -> None:
+    assert kinds(column(tmp_path, *cells)) == ("numeric", values, "")
+
+
+def test_a_thousand_or_little_more_than_one(tmp_path: Path) -> None:
+    file = column(tmp_path, "1,234", "2,500")
+    kind, _, doubt = kinds(file)
+    assert kind == "categorical"
+    assert "say which with decimal" in str(doubt)
+    assert kinds(file, decimal=".")[1] == (1234, 2500)
+    assert kinds(file, decimal=",")[1] == (1.234, 2.5)
+    # Another column of the file may leave no doubt; a plain number stays what it is without.
+    settled = text(tmp_path, "x;y\n1,234;3,5\n2,500;4,5\n")
+    assert kinds(settled)[1] == (1.234, 2.5)
+    assert kinds(column(tmp_path, "1.234", "2.500"))[1] == (1.234, 2.5)
+    assert kinds(column(tmp_path, "01301", "02134"))[0] == "categorical"
+
+
+def test_marks_for_no_value(tmp_path: Path) -> None:
+    file = text(tmp_path, "x;y\n1;-9\n ? ;3\n-9;N\n2;4\n")
+    both = sf.Schema(["x", "y"])
+
+    def values(**options: object) -> list[tuple[object, ...]]:
+        return [d.values for d in sf.read(file, both, **options).counts.quasi]  # type: ignore[arg-type]
+
+    assert values(missing=["?", "N", "-9"]) == [(1, 2, None), (3, 4, None)]
+    assert values(missing={"*": ["?", "N"], "y": [-9]}) == [(-9, 1, 2, None), (3, 4, None)]
+    with pytest.raises(sf.InputError, match=r"column 'z' \(missing\) is not in a.csv"):
+        values(missing={"z": ["?"]})
+    import pyarrow as pa
+
+    frame = pa.table({"x": ["31.12.2023", "NA"], "y": [1, -9]})
+    read = sf.read(frame, both, missing=["NA", "-9"], dates={"x": "DMY"}).counts.quasi
+    assert [d.values for d in read] == [(dt.date(2023, 12, 31), None), (1, None)]

@@ -22,7 +22,7 @@ from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, missing_column, named, select
 from sfumato.engines.choose import open_engine
-from sfumato.engines.files import checked_path
+from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
 from sfumato.progress import phase
@@ -321,7 +321,9 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     alone = isinstance(source, str | Path) and not (facts or reading.about("file").given_fields())
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
     door = open_engine(source, reading)
-    needed = tuple(name for role, name in schema.roles() if role != "identifiers")
+    # What is published as it is, is read as it is; a text file has all of its columns anyway.
+    unread = {"identifiers", "keep"} if _is_text_file(source) else {"identifiers"}
+    needed = tuple(name for role, name in schema.roles() if role not in unread)
     registered = door.register(source, needed)
     if facts is not None:
         registered = attach_facts(door, registered, facts, schema)
@@ -332,6 +334,8 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     for option, name in reading.columns_named():
         if name not in (*registered.types, *registered.others):
             raise missing_column(registered, name, option)
+        if option == "dates" and name in registered.doubts:
+            raise InputError(f"column {name!r}: {registered.doubts[name]}")
     coded = CodedValues()
     linked, counts = count_people(door, registered, schema, coded)
     return Table(
@@ -345,6 +349,10 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         of_file=isinstance(source, str | Path),
         rows=linked,
     )
+
+
+def _is_text_file(source: object) -> bool:
+    return isinstance(source, str | Path) and is_text(checked_path(source))
 
 
 def levels_of(schema: Schema, counts: TableCounts) -> dict[str, Levels]:

@@ -14,12 +14,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, SfumatoError, nearest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Portable SQL, as text: one dialect for DuckDB and Spark, built by pure functions.
 

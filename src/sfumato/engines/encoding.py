@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import codecs
 import functools
+import io
 import os
 import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from sfumato.engines.files import packing_of, shown_name, unpacked
+from sfumato.engines.notations import check_encoding
 from sfumato.errors import InputError, ResourceError, quoted
 
 _CHUNK = 1 << 20
@@ -41,7 +46,6 @@ _IN_USE = (
 _OLD = ("cp850", "cp852", "mac_roman")
 _NOISE, _SENSE = 0.05, 0.05  # how far behind the best guess another one is still a guess
 _ODD_WORDS = 0.02  # share of words beyond which letters are wrong
-_NO_TEXT = ("unicode", "raw", "idna", "punycode", "utf-7", "utf_7", "undefined", "mbcs", "oem")
 
 
 @dataclass(frozen=True)
@@ -62,21 +66,6 @@ class TextEncoding:
         if not self.mark:
             return self.codec
         return "utf-8-sig" if self.is_utf8 else self.codec[: len("utf-16")]
-
-
-def check_encoding(name: str) -> None:
-    """Refuse what is no encoding of texts."""
-    try:
-        codec = codecs.lookup(name)
-        known = codec._is_text_encoding and not codec.name.startswith(_NO_TEXT)  # type: ignore[attr-defined]
-        "a".encode(codec.name)
-    except (LookupError, ValueError, TypeError):
-        known = False
-    if not known:
-        raise InputError(
-            f"encoding {quoted(name)} is not known; use one such as 'utf-8', 'latin-1', 'cp1252', "
-            "'cp1250', 'utf-16', 'shift_jis' or 'gb18030'"
-        )
 
 
 def encoding_of(path: Path, stated: str | None = None) -> TextEncoding:
@@ -256,3 +245,30 @@ def copy_as_utf8(path: Path, encoding: TextEncoding, target: Path) -> None:
             f"{label} is copied as UTF-8 before it is read, and the spill folder cannot take it; "
             "give another folder"
         ) from None
+
+
+class _Encoder(io.RawIOBase):
+    """What is written to it as UTF-8 goes on in another encoding."""
+
+    def __init__(self, sink: pa.NativeFile, name: str) -> None:
+        self._sink, self._name = sink, name
+        self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self._encode = codecs.getincrementalencoder(name)().encode  # writes the mark, once
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            self._sink.write(self._encode(self._decode(bytes(data))))
+        except UnicodeEncodeError:
+            raise InputError(
+                f"the release has letters that its table's encoding, {self._name}, has not; name a "
+                "format, such as csv, to have it written in UTF-8"
+            ) from None
+        return len(data)
+
+
+def encoded(sink: pa.NativeFile, name: str) -> pa.NativeFile:
+    """A sink for UTF-8 that is written on in this encoding."""
+    return pa.PythonFile(_Encoder(sink, name), "w")

@@ -9,7 +9,7 @@ that are published or declared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from sfumato.errors import InputError, did_you_mean
@@ -17,19 +17,22 @@ from sfumato.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 Format = Literal["csv", "parquet", "arrow"]
 Packing = Literal["", "gz", "zst"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_PLAIN_TEXTS = ("delimiter", "decimal", "encoding", "line_end", "missing")
+_PLAIN_TEXTS = ("delimiter", "decimal", "encoding", "line_end")
+_BY_COLUMN = ("missing", "dates", "decimals")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileForm:
     """How a file is written.
 
-    Of a text: `packing` is how it is packed, `missing` what stands for no value, `dates` how the
-    dates of a column are written (as strftime says it). Of a file with types: `types` are those of
-    its columns. `labels` say what a column is, `value_labels` what its codes stand for.
+    Of a text: `packing` is how it is packed, `missing` what stands for no value in a column,
+    `dates` how its dates are written (as strftime says it), `decimals` the decimal sign of its
+    numbers once it is known which columns are published as such. Of a file with types: `types` are
+    those of its columns. `labels` say what a column is, `value_labels` what its codes stand for.
     """
 
     format: Format = "csv"
@@ -38,8 +41,9 @@ class FileForm:
     decimal: str = "."
     encoding: str = "utf-8"
     line_end: str = "\n"
-    missing: str = ""
+    missing: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
+    decimals: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[str | float, str]] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
@@ -66,6 +70,30 @@ class FileForm:
             types=self.types,
         )
 
+    def published(self, columns: Sequence[pa.Field], *, points: bool) -> FileForm:
+        """The form of these columns: of dates and numbers where every cell is one.
+
+        `points`: a cell may be a mean.
+        Years of two digits come out with four: nobody need be told of which century they are.
+        """
+        kinds = {column.name: str(column.type) for column in columns}
+        if not self.is_text:
+            return self
+        return replace(
+            self,
+            missing={name: mark for name, mark in self.missing.items() if name in kinds},
+            dates={
+                name: pattern.replace("%y", "%Y")
+                for name, pattern in self.dates.items()
+                if kinds.get(name, "").startswith("date" if points else ("date", "timestamp"))
+            },
+            decimals={
+                name: self.decimal
+                for name, kind in kinds.items()
+                if self.decimal != "." and kind in ("double", "float")
+            },
+        )
+
     def public(self, columns: Sequence[str]) -> dict[str, object]:
         """What a manifest tells of it: whatever is not plain, and of published columns alone."""
         content: dict[str, object] = {"format": self.format}
@@ -74,9 +102,10 @@ class FileForm:
         for name in _PLAIN_TEXTS if self.is_text else ():
             if getattr(self, name) != getattr(FileForm, name):
                 content[name] = getattr(self, name)
-        dates = {name: self.dates[name] for name in columns if name in self.dates}
-        if dates and self.is_text:
-            content["dates"] = dates
+        for field_name in _BY_COLUMN if self.is_text else ():
+            told = getattr(self, field_name)
+            if told := {name: told[name] for name in columns if name in told}:
+                content[field_name] = told
         return content
 
     @classmethod
@@ -85,7 +114,9 @@ class FileForm:
         known = {one.name for one in fields(cls) if one.name not in ("labels", "value_labels")}
         form = cls(**{n: value for n, value in content.items() if n in known})  # type: ignore[arg-type]
         texts = [form.format, form.packing, *(getattr(form, name) for name in _PLAIN_TEXTS)]
-        texts += [*form.dates, *form.dates.values()] if isinstance(form.dates, dict) else [None]
+        for name in _BY_COLUMN:
+            told = getattr(form, name)
+            texts += [*told, *told.values()] if isinstance(told, dict) else [None]
         if (
             "format" not in content
             or form.types
@@ -94,7 +125,7 @@ class FileForm:
             raise ValueError("a field is missing, or no text")
         if form.format not in FORMATS or form.packing not in get_args(Packing):
             raise ValueError("no format of ours")
-        if len(form.delimiter) != 1 or form.decimal not in (".", ","):
+        if len(form.delimiter) != 1 or not {form.decimal, *form.decimals.values()} <= {".", ","}:
             raise ValueError("no dialect of ours")
         return form
 

@@ -20,10 +20,15 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
-from sfumato.engines.cell_forms import CENTURY, EVERY, StatedForms, check_date_form
 from sfumato.engines.choose import ENGINES, engines_told
-from sfumato.engines.encoding import check_encoding
 from sfumato.engines.form import FileForm
+from sfumato.engines.notations import (
+    CENTURY,
+    EVERY,
+    StatedForms,
+    check_date_form,
+    check_encoding,
+)
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 
 # How much memory there is, and where what does not fit may go.
@@ -91,10 +96,10 @@ MissingMarks = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 # What an option is about: how a file is written; what reads it, and where; a table of people that
 # is in two files; a release.
-Subject = Literal["file", "engine", "facts", "release"]
+Subject = Literal["file", "engine", "facts", "release", "manifest"]
 OF_TABLES: tuple[Subject, ...] = ("file", "engine", "facts")
 OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
-OF_RELEASES: tuple[Subject, ...] = get_args(Subject)
+OF_RELEASES: tuple[Subject, ...] = ("file", "engine", "facts", "release")
 
 
 def _told(subject: Subject, kind: type, about: str, *only: str) -> dict[str, Any]:
@@ -226,6 +231,10 @@ class Reading:
         metadata=_told("release", str, "What separates the members of a set, as in a~b."),
     )
 
+    form: FileForm | None = field(
+        default=None, metadata=_told("manifest", FileForm, "What a manifest says of its files.")
+    )
+
     def __post_init__(self) -> None:
         for name in ("delimiter", "decimal", "encoding", "engine", "master", "memory", "group"):
             expect(name, getattr(self, name), (str, NoneType), "a text")
@@ -267,6 +276,9 @@ class Reading:
     @property
     def stated_forms(self) -> StatedForms:
         """What it says of how cells are written."""
+        if self.form is not None:
+            marks = {name: (mark,) for name, mark in self.form.missing.items()}
+            return StatedForms(marks, self.form.dates, decimals=self.form.decimals, exact=True)
         dates = {EVERY: self.dates} if isinstance(self.dates, str) else self.dates or {}
         missing = self.missing or {}
         if not isinstance(missing, Mapping):
@@ -307,7 +319,12 @@ class Reading:
 
     def of_form(self, form: FileForm) -> Reading:
         """The same, of a file that is written like this, whatever was said of it."""
-        return replace(self, delimiter=form.delimiter, decimal=None) if form.is_text else self
+        plain = Reading()
+        told = {one.name: getattr(plain, one.name) for one in options_about("file")}
+        if form.is_text:
+            told |= {"delimiter": form.delimiter, "form": form}
+            told |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
+        return replace(self, **told)  # type: ignore[arg-type]  # of these fields
 
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""

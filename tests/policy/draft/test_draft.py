@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census
-from sfumato.policy.draft.guess import decimal_comma, is_code, luhn, pattern_of
+from sfumato.policy.draft.guess import is_code, luhn, pattern_of
 from sfumato.policy.draft.words import topic_of
 from tests.policy.draft.drafted_tables import german, lists_and_dates, two_hundred
 
@@ -292,10 +292,6 @@ def test_codes_and_decimal_commas() -> None:
     assert is_code(["01067", "10115"])
     assert not is_code(["1067", "10115"])
     assert not is_code(["abcd", "efgh"])
-    assert decimal_comma(["3,5", "1.234,5", "7"]) is True
-    assert decimal_comma(["1,234", "12,345,678"]) is None
-    assert decimal_comma(["3.5", "7"]) is False
-    assert decimal_comma(["Smith, John"]) is False
 
 
 def test_direct_identifiers_are_found_by_value() -> None:
@@ -497,7 +493,7 @@ def test_a_decimal_comma_is_read_where_it_is_asked_for(tmp_path: Path) -> None:
     assert domains[0].values == (-7, 3.5, 1234.5, None)
     assert domains[1].values == ("01.234", "02.345", "A", None)
     assert domains[2].kind == "date"
-    assert sf.read(file, schema).counts.quasi[0].kind == "categorical"
+    assert sf.read(file, schema).counts.quasi == domains
     with pytest.raises(sf.InputError, match="decimal ';' is not allowed"):
         sf.read(file, schema, decimal=";")
 
@@ -521,7 +517,7 @@ def test_a_policy_keeps_how_its_file_is_read(tmp_path: Path) -> None:
 def test_thousands_are_asked_about(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text(
-        "age|paid\n" + "".join(f"{20 + row % 40}|{row},{row:03d}\n" for row in range(99))
+        "age|paid\n" + "".join(f"{20 + row % 40}|{row},{row:03d}\n" for row in range(1, 99))
     )
     draft = sf.draft_policy(file)
     assert any("1,234 may be a thousand" in question for question in draft.questions)

@@ -5,6 +5,7 @@ Its schema is tried on every distinct value of each column (`settle`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +17,13 @@ import pyarrow.compute as pc
 from sfumato.counts.columns import domain_of, is_list
 from sfumato.engines.base import Source, named, select
 from sfumato.engines.files import checked_path, is_text
+from sfumato.engines.form import FileForm
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
-from sfumato.policy.draft.guess import MISSING_MARKS, RoleGuess, decimal_comma
+from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks
 from sfumato.policy.draft.page import write
 from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
@@ -105,7 +107,6 @@ def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
 
 
 ROWS = 1_000_000
-_PERHAPS = "1,234 may be a thousand or a little more than one: say which with --decimal"
 
 
 @dataclass(frozen=True)
@@ -135,14 +136,23 @@ def draft_policy(source: object, *, rows: int = ROWS, **options: Unpack[FileOpti
     """Propose a policy for a file, frame or relation: roles, hierarchies and criteria.
 
     Of tables with more than `rows` distinct rows (fewer if there are many columns) a share chosen
-    by hashing is looked at, the same on every run. `delimiter`, `decimal` and `partitioned` are
-    those of `sf.read`; left out, a decimal comma is found.
+    by hashing is looked at, the same on every run. The options are those of `sf.read`; what is left
+    out of them and found is written into the draft.
     """
     return draft_for(source, Reading(**options), rows)
 
 
-def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
-    """The same for a file that is read as `reading` says."""
+def draft_for(
+    source: object,
+    reading: Reading,
+    rows: int = ROWS,
+    *,
+    found: Mapping[str, Sequence[str]] | None = None,
+) -> Draft:
+    """The same for a file that is read as `reading` says.
+
+    `found`: marks for no value that it says because a first look found them.
+    """
     from sfumato.engines.duckdb import DuckDB
 
     if (
@@ -156,15 +166,12 @@ def draft_for(source: object, reading: Reading, rows: int = ROWS) -> Draft:
     sample = take(engine, registered, rows)
     profiles = profile(sample)
     _check_glued(registered, profiles)
-    unsure: list[str] = []
-    if registered.untyped and reading.decimal is None:
-        signs = {found.name: decimal_comma(found.texts) for found in profiles}
-        if True in signs.values():
-            return draft_for(source, replace(reading, decimal=","), rows)
-        unsure = [_ask(name, _PERHAPS) for name, comma in signs.items() if comma is None]
+    if reading.missing is None and (marks := missing_marks(profiles)):
+        return draft_for(source, replace(reading, missing=marks), rows, found=marks)
+    unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
     roles = settle(sample, decide(sample, profiles))
-    questions = [*_questions(roles), *unsure]
-    written = _written(source, registered, reading).given_fields()
+    questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]
+    written = _written(registered, reading).given_fields()
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
     tried = rehearse(sample, roles, untried.policy)
     questions = [*tried.questions, *questions]
@@ -185,45 +192,46 @@ def _check_glued(registered: Source, profiles: list[Profile]) -> None:
         )
 
 
-def _written(source: object, registered: Source, reading: Reading) -> Reading:
+def _written(registered: Source, reading: Reading) -> Reading:
     """What the policy is to say of how its file is written, where that is not plain to see."""
-    if not registered.untyped or not isinstance(source, str | Path):
-        return Reading(partitioned=reading.partitioned)
-    sign = inspect_text(Path(source), reading.delimiter, reading.encoding).delimiter
-    return Reading(
-        delimiter=sign if reading.delimiter is not None or sign != "," else None,
-        decimal="," if reading.decimal == "," else None,
-        partitioned=reading.partitioned,
+    form = registered.form
+    said = reading.about("file")
+    if not registered.untyped:
+        return said
+    plain = FileForm()
+    found = Reading(
+        delimiter=form.delimiter if form.delimiter != plain.delimiter else None,
+        decimal=form.decimal if form.decimal != plain.decimal else None,
+        encoding=None if form.encoding in ("utf-8", "utf-8-sig") else form.encoding,
+        dates=form.dates,
     )
+    return said.over(found)
 
 
-def _ask(name: str, question: str) -> str:
-    return f"{toml_value(name)}: {question}"
+def _marked(found: Mapping[str, Sequence[str]]) -> list[str]:
+    """That marks are taken for no value, where nobody said so."""
+    if not found:
+        return []
+    marks = ", ".join(dict.fromkeys(toml_value(mark) for some in found.values() for mark in some))
+    return [
+        f"{', '.join(map(toml_value, found))}: {marks} is read as no value ([read] missing). "
+        "Strike out what is a value of its own"
+    ]
 
 
-def _questions(roles: Roles) -> list[str]:
+def _questions(roles: Roles, doubted: list[str]) -> list[str]:
     """What only the owner can answer, the weightiest first."""
     asked = roles.having("person")
     asked += [found for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
     asked += [found for found in roles.others.values() if found.role != "person"]
     together: dict[str, list[str]] = {}
     for found in asked:
-        if found.question:
+        if found.question and not (found.question == FOREIGN_DATES and found.name in doubted):
             together.setdefault(found.question, []).append(toml_value(found.name))
     questions = [f"{', '.join(names)}: {question}" for question, names in together.items()]
     if not roles.sensitive:
         questions.insert(
             0, "What must nobody learn? No column's name suggests it; name it in sensitive."
-        )
-    marked = [
-        toml_value(found.name)
-        for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]
-        if found.profile.what == "text" and MISSING_MARKS & set(found.profile.texts)
-    ]
-    if marked:
-        questions.append(
-            f"{', '.join(marked)}: a mark such as ? or NA is taken for a value like any other. "
-            "Missing? Leave such cells empty"
         )
     measured = [toml_value(name) for name in roles.quasi if name in roles.chosen.measured]
     if measured and len(roles.quasi) > 1:

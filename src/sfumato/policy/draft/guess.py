@@ -151,20 +151,6 @@ def is_foreign_date(values: Sequence[str]) -> bool:
     return bool(values) and all(dotted.fullmatch(value) for value in values)
 
 
-_WITH_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-_NO_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)")
-
-
-def decimal_comma(values: Sequence[str]) -> bool | None:
-    """Whether the numbers have a decimal comma; None when 1,234 may be a thousand."""
-    with_comma = [v for v in values if _WITH_COMMA.fullmatch(v) or _THOUSANDS.fullmatch(v)]
-    rest = sum(_NO_COMMA.fullmatch(value) is not None for value in values)
-    if not with_comma or len(with_comma) + rest < 0.8 * len(values):
-        return False
-    return True if any(not _THOUSANDS.fullmatch(value) for value in with_comma) else None
-
-
 Role = Literal[
     "identifiers", "person", "sensitive", "weight", "count", "known", "candidate", "none"
 ]
@@ -182,6 +168,25 @@ _CODED_TOPICS = {"sex", "place", "origin", "marital status", "education", "work"
 MISSING_MARKS = frozenset(
     {"?", "-", ".", "NA", "N/A", "n/a", "na", "null", "NULL", "nan", "NaN", "#N/A"}
 )
+
+
+FOREIGN_DATES = (
+    "dates that are not all written one way can only be suppressed whole; correct them, or list "
+    "what stands for no value in missing"
+)
+
+
+def missing_marks(profiles: Sequence[Profile]) -> dict[str, list[str]]:
+    """The columns of text with marks that stand for no value, where most cells are none of them."""
+    marked = {}
+    for found in profiles:
+        counts = dict(zip(found.values, found.counts.tolist(), strict=True))
+        marks = [value for value in counts if isinstance(value, str)]
+        marks = [value for value in marks if value.strip() in MISSING_MARKS]
+        few = 2 * sum(counts[mark] for mark in marks) < found.present
+        if marks and few and found.what == "text":
+            marked[found.name] = sorted({mark.strip() for mark in marks})
+    return marked
 
 
 @dataclass(frozen=True)
@@ -406,7 +411,7 @@ def _known(found: Profile) -> RoleGuess | None:
             found,
             "known",
             "a date",
-            "dates that are not written 2024-05-31 can only be suppressed whole; rewrite them",
+            FOREIGN_DATES,
         )
     if found.says in ("quasi", "household") and found.topic:
         return RoleGuess(found, "known", found.topic.name)

@@ -94,7 +94,7 @@ def check_columns(manifest: Manifest) -> None:
 def _columns_of(file: Path, form: FileForm) -> list[str]:
     try:
         if form.is_text:
-            return list(inspect_text(file, form.delimiter).columns)
+            return list(inspect_text(file, form.delimiter, form.encoding).columns)
         return list(schema_of(file, form.format).names)
     except (OSError, pa.ArrowException):
         raise InputError(f"{file} cannot be read as the file its name says it is") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from sfumato.engines.encoding import encoded
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.numbers import Codes, Ints
@@ -33,6 +34,8 @@ _ROWS = 1 << 16  # that a text file is written by
 
 class Data(Protocol):
     """What is to be handed out, ready to be written."""
+
+    form: FileForm
 
     @property
     def columns(self) -> list[pa.Field]: ...
@@ -66,11 +69,12 @@ class _InMemory:
         form: FileForm,
         may_be_empty: Collection[str],
     ) -> None:
-        self._form, self._may_be_empty = form, may_be_empty
+        self._may_be_empty = may_be_empty
         self._tables = {
             name: _as_stored(table, _stored(release, form, table.schema))
             for name, table in tables.items()
         }
+        self.form = form.published(self.columns, points=release.regions.centroids)
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -78,10 +82,10 @@ class _InMemory:
 
     def write(self, public: Path) -> None:
         for name, table in self._tables.items():
-            if self._form.is_text:
+            if self.form.is_text:
                 _check_text(table, self._may_be_empty)
-            path = public / f"{name}{self._form.ending}"
-            write_table([table], path, table.schema, self._form)
+            path = public / f"{name}{self.form.ending}"
+            write_table([table], path, table.schema, self.form)
 
 
 def write_rows(release: Release, rows: pa.Table, folder: Path, form: FileForm) -> None:
@@ -93,8 +97,9 @@ class _ByEngine:
     def __init__(
         self, rows: EngineRows, release: Release, form: FileForm, may_be_empty: Collection[str]
     ) -> None:
-        self._rows, self._form, self._may_be_empty = rows, form, may_be_empty
+        self._rows, self._may_be_empty = rows, may_be_empty
         self.columns = _stored(release, form, rows.schema)
+        self.form = form.published(self.columns, points=release.regions.centroids)
 
     def write(self, public: Path) -> None:
         # Beside public/, which nothing of the engine's own shall ever reach.
@@ -103,8 +108,8 @@ class _ByEngine:
         with self._rows.beside():
             self._rows.engine.write(self._rows.select, scratch)
         parts = self._parts(scratch)
-        if self._form.format != "parquet":
-            self._write_whole(parts, public / f"data{self._form.ending}")
+        if self.form.format != "parquet":
+            self._write_whole(parts, public / f"data{self.form.ending}")
         elif len(parts) == 1:
             self._publish(parts[0], public / "data.parquet")
         else:
@@ -136,7 +141,7 @@ class _ByEngine:
 
     def _write_whole(self, parts: list[Path], path: Path) -> None:
         """Parquet files as one file, batch by batch."""
-        write_table(self._batches(parts), path, pa.schema(self.columns), self._form)
+        write_table(self._batches(parts), path, pa.schema(self.columns), self.form)
 
     def _batches(self, parts: list[Path]) -> Iterator[pa.Table]:
         for part in parts:
@@ -144,7 +149,7 @@ class _ByEngine:
                 for batch in file.iter_batches(_ROWS):
                     rows = self._rows.typed(pa.Table.from_batches([batch]))
                     rows = _as_stored(rows, self.columns)
-                    if self._form.is_text:
+                    if self.form.is_text:
                         _check_text(rows, self._may_be_empty)
                     yield rows
 
@@ -224,11 +229,52 @@ def write_table(rows: Iterable[pa.Table], path: Path, schema: pa.Schema, form: F
             if form.packing:
                 codec = {"gz": "gzip", "zst": "zstd"}[form.packing]
                 sink = opened.enter_context(pa.CompressedOutputStream(sink, codec))
-            options = pa_csv.WriteOptions(quoting_style="needed", delimiter=form.delimiter)
+            if form.encoding != FileForm.encoding:
+                sink = opened.enter_context(encoded(sink, form.encoding))
+            marks = {form.missing.get(name, "") for name in schema.names}
+            options = pa_csv.WriteOptions(
+                quoting_style="needed",
+                delimiter=form.delimiter,
+                eol=form.line_end,
+                null_string=marks.pop() if len(marks) == 1 else "",
+            )
+            schema = as_texts(schema.empty_table(), form).schema
             writer = pa_csv.CSVWriter(sink, schema, write_options=options)
+            rows = (as_texts(block, form) for block in rows)
         opened.enter_context(writer)
         for block in rows:
             writer.write_table(block)
+
+
+# Cells of a text file in the form of the file that a release is made of.
+
+
+def as_texts(table: pa.Table, form: FileForm) -> pa.Table:
+    """The same with dates, numbers and missing values written as this form has them."""
+    several_marks = len({form.missing.get(name, "") for name in table.schema.names}) > 1
+    for place, (name, column) in enumerate(zip(table.schema.names, table.columns, strict=True)):
+        written = column
+        if name in form.dates:
+            written = _each(column, lambda value, name=name: value.strftime(form.dates[name]))
+        elif name in form.decimals:
+            written = pc.replace_substring(column.cast(pa.string()), ".", form.decimals[name])
+        mark = form.missing.get(name, "")
+        if mark and pc.any(pc.equal(written.cast(pa.string()), mark)).as_py():
+            raise InputError(
+                f"column {quoted(name)} would publish a value written like the mark for no value; "
+                "name a format, such as csv, to have missing cells left empty"
+            )
+        if mark and several_marks:
+            written = pc.fill_null(written.cast(pa.string()), mark)
+        table = table.set_column(place, name, written)
+    return table
+
+
+def _each(column: pa.ChunkedArray, text_of: Callable[[Any], str]) -> pa.ChunkedArray:
+    """The texts of a column's values, each distinct one written once."""
+    coded = column.combine_chunks().dictionary_encode()
+    texts = [text_of(value) for value in coded.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(texts, pa.string()).take(coded.indices)])
 
 
 def _check_regions(release: Release) -> None:

@@ -108,7 +108,7 @@ def write_folder(
         private.mkdir(mode=0o700)
         data.write(public)
         promises = [] if report is None else report.promises()
-        manifest = _manifest(release, data.columns, _files(public), promises, lists, form)
+        manifest = _manifest(release, data.columns, _files(public), promises, lists, data.form)
         if policy is not None:
             manifest["policy"] = policy.public()
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))

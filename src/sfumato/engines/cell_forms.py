@@ -2,9 +2,12 @@
 
 What the first rows suggest is believed only if every cell of the column agrees, and only if nothing
 else could be meant: 03/04/2023 is a day in March or in April, 1,234 a thousand or little more than
-one, and 23 the end of some century. Such columns stay as they are, with a note (`Findings.doubts`),
-until their owner says which it is. The engine then reads dates as 2023-12-31 and numbers as 1234.5,
+one, and 23 the end of some century. Such columns stay as they are, with a note
+(`CellFindings.doubts`), until their owner says which it is. The engine then reads dates as
+2023-12-31 and numbers as 1234.5,
 so that nobody behind it meets another notation.
+
+Stands apart: what a cell means is decided without an engine, which is only asked to count.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ _SOME = 50  # cells that are looked at where the first rows have none
 
 
 @dataclass(frozen=True)
-class Findings:
+class CellFindings:
     """What the cells of a table turned out to be.
 
     `cells` are SQL expressions by column, of those that are not taken as they stand; `doubts` say
@@ -45,6 +48,7 @@ class Findings:
     doubts: Mapping[str, str]
 
 
+Fits = Mapping[tuple[str, object], int]  # of a column: how many cells are written in a way
 Counted = Callable[[list[str]], Sequence[int]]  # SQL conditions to how many rows have each
 
 
@@ -108,13 +112,13 @@ def as_written(
             meant[name] = f"CAST({form.moment(cells[name])} AS {kind})"
             types[name] = pa.timestamp("us") if form.has_time else pa.date32()
     changed = any(cell != source.column(name) for name, cell in meant.items())
-    form = replace(
+    file_form = replace(
         source.form,
         decimal=found.decimal or source.form.decimal,
         dates={name: form.pattern for name, form in found.dates.items()},
         missing={name: marks[0] for name in source.types if (marks := stated.marks(name))},
     )
-    written = replace(source, types=types, doubts=found.doubts, form=form)
+    written = replace(source, types=types, doubts=found.doubts, form=file_form)
     return written, meant if changed else {}
 
 
@@ -128,13 +132,13 @@ def with_marks(cell: str, marks: Sequence[str], *, text: bool = True) -> str:
 
 def find_forms(
     columns: Sequence[Column], stated: StatedForms, counted: Counted, *, numbers: bool
-) -> Findings:
+) -> CellFindings:
     """How dates and numbers are written; asks the engine once, if there is anything to ask."""
     dates = {c.name: _date_candidates(c, stated) if c.needed else [] for c in columns}
     decimals = {
-        column.name: signs
+        column.name: possible
         for column in columns
-        if numbers and not dates[column.name] and (signs := _number_candidates(column, stated))
+        if numbers and not dates[column.name] and (possible := _number_candidates(column, stated))
     }
     loud = [
         c for c in columns if c.name in decimals and not all(map(PLAIN_NUMBER.fullmatch, c.some))
@@ -150,8 +154,8 @@ def find_forms(
     for column in columns:
         if dates[column.name] or column.name in decimals:
             tests[column.name, None] = f"{column.cell} IS NOT NULL"
-        for form in dates[column.name]:
-            tests[column.name, form] = f"{form.moment(column.cell)} IS NOT NULL"
+        for way in dates[column.name]:
+            tests[column.name, way] = f"{way.moment(column.cell)} IS NOT NULL"
         for sign in decimals.get(column.name, ()):
             shape = literal(number_regex(sign))
             tests[column.name, sign] = f"regexp_full_match({column.cell}, {shape})"
@@ -160,7 +164,8 @@ def find_forms(
                 f"regexp_matches({column.cell}, {literal(sure_sign(sign))})"
             )
     fits = dict(zip(tests, counted(list(tests.values())), strict=True)) if tests else {}
-    cells, doubts = {}, {}
+    cells: dict[str, str] = {}
+    doubts: dict[str, str] = {}
     chosen: dict[str, DateForm] = {}
     for column in columns:
         if not dates[column.name] and column.name in stated.dates and column.some:
@@ -169,41 +174,56 @@ def find_forms(
                 "are written, such as %d.%m.%Y, or leave it out of dates"
             )
         if dates[column.name]:
-            decided = _decide_date(column.name, dates[column.name], fits)
-            if isinstance(decided, str):
-                doubts[column.name] = decided
+            form = _decide_date(column.name, dates[column.name], fits)
+            if isinstance(form, str):
+                doubts[column.name] = form
             else:
-                chosen[column.name] = decided
-                cells[column.name] = decided.iso(column.cell)
-    signs_of = {name: _whole(name, signs, fits, stated) for name, signs in decimals.items()}
-    evident = {
-        signs[0]
-        for name, signs in signs_of.items()
-        if len(signs) == 1 and fits[name, f"{signs[0]} seen"] and name in {c.name for c in loud}
-    }
-    decimal = (
-        stated.decimal
-        or next(iter(stated.decimals.values()), None)
-        or (next(iter(evident)) if len(evident) == 1 else None)
+                chosen[column.name] = form
+                cells[column.name] = form.iso(column.cell)
+    signs = {name: _whole(name, signs, fits, stated) for name, signs in decimals.items()}
+    decimal = _decimal_of_file(
+        {c.name: signs[c.name] for c in loud if c.name in signs}, fits, stated
     )
     for column in columns:
-        signs = signs_of.get(column.name, []) if column.needed else []
-        is_loud, signed = column in loud, fits.get((column.name, "signed"), 0) > 0
-        sign = decimal if decimal in signs else signs[0] if len(signs) == 1 and is_loud else None
-        if sign is None and len(signs) > 1 and not signed and is_loud:
-            sign = signs[0]  # 1 234 and $12 are the same with both
-        if sign is not None and (is_loud or signed):
-            shape = literal(number_regex(sign))
-            plain = plain_number(column.cell, sign)
-            cells[column.name] = (
-                f"CASE WHEN regexp_full_match({column.cell}, {shape}) THEN {plain} "
-                f"ELSE {column.cell} END"
-            )
-        elif len(signs) > 1 and is_loud:
-            doubts[column.name] = (
-                "1,234 may be a thousand or a little more than one: say which with decimal"
-            )
-    return Findings(cells, chosen, decimal, doubts)
+        if column.needed and signs.get(column.name):
+            signed, is_loud = fits[column.name, "signed"] > 0, column in loud
+            decided = _decide_sign(signs[column.name], decimal, signed=signed, loud=is_loud)
+            if decided is not None and (is_loud or signed):
+                shape = literal(number_regex(decided))
+                plain = plain_number(column.cell, decided)
+                cells[column.name] = (
+                    f"CASE WHEN regexp_full_match({column.cell}, {shape}) THEN {plain} "
+                    f"ELSE {column.cell} END"
+                )
+            elif decided is None and is_loud:
+                doubts[column.name] = (
+                    "1,234 may be a thousand or a little more than one: say which with decimal"
+                )
+    return CellFindings(cells, chosen, decimal, doubts)
+
+
+def _decimal_of_file(
+    signs: Mapping[str, Sequence[str]], fits: Fits, stated: StatedForms
+) -> str | None:
+    """The decimal sign, where somebody said it or some column leaves no doubt and none differs."""
+    if stated.decimal or stated.decimals:
+        return stated.decimal or next(iter(stated.decimals.values()))
+    evident = {
+        possible[0]
+        for name, possible in signs.items()
+        if len(possible) == 1 and fits[name, f"{possible[0]} seen"]
+    }
+    return evident.pop() if len(evident) == 1 else None
+
+
+def _decide_sign(
+    possible: Sequence[str], decimal: str | None, *, signed: bool, loud: bool
+) -> str | None:
+    """The decimal sign of a column; None where it may be either."""
+    if decimal in possible:
+        return decimal
+    # 1 234 and $12 are the same with both.
+    return possible[0] if loud and (len(possible) == 1 or not signed) else None
 
 
 def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
@@ -223,9 +243,7 @@ def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
     return [DateForm(form.pattern, stated.first_year) for form in forms]
 
 
-def _decide_date(
-    name: str, forms: list[DateForm], fits: Mapping[tuple[str, object], int]
-) -> DateForm | str:
+def _decide_date(name: str, forms: list[DateForm], fits: Fits) -> DateForm | str:
     """How a column's dates are written, or why that is not known."""
     present = fits[name, None]
     whole = [form for form in forms if fits[name, form] == present]
@@ -256,9 +274,7 @@ def _number_candidates(column: Column, stated: StatedForms) -> list[str]:
     return [sign for sign in signs if stated.decimal in (None, sign)]
 
 
-def _whole(
-    name: str, signs: Sequence[str], fits: Mapping[tuple[str, object], int], stated: StatedForms
-) -> list[str]:
+def _whole(name: str, signs: Sequence[str], fits: Fits, stated: StatedForms) -> list[str]:
     """The signs with which a column's cells are numbers: all, or most where the sign was stated."""
     present = fits[name, None]
     share = 2 if stated.decimal == "," else 1

@@ -60,7 +60,7 @@ def check_encoding(name: str) -> None:
     """Refuse what is no encoding of texts."""
     try:
         codec = codecs.lookup(name)
-        known = codec._is_text_encoding and not codec.name.startswith(_NO_TEXT)  # type: ignore[attr-defined]
+        known = codec._is_text_encoding and not codec.name.startswith(_NO_TEXT)
         "a".encode(codec.name)
     except (LookupError, ValueError, TypeError):
         known = False

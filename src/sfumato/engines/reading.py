@@ -324,7 +324,7 @@ class Reading:
         if form.is_text:
             told |= {"delimiter": form.delimiter, "form": form}
             told |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
-        return replace(self, **told)  # type: ignore[arg-type]  # of these fields
+        return replace(self, **told)
 
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""
@@ -343,7 +343,7 @@ def _by_column(name: str, given: object, *, several: bool) -> Any:
     every = given if isinstance(given, Mapping) else {EVERY: given}
     plain: dict[str, Any] = {}
     for column, texts in every.items():
-        listed = [texts] if isinstance(texts, str) else texts
+        listed: Any = [texts] if isinstance(texts, str) else texts
         good = isinstance(column, str) and isinstance(listed, Sequence) and len(listed) > 0
         if not good or not all(type(text) in (str, int, float) for text in listed):
             what = "a list of texts" if several else "a text"

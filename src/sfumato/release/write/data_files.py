@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -255,7 +255,7 @@ def as_texts(table: pa.Table, form: FileForm) -> pa.Table:
     for place, (name, column) in enumerate(zip(table.schema.names, table.columns, strict=True)):
         written = column
         if name in form.dates:
-            written = _each(column, lambda value, name=name: value.strftime(form.dates[name]))
+            written = _dates(column, form.dates[name])
         elif name in form.decimals:
             written = pc.replace_substring(column.cast(pa.string()), ".", form.decimals[name])
         mark = form.missing.get(name, "")
@@ -270,10 +270,10 @@ def as_texts(table: pa.Table, form: FileForm) -> pa.Table:
     return table
 
 
-def _each(column: pa.ChunkedArray, text_of: Callable[[Any], str]) -> pa.ChunkedArray:
-    """The texts of a column's values, each distinct one written once."""
+def _dates(column: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
+    """Dates as texts, each distinct one written once."""
     coded = column.combine_chunks().dictionary_encode()
-    texts = [text_of(value) for value in coded.dictionary.to_pylist()]
+    texts = [date.strftime(pattern) for date in coded.dictionary.to_pylist()]
     return pa.chunked_array([pa.array(texts, pa.string()).take(coded.indices)])
 
 

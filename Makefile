@@ -28,7 +28,8 @@ install: $(VENV)/.installed  ## Make the virtual environment and install Sfumato
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Sfumato needs Python 3.11 or newer with venv: install it and run make again." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true  # on all cores; pip has one
 	@touch $@
 
 demo: install  ## A synthetic census, judged: the whole journey in one command.

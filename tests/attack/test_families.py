@@ -11,9 +11,9 @@ from tests.attack.families import FAMILIES
 # Which share of the tries is made here, and how many that must be at least.
 PARTS = {
     "wrong calls of the Python interface": (2, 2000),
-    "hostile policies": (8, 300),
-    "hostile and damaged data files": (40, 120),
-    "tampered manifests": (4, 150),
+    "hostile policies": (16, 150),
+    "hostile and damaged data files": (80, 60),
+    "tampered manifests": (8, 75),
     "damaged ledgers": (20, 100),
     "releases judged again by counting": (15, 40),
 }

@@ -121,7 +121,7 @@ def test_chains_that_did_not_converge_decide_nothing() -> None:
     original = sf.read(rows, sf.Schema(["a", "b", "c"], "s"))
     policy = sf.Policy([sf.DistinctDiversity(2)], anonymizer=sf.Anatomy(2))
     release = sf.anonymize(original, policy, seed=0)
-    report = sf.audit(release, [sf.RelativeThreatBound(1e6)])
+    report = sf.audit(release, [sf.RelativeThreatBound(1e6, seconds=2)])
     assert report.verdicts[0].status == "not_converged"
     assert report.status == "could_not_judge"
     told = {threat.adversary: threat for threat in report.threats}

@@ -316,7 +316,7 @@ def test_few_people_are_dealt_as_well_as_can_be() -> None:
     """Within a tenth of the best of all partitions, 95 times of 100."""
     kept = [one for one in CRITERIA if all(criterion.merge_closed for criterion in one)]
     near, tried = 0, 0
-    for seed, require in product(range(12), kept):
+    for seed, require in product(range(6), kept):
         table = table_of([(age * 2, *more) for age, *more in people(seed, 7 + seed % 2)])
         try:
             release = sf.Deal(sweeps=4).run(Task(table, require, seed=seed))
@@ -326,7 +326,7 @@ def test_few_people_are_dealt_as_well_as_can_be() -> None:
         found, least = loss_of(release), optimum(table, require)
         assert found >= least - 1e-9
         near += found <= 1.1 * least + 1e-9
-    assert tried > 40
+    assert tried > 20
     assert near >= 0.95 * tried
 
 

@@ -56,7 +56,7 @@ def test_few_people_are_suppressed_as_well_as_can_be() -> None:
     """Within a tenth of the best of all partitions of any who may stay, 9 times of 10."""
     kept = [one for one in CRITERIA if all(criterion.merge_closed for criterion in one)]
     near, tried, fewer = 0, 0, 0
-    for seed, require in product(range(10), kept):
+    for seed, require in product(range(5), kept):
         table = table_of([(age * 2, *more) for age, *more in people(seed, 7 + seed % 2)])
         try:
             release = sf.Deal(sweeps=4).run(Task(table, require, seed=seed, suppression=0.25))
@@ -68,8 +68,8 @@ def test_few_people_are_suppressed_as_well_as_can_be() -> None:
         assert found >= least - 1e-9
         near += found <= 1.1 * least + 1e-9
         fewer += release.suppressed > 0
-    assert tried > 35
-    assert fewer > 3
+    assert tried > 17
+    assert fewer > 1
     assert near >= 0.9 * tried
 
 

@@ -94,7 +94,8 @@ def relative(
         int | None, typer.Option(help="Sweeps a chain may make at most (32000).")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Begin no further stage of sampling after so long.")
+        float | None,
+        typer.Option(help="Stop sampling after so long; what has not converged by then is told."),
     ] = None,
     draws: Annotated[
         int | None, typer.Option(help="Populations drawn for --learner conditional (4000).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.adversaries.relative_threat import tempering
 from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     Diagnostics,
     Goal,
+    StageTooLong,
     Tempering,
     judge_traces,
     run_chains,
@@ -23,6 +26,7 @@ from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights
 from sfumato.adversaries.relative_threat.samplers import BucketChains
 from sfumato.adversaries.relative_threat.tempering import TemperedChains
+from sfumato.errors import ResourceError
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.schema.domain import Domain
 from tests.adversaries.relative_threat.tiny_releases import bucketized, victim
@@ -149,7 +153,13 @@ class IndependentDraws:
 
     pool, most_kept, unit = 4, 1_000, "iterations of each ensemble"
 
-    def __init__(self, round_trips: tuple[int, ...], seconds_of_a_sweep: float = 0.0) -> None:
+    def __init__(
+        self,
+        round_trips: tuple[int, ...],
+        seconds_of_a_sweep: float = 0.0,
+        longest: float = math.inf,
+    ) -> None:
+        self._longest = longest  # stage that there is time for
         self.tempering = Tempering(2, 0.5, 0.5, round_trips)
         self._rng, self._seconds = np.random.default_rng(0), seconds_of_a_sweep
 
@@ -157,6 +167,8 @@ class IndependentDraws:
         time.sleep(sweeps * self._seconds)
 
     def stage(self, sweeps: int, thin: int, watched: np.ndarray) -> list[np.ndarray]:
+        if sweeps > self._longest:
+            raise StageTooLong
         time.sleep(sweeps * self._seconds)
         return [self._rng.random((4, sweeps // thin, len(watched))) for _ in range(2)]
 
@@ -180,3 +192,29 @@ def test_a_stage_that_would_end_too_late_is_not_begun() -> None:
     """The first takes .05 s, the next would end at .175."""
     hurried = IndependentDraws((1, 1, 1, 1), seconds_of_a_sweep=1e-4).run(ess=1e9, seconds=0.13)
     assert hurried.sweeps == 250 + 500
+
+
+def test_a_stage_that_is_stopped_leaves_what_the_one_before_told() -> None:
+    stopped = IndependentDraws((1, 1, 1, 1), longest=1_000).run(ess=1e9)
+    assert stopped.sweeps == 250 + 500 + 1_000
+    assert not stopped.converged
+    assert "not converged after 1,750 iterations" in stopped.reason
+    with pytest.raises(StageTooLong):
+        IndependentDraws((1, 1, 1, 1), longest=499).run(ess=1e9)
+
+
+def test_ensembles_look_at_the_clock_and_are_the_same_in_whatever_stretches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    buckets, ran = model(CASES["distinct"]), []
+    for stretch in (1, 10**9):
+        monkeypatch.setattr(tempering, "STRETCH", stretch)
+        ensembles = TemperedChains(buckets, 4, seed=3)
+        ensembles.warm_up(20)
+        ran.append(ensembles.stage(40, 1, np.arange(ensembles.pool))[0])
+    assert (ran[0] == ran[1]).all()
+    with pytest.raises(StageTooLong):
+        TemperedChains(buckets, 4, seed=3, seconds=1e-9).warm_up(20)
+    release = bucketized(CASES["distinct"], [3] * COLUMNS, 3)
+    with pytest.raises(ResourceError, match="not through their first stage after 1e-09 seconds"):
+        sf.relative_threat(release, method="tempered", seconds=1e-9)

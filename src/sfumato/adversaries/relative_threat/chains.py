@@ -237,6 +237,10 @@ class Goal:
         return replace(self, sweeps=max(self.sweeps // 4, 3 * FIRST), seconds=left)
 
 
+class StageTooLong(Exception):
+    """A sampler was stopped in the middle of a stage, whose draws are lost."""
+
+
 class Sampler(Protocol):
     """Chains that can be run on, and whose beliefs p_A can be watched."""
 
@@ -269,7 +273,8 @@ class Sampler(Protocol):
 def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.inf) -> Diagnostics:
     """Run a sampler to its goal.
 
-    Chains whose R-hat is above `given_up` after some stages are left: there is another way.
+    Chains whose R-hat is above `given_up` after some stages are left: there is another way. A
+    sampler that is out of time is judged by the stage before; `StageTooLong` where there is none.
     """
     statistics()  # says at once if the library is missing
     start = time.monotonic()
@@ -285,7 +290,12 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
             watched = _watched(sampler, some, done > FIRST)
             thin = max(1, length // min(goal.kept, sampler.most_kept))
             begun = time.monotonic()
-            traces = sampler.stage(length, thin, watched)
+            try:
+                traces = sampler.stage(length, thin, watched)
+            except StageTooLong:
+                if done == FIRST:
+                    raise
+                break
             ended = time.monotonic()
             done += length
             ticker.add(length)
@@ -310,7 +320,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
         chains=goal.chains,
         sweeps=done,
         kept=traces[0].shape[0] * traces[0].shape[1],
-        watched=len(watched),
+        watched=traces[0].shape[2],
         seconds=time.monotonic() - start,
         geweke=_geweke(sampler) if "geweke" in goal.checks else None,
         weiss=_weiss(sampler) if "weiss" in goal.checks else None,

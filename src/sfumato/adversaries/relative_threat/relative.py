@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from sfumato.adversaries.relative_threat.chains import (
     SWEEPS,
     Diagnostics,
     Goal,
+    StageTooLong,
     run_chains,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn, domains_of
@@ -63,7 +65,7 @@ from sfumato.adversaries.relative_threat.samplers import (
     WatchedPeople,
     made_up_cases,
 )
-from sfumato.errors import InputError, did_you_mean, expect, name_some, quoted
+from sfumato.errors import InputError, ResourceError, did_you_mean, expect, name_some, quoted
 from sfumato.release.build import checked_joint, joint_groups
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
@@ -426,29 +428,40 @@ def _learn_buckets(
             "method='auto'"
         )
     begun: Sequence[PowerLadder] = ()
-    spent = 0.0
+    spent, started = 0.0, time.monotonic()
     if method != "tempered":
         kinds = {"swap": Swaps, "permutation": Permutations}
         plain = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
         only = method in kinds or not goal.allows_ensembles
         diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
-        learnt, begun, spent = plain.learnt, plain.ladders, diagnostics.seconds
+        learnt, begun = plain.learnt, plain.ladders
         if diagnostics.converged:
             rhat, both = plain.look_elsewhere(diagnostics.sweeps)
             if rhat > DISAGREE:
                 reason = ELSEWHERE.format(rhat)
                 diagnostics = replace(diagnostics, converged=False, rhat=rhat, reason=reason)
                 begun = both
+        spent = time.monotonic() - started
         agree = diagnostics.converged or diagnostics.rhat < goal.rhat
         # Ensembles that could not end in time are not begun: what chains have is told as it is.
         least = spent / diagnostics.sweeps * shortest_run(buckets)
         late = goal.seconds is not None and spent + least > goal.seconds
+        assert learnt is not None
+        by_chains = learnt, {"buckets": plain.method}, diagnostics
         if agree or late or only:
-            assert learnt is not None
-            return learnt, {"buckets": plain.method}, diagnostics
+            return by_chains
     # Chains that disagree show where the likely dealings are.
-    tempered = TemperedChains(buckets, goal.chains, seed, begun)
-    diagnostics = run_chains(tempered, goal.tempered(spent), seed)
+    left = goal.tempered(spent)
+    tempered = TemperedChains(buckets, goal.chains, seed, begun, left.seconds)
+    try:
+        diagnostics = run_chains(tempered, left, seed)
+    except StageTooLong:
+        if method == "tempered":
+            raise ResourceError(
+                f"tempered ensembles were not through their first stage after {goal.seconds:g} "
+                "seconds; allow more, or fewer chains"
+            ) from None
+        return by_chains
     diagnostics = replace(diagnostics, seconds=spent + diagnostics.seconds)
     assert tempered.learnt is not None
     return tempered.learnt, {"buckets": tempered.method}, diagnostics

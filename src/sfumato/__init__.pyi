@@ -65,6 +65,8 @@ from sfumato.ledger.check import Check as Check
 from sfumato.ledger.ledger import Ledger as Ledger
 from sfumato.policy.draft.draft import Draft as Draft
 from sfumato.policy.draft.draft import draft_policy as draft_policy
+from sfumato.policy.draft.propose import ProposedHierarchy as ProposedHierarchy
+from sfumato.policy.draft.propose import propose_hierarchy as propose_hierarchy
 from sfumato.policy.model import Policy as Policy
 from sfumato.release.groups import Groups as Groups
 from sfumato.release.guarantee import Guarantee as Guarantee

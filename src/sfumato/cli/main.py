@@ -28,6 +28,7 @@ from sfumato.cli.characterize import characterize
 from sfumato.cli.compare import compare
 from sfumato.cli.demo import demo
 from sfumato.cli.entry import heeded
+from sfumato.cli.hierarchy import hierarchy
 from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.price import price
@@ -233,6 +234,7 @@ app.command()(audit)
 app.command()(characterize)
 app.command()(compare)
 app.command()(demo)
+app.command()(hierarchy)
 app.command()(init)
 app.command()(price)
 app.command()(reproduce)

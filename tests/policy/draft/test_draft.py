@@ -127,7 +127,7 @@ def test_lists_and_dates(tmp_path: Path) -> None:
     schema = schema_of(draft)
     assert {"born", "admitted", "sex"} <= set(schema.quasi)
     assert schema.hierarchies["born"].kind == "dates"
-    assert schema.hierarchies["admitted"] == sf.dates("month", "quarter", "year")
+    assert schema.hierarchies["admitted"] == sf.dates("day", "month", "quarter", "year")
     assert {"diagnoses", "smoker"} == set(schema.sensitive)
     assert not {"visits", "where"} & {name for _, name in schema.roles()}
     assert run(table, draft).status == "violated"
@@ -390,9 +390,9 @@ def test_the_stubs_are_valid_once_uncommented() -> None:
     table = census(2000)
     text = sf.draft_policy(table).text
     for column in ("education", "marital", "work"):
-        start = text.index(f"[schema.hierarchies.{column}]")
+        start = text.index(f"# [schema.hierarchies.{column}]")
         end = text.index("\n\n", start)
-        stub = text[start:end].replace('kind = "suppression"\n', "", 1).replace("# ", "")
+        stub = text[start:end].replace("# ", "")
         text = text[:start] + stub + text[end:]
     draft = sf.Draft(text, ())
     assert schema_of(draft).hierarchies["work"].kind == "taxonomy"
@@ -556,3 +556,20 @@ def test_frames_are_drafted_like_files(tmp_path: Path) -> None:
         for source in (table, table.to_pandas(), tmp_path / "census.parquet")
     ]
     assert texts[0] == texts[1] == texts[2]
+
+
+def test_codes_of_diseases_are_recognised_and_other_categories_may_be_cut_in_their_order() -> None:
+    codes = ["I10.90", "E11.9", "C50.1", "J45.0"]
+    table = pa.table(
+        {
+            "age": [20 + n % 60 for n in range(200)],
+            "education": [str(n % 16 + 1) for n in range(200)],
+            "diagnosis": [codes[n * n % 4] for n in range(200)],
+        }
+    )
+    draft = sf.draft_policy(table)
+    schema = schema_of(draft)
+    assert schema.hierarchies["diagnosis"] == sf.icd10()
+    assert "education" in schema.quasi
+    assert "education" not in schema.hierarchies
+    assert '# "10" = ["fill me in"]' in draft.text

@@ -18,7 +18,8 @@ from sfumato.policy.draft.profile import Profile
 from sfumato.policy.toml import toml_value
 from sfumato.schema.calendar import Dates, Period
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.recipes import Intervals, Masking, Number, Suppression
+from sfumato.schema.icd10 import category_of
+from sfumato.schema.recipes import Icd10, Intervals, Masking, Number, Suppression
 
 # A hierarchy that fits a column: how its values may be coarsened, proposed from their range.
 
@@ -54,12 +55,14 @@ def fit_quasi(found: Profile) -> Fit:
         ranges = _ranges(found, 15)
         return Fit(ranges, _told(ranges)) if ranges else Fit(Suppression(), "the number or *")
     if found.what == "date":
-        spans = _spans(found)
+        spans = date_periods(found)
         return Fit(spans, f"a date, then its {', '.join(spans.units)}")
     if found.what == "text" and is_foreign_date(found.texts):
         return Fit(
             Suppression(), "the date or *; written 2024-05-31 it could become a month or year"
         )
+    if are_icd10(found):
+        return Fit(Icd10(), "ICD-10: the code, its category, block and chapter")
     if found.distinct > 12 and not found.mixed and is_code(found.texts):
         return Fit(Masking(), "codes of one length: their tail is hidden step by step", declared)
     if found.distinct <= FEW:
@@ -68,7 +71,17 @@ def fit_quasi(found: Profile) -> Fit:
     often = found.present >= _ROWS_PER_VALUE * found.distinct
     if found.distinct <= MANY and often and found.longest <= MANY:
         listed = tuple(sorted(found.domain.labels[: len(found.counts)], key=_in_order))
-    return Fit(Suppression(), "the value or *, until you sort its values", declared, None, listed)
+    why = "cut in the order of its values, until you sort them into a tree"
+    return Fit(None, why, declared, None, listed)
+
+
+def are_icd10(found: Profile) -> bool:
+    """Codes of diseases: by their form, if some have a point or the name is about health."""
+    if found.what != "text" or found.distinct < FEW:
+        return False
+    about = found.topic is not None and found.topic.name == "health"
+    pointed = about or any(text[3:4] == "." for text in found.texts)
+    return pointed and all(category_of(text) for text in found.texts)
 
 
 def _in_order(label: str) -> tuple[float, str]:
@@ -84,6 +97,9 @@ def fit_sensitive(found: Profile) -> Fit:
         if ranges is not None:
             ranges = replace(ranges, widths=ranges.widths[:2])
             return Fit(ranges, f"judged and published in {_told(ranges)}", None, 1)
+    if are_icd10(found):
+        why = "ICD-10: a level in [schema.levels] would publish the category (1), block or chapter"
+        return Fit(Icd10(), why)
     return Fit(None, "", "categorical" if found.mixed or are_codes(found) else None)
 
 
@@ -154,10 +170,13 @@ def _clean(number: float) -> Number:
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
-def _spans(found: Profile) -> Dates:
+def date_periods(found: Profile) -> Dates:
+    """Months to years or decades of dates, years that few have together; of moments days first."""
     days = [value for value in found.values if isinstance(value, dt.date)]
     years = np.array([day.year for day in days])
     units: tuple[Period, ...] = ("month", "quarter", "year")
+    if any(isinstance(day, dt.datetime) for day in days):
+        units = ("day", *units)
     if years[-1] - years[0] < 15:
         return Dates(units)
     upto = np.cumsum(found.counts) / found.counts.sum()

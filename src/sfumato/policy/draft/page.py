@@ -17,6 +17,7 @@ from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
 from sfumato.policy.draft.roles import ENOUGH, Roles
 from sfumato.policy.toml import toml_value
+from sfumato.schema.hierarchy import Hierarchy
 
 _WIDTH = 98
 
@@ -219,9 +220,9 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
     comment = "How far each column may be coarsened, step by step; the last step is always *."
     if any(fit.values for _, fit in judged.values()):
         comment += (
-            " Categories listed under a hierarchy wait to be sorted: strike out its line kind = "
-            '"suppression", take the # from the lines below it, and give every value its labels, '
-            'from fine to coarse, such as "widowed" = ["was married", "not married"].'
+            " Categories that are listed wait to be sorted: take the # from their lines and give "
+            "every value its labels, from fine to coarse, such as "
+            '"widowed" = ["was married", "not married"]; `sfumato hierarchy` proposes some.'
         )
     return [_note(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
 
@@ -229,19 +230,32 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
 def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:
     recipe = fit.hierarchy
     if recipe is None:
-        return []
-    lines = [*_note(f"{fit.why[0].upper()}{fit.why[1:]}."), f"[schema.hierarchies.{_key(name)}]"]
-    lines.append(f"kind = {toml_value(recipe.kind)}")
-    for f in fields(recipe):  # type: ignore[arg-type]
+        return _to_be_sorted(name, found, fit)
+    return [*_note(f"{fit.why[0].upper()}{fit.why[1:]}."), *recipe_lines(name, recipe.kind, recipe)]
+
+
+def recipe_lines(name: str, kind: str, recipe: Hierarchy | None = None) -> list[str]:
+    """The table of a column's hierarchy: its kind and what is given of it."""
+    lines = [f"[schema.hierarchies.{_key(name)}]", f"kind = {toml_value(kind)}"]
+    for f in fields(recipe) if recipe is not None else ():  # type: ignore[arg-type]
         value = getattr(recipe, f.name)
         if value not in (None, ()) and (f.name, value) != ("origin", 0):
             lines.append(f"{f.name} = {toml_value(value)}")
+    return lines
+
+
+def _to_be_sorted(name: str, found: RoleGuess, fit: Fit) -> list[str]:
+    """A column of categories without a hierarchy, and how it may get one."""
+    if not fit.why:
+        return []
+    lines = _note(f"{toml_value(name)}: {fit.why}.")
+    lines += [f"# {line}" for line in recipe_lines(name, "taxonomy")]
     if fit.values:
-        lines += ['# kind = "taxonomy"', f"# [schema.hierarchies.{_key(name)}.paths]"]
+        lines += [f"# [schema.hierarchies.{_key(name)}.paths]"]
         lines += [f'# {toml_value(value)} = ["fill me in"]' for value in fit.values]
-    elif recipe.kind == "suppression" and found.profile.distinct > 12:
-        lines += _note("More detail: a file with a line value;label;coarser label for each value.")
-        lines += ['# kind = "taxonomy"', f"# file = {toml_value(_file(name))}"]
+    elif found.profile.distinct > 12:
+        lines += [f"# file = {toml_value(_file(name))}"]
+        lines += _note("The file has a line value;label;coarser label for each value.")
     return lines
 
 

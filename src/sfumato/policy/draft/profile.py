@@ -146,9 +146,13 @@ class Profile:
         return self.what == "numeric" and all(float(value).is_integer() for value in self.values)
 
 
-def profile(sample: Sample) -> list[Profile]:
-    """A profile of every column, in the order they stand."""
-    return [_column(sample, place, name) for place, name in enumerate(sample.columns)]
+def profile(sample: Sample, only: str | None = None) -> list[Profile]:
+    """A profile of every column, or of one, in the order they stand."""
+    return [
+        _column(sample, place, name)
+        for place, name in enumerate(sample.columns)
+        if only is None or name == only
+    ]
 
 
 def _column(sample: Sample, place: int, name: str) -> Profile:

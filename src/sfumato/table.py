@@ -81,6 +81,7 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         one_each=True,
         others=tuple(dict.fromkeys(name for name in every if name not in types)),
         form=people.form,
+        notes=(*people.notes, *second.notes),
     )
 
 

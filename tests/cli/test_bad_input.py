@@ -89,7 +89,7 @@ def test_a_file_that_is_not_what_its_name_says(tmp_path: Path) -> None:
         run = audit(tmp_path, DATA, POLICY, name)
         assert run.returncode == 2
         assert run.stderr.count("\n") == 1
-    run = audit(tmp_path, DATA, POLICY, "rows.xlsx")
+    run = audit(tmp_path, DATA, POLICY, "rows.docx")
     assert "unknown kind of file; known: CSV" in run.stderr
 
 

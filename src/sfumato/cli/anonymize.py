@@ -32,7 +32,7 @@ class ListsAnonymizers(TyperCommand):
 
 @reads(*OF_TABLES)
 def anonymize(
-    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],
     policy: PolicyFile,
     out: Annotated[Path, typer.Option(help="Folder to write public/ and private/ to.")],
     format: Annotated[

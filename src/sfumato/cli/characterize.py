@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @reads(*OF_TABLES)
 def characterize(
     data: Annotated[
-        Path, typer.Argument(help="The table (CSV, Parquet, Arrow), or a folder anonymize wrote.")
+        Path,
+        typer.Argument(
+            help="The table (CSV, Parquet, Excel, SPSS, ...), or a folder anonymize wrote."
+        ),
     ],
     policy: PolicyFile,
     max_size: Annotated[

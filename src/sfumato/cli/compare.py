@@ -14,7 +14,7 @@ from sfumato.engines.reading import OF_TABLES, Reading
 
 @reads(*OF_TABLES)
 def compare(
-    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],
     policy: PolicyFile,
     sweep: Annotated[
         list[str] | None,

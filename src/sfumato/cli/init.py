@@ -15,7 +15,9 @@ from sfumato.errors import InputError
 
 @reads("file")
 def init(
-    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
+    data: Annotated[
+        Path, typer.Argument(help="The file to look at: CSV, Parquet, Excel, SPSS, ...")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file instead of the screen.")
     ] = None,

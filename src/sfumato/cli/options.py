@@ -123,8 +123,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 ReleaseFiles = Annotated[
     list[Path],
     typer.Argument(
-        help="The file to judge (CSV, Parquet, Arrow), a folder that anonymize wrote, or the two "
-        "files of a bucketized release."
+        help="The file to judge (CSV, Parquet, Excel, SPSS, ...), a folder that anonymize wrote, "
+        "or the two files of a bucketized release."
     ),
 ]
 Command = Callable[..., None]

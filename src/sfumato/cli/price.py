@@ -14,7 +14,7 @@ from sfumato.engines.reading import OF_TABLES, Reading
 
 @reads(*OF_TABLES)
 def price(
-    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet or Arrow.")],
+    data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],
     policy: PolicyFile,
     seconds: Annotated[
         float, typer.Option(help="For all searches together, after that of the policy as it is.")

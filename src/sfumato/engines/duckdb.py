@@ -34,16 +34,14 @@ from sfumato.engines.files import (
     kind_of,
     left_out,
     packing_of,
+    parquet_form,
     partition_values,
     partitioned,
-    read_arrow,
-    schema_of,
+    read_whole,
     shown_name,
     top_level,
-    types_of,
 )
-from sfumato.engines.form import FileForm
-from sfumato.engines.reading import Reading, check_spill, in_bytes, machine_memory, own_folder
+from sfumato.engines.reading import Reading, check_spill, own_folder
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 
@@ -59,7 +57,7 @@ class DuckDB:
     def __init__(self, reading: Reading | None = None) -> None:
         self._reading = reading = reading or Reading()
         memory, spill, threads = reading.memory, reading.spill, reading.threads
-        self._limit = machine_memory() if memory is None else in_bytes(memory)
+        self._limit = reading.memory_limit()
         self.memory = int(self._limit * _OURS)
         home = Path(spill) if spill is not None else Path(tempfile.gettempdir())
         if spill is not None:
@@ -210,7 +208,9 @@ class DuckDB:
         dated = [
             name
             for name, kind in registered.types.items()
-            if stated.dates_of(name) and (needed is None or name in needed) and is_string(kind)
+            if (registered.untyped or stated.dates_of(name))
+            and (needed is None or name in needed)
+            and is_string(kind)
         ]
         return self._as_written(registered, dict.fromkeys(dated, ()), None)
 
@@ -241,11 +241,15 @@ class DuckDB:
     def _register_file(self, path: Path) -> Source:
         if path.is_dir() and self._reading.partitioned:
             return self.register(partitioned(path))
-        if kind_of(path) == "parquet":
+        if (kind := kind_of(path)) == "parquet":
             return self._register_parquet(shown_name(path), (path,))
-        table = read_arrow(path)
-        form = FileForm(format="arrow", types=types_of(table.schema))
-        return replace(self._register_arrow(table, None, shown_name(path)), form=form)
+        whole = read_whole(path, kind, self._reading)
+        return replace(
+            self._register_arrow(whole.table, None, shown_name(path)),
+            form=whole.form,
+            notes=whole.notes,
+            untyped=whole.untyped,
+        )
 
     def _register_parquet(
         self, label: str, paths: Sequence[Path], partitions: Path | None = None
@@ -279,7 +283,7 @@ class DuckDB:
         rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
         types = self.fetch(f"SELECT * FROM {name} LIMIT 0").schema.types
         check_told_apart(label, nodes, types, paths)
-        form = FileForm(format="parquet", types=types_of(schema_of(paths[0], "parquet")))
+        form = parquet_form(paths[0])
         columns_read = dict(zip([*names, *named_by_folders], types, strict=True))
         return Source(name, label, columns_read, rows, form=form)
 

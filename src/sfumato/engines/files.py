@@ -10,15 +10,18 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines.form import Format, Packing
+from sfumato.engines.form import FileForm, Format, Packing
 from sfumato.errors import InputError, list_some, other_than_file, quoted
+
+if TYPE_CHECKING:
+    from sfumato.engines.reading import Reading
 
 # What Parquet files say of their columns, and what engines cannot tell apart in them.
 
@@ -164,7 +167,7 @@ def from_pandas(frame: Any, needed: tuple[str, ...] | None) -> pa.Table:
     return pa.table(arrays, names=[str(name) for name in wanted])
 
 
-FileKind = Literal["text", "parquet", "arrow"]
+FileKind = Literal["text", "parquet", "arrow", "workbook", "labelled"]
 _ENDINGS: dict[FileKind, tuple[str, ...]] = {
     "text": tuple(
         f"{ending}{packing}"
@@ -173,11 +176,15 @@ _ENDINGS: dict[FileKind, tuple[str, ...]] = {
     ),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
+    "workbook": (".xlsx",),
+    "labelled": (".sav", ".zsav", ".dta", ".xpt", ".sas7bdat"),
 }
 _MAPPED = 1 << 28  # bytes beyond which an Arrow file is mapped rather than read
 KNOWN_FILES = (
-    "CSV (.csv, .tsv, .txt, also .gz and .zst), Parquet (.parquet, .pq), Arrow (.arrow, .feather)"
+    "CSV (.csv, .tsv, .txt, also .gz and .zst), Parquet (.parquet, .pq), Arrow (.arrow, .feather), "
+    "Excel (.xlsx), SPSS (.sav), Stata (.dta), SAS (.xpt, .sas7bdat)"
 )
+_GROWTH = 30  # how many times its size a file of these kinds takes in memory, at most about
 
 
 def shown_name(path: Path) -> str:
@@ -209,8 +216,16 @@ def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
     return dict(zip(schema.names, schema.types, strict=True))
 
 
+def parquet_form(path: Path) -> FileForm:
+    """How a Parquet file, or the first of several, is written."""
+    try:
+        return FileForm(format="parquet", types=types_of(pq.read_schema(path)))
+    except (pa.ArrowException, OSError):  # engines read it without what it says in Arrow's words
+        return FileForm(format="parquet")
+
+
 def schema_of(path: Path, format: Format) -> pa.Schema:
-    """The columns of a file with types, as the file declares them."""
+    """The columns of a Parquet or Arrow file, as it declares them."""
     if format == "parquet":
         return pq.read_schema(path)
     with path.open("rb") as file:
@@ -267,6 +282,36 @@ def read_arrow(path: Path) -> pa.Table:
             f"{shown_name(path)} is damaged, or not an Arrow file; write it again"
         ) from None
     return table
+
+
+@dataclass(frozen=True)
+class WholeFile:
+    """A file that is read into memory: its rows, its form, and what must be said of the reading."""
+
+    table: pa.Table
+    form: FileForm
+    notes: tuple[str, ...] = ()
+    untyped: bool = False
+
+
+def read_whole(path: Path, kind: FileKind, reading: Reading) -> WholeFile:
+    """A file of a kind that is read into memory."""
+    if kind == "arrow":
+        table = read_arrow(path)
+        return WholeFile(table, FileForm(format="arrow", types=types_of(table.schema)))
+    size = path.stat().st_size
+    if size * _GROWTH > reading.memory_limit():
+        raise InputError(
+            f"{shown_name(path)} has {size / 1e6:,.0f} MB and is read into memory whole, where it "
+            f"may take {size * _GROWTH / 1e9:,.1f} GB; convert it to Parquet or CSV"
+        )
+    if kind == "workbook":
+        from sfumato.engines.workbook import read_workbook
+
+        return read_workbook(path, reading.sheet, reading.header)
+    from sfumato.engines.labelled import read_labelled
+
+    return read_labelled(path)
 
 
 def checked_path(given: str | Path) -> Path:

@@ -8,8 +8,8 @@ that are published or declared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from sfumato.errors import InputError, did_you_mean
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Format = Literal["csv", "parquet", "arrow"]
+Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt"]
 Packing = Literal["", "gz", "zst"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _PLAIN_TEXTS = ("delimiter", "decimal", "encoding", "line_end")
@@ -32,7 +32,9 @@ class FileForm:
     Of a text: `packing` is how it is packed, `missing` what stands for no value in a column,
     `dates` how its dates are written (as strftime says it), `decimals` the decimal sign of its
     numbers once it is known which columns are published as such. Of a file with types: `types` are
-    those of its columns. `labels` say what a column is, `value_labels` what its codes stand for.
+    those of its columns. `labels` say what a column is, `value_labels` what its codes stand for,
+    `formats` and `measures` how the program it is of shows a column and what it takes it for;
+    `sheet` is the one of a workbook.
     """
 
     format: Format = "csv"
@@ -47,6 +49,9 @@ class FileForm:
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[str | float, str]] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
+    measures: Mapping[str, str] = field(default_factory=dict)
+    sheet: str = ""
 
     @property
     def ending(self) -> str:
@@ -58,6 +63,16 @@ class FileForm:
         """Whether its cells are texts without types."""
         return self.format == "csv"
 
+    @property
+    def is_columnar(self) -> bool:
+        """Whether it holds types, lists and texts of no character as they are."""
+        return self.format in ("parquet", "arrow")
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether it is a file of a statistics package."""
+        return self.format in ("sav", "dta", "xpt")
+
     def written_as(self, format: str | None) -> FileForm:
         """This form, or another format in its plainest form; labels stay what they are."""
         if format is None:
@@ -68,6 +83,24 @@ class FileForm:
             labels=self.labels,
             value_labels=self.value_labels,
             types=self.types,
+            formats=self.formats if format == self.format else {},
+            measures=self.measures,
+            sheet=self.sheet,
+        )
+
+    def labelling(self, cells: Mapping[str, Collection[object]]) -> FileForm:
+        """The same, with labels of no other values than these: others would tell who is absent."""
+        return replace(
+            self,
+            value_labels={
+                name: {
+                    value: label
+                    for value, label in self.value_labels[name].items()
+                    if _code(value) in codes
+                }
+                for name, codes in ((one, {*map(_code, cells[one])}) for one in cells)
+                if name in self.value_labels
+            },
         )
 
     def published(self, columns: Sequence[pa.Field], *, points: bool) -> FileForm:
@@ -108,26 +141,35 @@ class FileForm:
                 content[field_name] = told
         return content
 
+    def labels_of(self, column: str) -> dict[str, object]:
+        """What a manifest tells of a column: what it is, and what its codes stand for."""
+        content: dict[str, object] = {}
+        if column in self.labels:
+            content["label"] = self.labels[column]
+        if labels := self.value_labels.get(column):
+            content["labels"] = {_code(value): label for value, label in labels.items()}
+        return content
+
     @classmethod
     def told(cls, content: Mapping[str, object]) -> FileForm:
         """What a manifest says; a ValueError where it says what no form of ours is."""
-        known = {one.name for one in fields(cls) if one.name not in ("labels", "value_labels")}
+        known = {"format", "packing", *_PLAIN_TEXTS, *_BY_COLUMN}
         form = cls(**{n: value for n, value in content.items() if n in known})  # type: ignore[arg-type]
         texts = [form.format, form.packing, *(getattr(form, name) for name in _PLAIN_TEXTS)]
         for name in _BY_COLUMN:
             told = getattr(form, name)
             texts += [*told, *told.values()] if isinstance(told, dict) else [None]
-        if (
-            "format" not in content
-            or form.types
-            or not all(isinstance(text, str) for text in texts)
-        ):
+        if "format" not in content or not all(isinstance(text, str) for text in texts):
             raise ValueError("a field is missing, or no text")
         if form.format not in FORMATS or form.packing not in get_args(Packing):
             raise ValueError("no format of ours")
         if len(form.delimiter) != 1 or not {form.decimal, *form.decimals.values()} <= {".", ","}:
             raise ValueError("no dialect of ours")
         return form
+
+
+def _code(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def check_format(format: str) -> None:

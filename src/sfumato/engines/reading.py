@@ -173,6 +173,14 @@ class Reading:
             "year=2020 name a column.",
         ),
     )
+    sheet: str | None = field(
+        default=None,
+        metadata=_told("file", str, "The sheet of an Excel file that is the table."),
+    )
+    header: int | None = field(
+        default=None,
+        metadata=_told("file", int, "The row of a sheet that names the columns; the first."),
+    )
     engine: str | None = field(
         default=None,
         metadata=_told("engine", str, f"What counts the rows: {engines_told()}."),
@@ -236,7 +244,8 @@ class Reading:
     )
 
     def __post_init__(self) -> None:
-        for name in ("delimiter", "decimal", "encoding", "engine", "master", "memory", "group"):
+        texts = ("delimiter", "decimal", "encoding", "sheet", "engine", "master", "memory", "group")
+        for name in texts:
             expect(name, getattr(self, name), (str, NoneType), "a text")
         for name in ("scheme", "matching"):
             expect(name, getattr(self, name), (str,), "a text")
@@ -249,6 +258,8 @@ class Reading:
                 f"threads {quoted(self.threads)} is not allowed; use a whole number from 1 to "
                 f"{_MOST_THREADS:,}"
             )
+        if self.header is not None and (type(self.header) is not int or self.header < 1):
+            raise InputError(f"header {quoted(self.header)} is not the number of a row, 1 or more")
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(
                 f"delimiter {self.delimiter!r} must be one character, such as ',' or ';'"
@@ -326,6 +337,10 @@ class Reading:
             told |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
         return replace(self, **told)
 
+    def memory_limit(self) -> int:
+        """How many bytes may be taken."""
+        return machine_memory() if self.memory is None else in_bytes(self.memory)
+
     def of_a_table(self) -> Reading:
         """The same, if it says nothing that only a release has."""
         if strange := self.about("release").given_fields():
@@ -388,6 +403,8 @@ class FileOptions(TypedDict, total=False):
     first_year: int | None
     missing: MissingMarks
     partitioned: bool
+    sheet: str | None
+    header: int | None
 
 
 class TableOptions(FileOptions, total=False):

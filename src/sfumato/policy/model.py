@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
+from sfumato.engines.files import is_text
 from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
@@ -113,6 +114,8 @@ class Policy:
         columns = set(self.schema.quasi) if self.schema is not None else set()
         told = self.read
         try:
+            if not any(map(is_text, files)):
+                return reading.over(self.read)
             for path in files:
                 if columns - set(inspect_text(path, told.delimiter, told.encoding).columns):
                     return reading

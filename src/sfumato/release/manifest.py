@@ -466,7 +466,7 @@ def _check_form(manifest: Manifest, column: PublishedColumn, schema: Schema) -> 
     """How several values are counted and listed is the policy's word, too."""
     listed = schema.lists.get(column.name)
     # Buckets hold one value a row, whosever it is.
-    text = manifest.form.is_text and manifest.scheme != "bucketized"
+    text = not manifest.form.is_columnar and manifest.scheme != "bucketized"
     wrong = column.several is not None and column.several != schema.several
     wrong |= column.list is not None and (not text or column.list != (listed or JSON))
     wrong |= text and (column.several is None) != (column.list is None)

@@ -207,9 +207,9 @@ class Release:
 
         `report` and `policy` go to private/, what they promise into the public manifest. The data
         are written the way the table came (`form`) unless `format` names another way: "csv"
-        (commas, UTF-8), "parquet" or "arrow". `force` replaces a folder; `seed` is for the order
-        of rows. What an engine writes (tables larger than memory, Spark) is sorted by what is
-        published instead.
+        (commas, UTF-8), "parquet", "arrow", "xlsx", "sav", "dta" or "xpt". `force` replaces a
+        folder; `seed` is for the order of rows. What an engine writes (tables larger than memory,
+        Spark) is sorted by what is published instead.
         """
         from sfumato.release.write.folder import PrivateEvidence, write_folder
 
@@ -314,7 +314,7 @@ def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
 
 def standing_notes(table: Table) -> tuple[str, ...]:
     """What a reader of any judgement on this table must know besides."""
-    notes = []
+    notes = [*table.source.notes]
     schema, counts = table.schema, table.counts
     if schema.person is None and schema.count is None and not table.source.one_each:
         notes.append("one row is taken for one person (no person column was named)")

@@ -90,6 +90,7 @@ class Spark:
             untyped=opened.untyped,
             others=opened.others,
             form=opened.form,
+            notes=opened.notes,
         )
 
     def materialize(self, name: str, select: str, *, large: bool = False) -> None:

@@ -26,12 +26,11 @@ from sfumato.engines.files import (
     kind_of,
     left_out,
     packing_of,
+    parquet_form,
     partition_values,
     partitioned,
-    read_arrow,
-    schema_of,
+    read_whole,
     shown_name,
-    types_of,
 )
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading
@@ -161,10 +160,8 @@ class Opened:
     file: TextFile | None = None
     others: tuple[str, ...] = ()
     form: FileForm = field(default_factory=FileForm)
-
-    @property
-    def untyped(self) -> bool:
-        return self.file is not None
+    notes: tuple[str, ...] = ()
+    untyped: bool = False
 
 
 def open_source(
@@ -177,7 +174,7 @@ def open_source(
     if isinstance(source, str | Path):
         path = Path(source)
         if not (reading.partitioned and path.is_dir()):
-            return _open_file(session, path, needed, reading.delimiter)
+            return _open_file(session, path, needed, reading)
         source = partitioned(path)
     if isinstance(source, Parts):
         return _parquet(session, source, needed)
@@ -201,20 +198,20 @@ def open_source(
 
 
 def _open_file(
-    session: SparkSession, path: Path, needed: tuple[str, ...] | None, delimiter: str | None
+    session: SparkSession, path: Path, needed: tuple[str, ...] | None, reading: Reading
 ) -> Opened:
     kind, label = kind_of(path), shown_name(path)
-    if kind == "arrow":
-        table = read_arrow(path)
-        form = FileForm(format="arrow", types=types_of(table.schema))
-        return replace(_brought(session, table, needed, label), form=form)
+    if kind not in ("text", "parquet"):
+        whole = read_whole(path, kind, reading)
+        opened = _brought(session, whole.table, needed, label)
+        return replace(opened, form=whole.form, notes=whole.notes, untyped=whole.untyped)
     if label != path.name or path.name.startswith(("_", ".")):
         raise InputError(f"{label}: Spark passes over files of such names; rename it")
     if kind == "parquet":
         return _parquet(session, Parts(label, (path,)), needed)
     if packing_of(path) == "zst":
         raise InputError(f"{label}: Spark unpacks .gz, not .zst; pack it so, or use DuckDB")
-    file = inspect_text(path, delimiter)
+    file = inspect_text(path, reading.delimiter)
     if not file.encoding.is_utf8:
         raise InputError(
             f"{label} is not UTF-8 text but {file.encoding.name}, which Spark does not read here; "
@@ -222,7 +219,7 @@ def _open_file(
         )
     frame, rows = read_text(session, file, _address(path))
     opened = _chosen(frame, file.columns, None, label)
-    return replace(opened, rows=rows, file=file, form=file.form)
+    return replace(opened, rows=rows, file=file, form=file.form, untyped=True)
 
 
 def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None) -> Opened:
@@ -255,8 +252,8 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     if any(names != frames[0][0] for names, _ in frames):
         raise _different_columns(parts)
     whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
-    form = FileForm(format="parquet", types=types_of(schema_of(parts.files[0], "parquet")))
-    opened = replace(_chosen(whole, columns, needed, parts.label), form=form)
+    opened = _chosen(whole, columns, needed, parts.label)
+    opened = replace(opened, form=parquet_form(parts.files[0]))
     if reader is session:
         return opened
     return replace(opened, frame=_moved(opened.frame, session))

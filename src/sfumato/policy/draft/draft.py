@@ -171,6 +171,7 @@ def draft_for(
     unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]
+    questions += registered.notes
     written = _written(registered, reading).given_fields()
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
     tried = rehearse(sample, roles, untried.policy)

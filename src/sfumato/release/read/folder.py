@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.engines.base import Engine, named, select
-from sfumato.engines.files import schema_of
+from sfumato.engines.files import kind_of, read_whole, schema_of
 from sfumato.engines.form import FileForm
+from sfumato.engines.reading import Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import Floats
@@ -95,7 +96,9 @@ def _columns_of(file: Path, form: FileForm) -> list[str]:
     try:
         if form.is_text:
             return list(inspect_text(file, form.delimiter, form.encoding).columns)
-        return list(schema_of(file, form.format).names)
+        if form.is_columnar:
+            return list(schema_of(file, form.format).names)
+        return list(read_whole(file, kind_of(file), Reading()).table.schema.names)
     except (OSError, pa.ArrowException):
         raise InputError(f"{file} cannot be read as the file its name says it is") from None
 

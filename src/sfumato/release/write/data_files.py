@@ -14,8 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from sfumato.counts.columns import is_numeric
 from sfumato.engines.encoding import encoded
 from sfumato.engines.form import FileForm
+from sfumato.engines.labelled import write_labelled
+from sfumato.engines.workbook import write_workbook
 from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.numbers import Codes, Ints
 from sfumato.release.made import Randomised
@@ -70,11 +73,13 @@ class _InMemory:
         may_be_empty: Collection[str],
     ) -> None:
         self._may_be_empty = may_be_empty
-        self._tables = {
-            name: _as_stored(table, _stored(release, form, table.schema))
-            for name, table in tables.items()
-        }
-        self.form = form.published(self.columns, points=release.regions.centroids)
+        came = {} if release.regions.centroids else _types_kept(form)
+        self._tables = {}
+        for name, table in tables.items():
+            numbers = _numbers_again(table, came)
+            self._tables[name] = _as_stored(numbers, _stored(release, form, numbers.schema))
+        labelled = _with_labels_published(release, form, self._tables.values())
+        self.form = labelled.published(self.columns, points=release.regions.centroids)
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -82,8 +87,8 @@ class _InMemory:
 
     def write(self, public: Path) -> None:
         for name, table in self._tables.items():
-            if self.form.is_text:
-                _check_text(table, self._may_be_empty)
+            if not self.form.is_columnar:
+                _check_text(table, self._may_be_empty, self.form)
             path = public / f"{name}{self.form.ending}"
             write_table([table], path, table.schema, self.form)
 
@@ -97,6 +102,11 @@ class _ByEngine:
     def __init__(
         self, rows: EngineRows, release: Release, form: FileForm, may_be_empty: Collection[str]
     ) -> None:
+        if form.format not in ("csv", "parquet", "arrow"):
+            raise InputError(
+                f"the release has {rows.people:,} rows, too many for memory, and .{form.format} is "
+                "written from there; name another --format: csv or parquet"
+            )
         self._rows, self._may_be_empty = rows, may_be_empty
         self.columns = _stored(release, form, rows.schema)
         self.form = form.published(self.columns, points=release.regions.centroids)
@@ -150,7 +160,7 @@ class _ByEngine:
                     rows = self._rows.typed(pa.Table.from_batches([batch]))
                     rows = _as_stored(rows, self.columns)
                     if self.form.is_text:
-                        _check_text(rows, self._may_be_empty)
+                        _check_text(rows, self._may_be_empty, self.form)
                     yield rows
 
 
@@ -160,7 +170,7 @@ class _ByEngine:
 
 def _stored(release: Release, form: FileForm, schema: pa.Schema) -> list[pa.Field]:
     """The columns as they are written; a text file has no types, and is given none."""
-    came = {} if form.is_text else form.types
+    came = _types_kept(form)
     points = release.regions.centroids
     return [
         column.with_type(_stored_type(column.type, came.get(column.name), points=points))
@@ -214,6 +224,40 @@ def _cast(array: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     return array.cast(wanted)
 
 
+def _types_kept(form: FileForm) -> dict[str, pa.DataType]:
+    """The types that a file of this form can keep; a text has none."""
+    if form.is_columnar:
+        return dict(form.types)
+    return {
+        name: kind
+        for name, kind in (() if form.is_text else form.types.items())
+        if is_numeric(kind) or (pa.types.is_temporal(kind) and getattr(kind, "tz", None) is None)
+    }
+
+
+def _numbers_again(table: pa.Table, came: Mapping[str, pa.DataType]) -> pa.Table:
+    """Codes that came as numbers and were judged as categories: numbers, where each is one code."""
+    for place, field in enumerate(table.schema):
+        kind = came.get(field.name)
+        if kind is not None and is_numeric(kind) and pa.types.is_string(field.type):
+            with contextlib.suppress(pa.ArrowInvalid):  # some cell is a set, a mask or a range
+                table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
+
+
+def _with_labels_published(
+    release: Release, form: FileForm, tables: Iterable[pa.Table]
+) -> FileForm:
+    """Labels of values that somebody is published with, or that the schema declares."""
+    values: dict[str, set[object]] = {}
+    for table in tables:
+        for name in set(table.schema.names) & set(form.value_labels):
+            declared = release.schema.domains.get(name, ())
+            values[name] = set() if isinstance(declared, str) else set(declared)
+            values[name] |= set(pc.unique(table.column(name)).to_pylist())
+    return form.labelling(values)
+
+
 def write_table(rows: Iterable[pa.Table], path: Path, schema: pa.Schema, form: FileForm) -> None:
     """One published file; none carries an index, an order or a program's name."""
     with contextlib.ExitStack() as opened:
@@ -224,6 +268,10 @@ def write_table(rows: Iterable[pa.Table], path: Path, schema: pa.Schema, form: F
             writer = pq.ParquetWriter(path, schema, store_schema=own_types)
         elif form.format == "arrow":
             writer = pa.ipc.new_file(str(path), schema)
+        elif not form.is_text:
+            write = write_workbook if form.format == "xlsx" else write_labelled
+            write(pa.concat_tables(rows), path, form)
+            return
         else:
             sink = opened.enter_context(pa.OSFile(str(path), "wb"))
             if form.packing:
@@ -331,7 +379,7 @@ def _shown_codes(release: Release, table: Table) -> Iterator[tuple[Domain, Ints 
             yield domain, np.array(told)
 
 
-def _check_text(table: pa.Table, may_be_empty: Collection[str]) -> None:
+def _check_text(table: pa.Table, may_be_empty: Collection[str], form: FileForm) -> None:
     """Refuse what would not be read again from a text file as what was judged.
 
     A file with NUL is taken for no text file, and a header has one line and a name for each column
@@ -351,6 +399,6 @@ def _check_text(table: pa.Table, may_be_empty: Collection[str]) -> None:
                 problem = "holds texts of no character, which are not missing"
         if problem is not None:
             raise InputError(
-                f"column {quoted(name)} {problem}, and a CSV file cannot say so; change the data, "
-                "or publish Parquet"
+                f"column {quoted(name)} {problem}, and a {form.format.upper()} file cannot say so; "
+                "change the data, or publish Parquet"
             )

@@ -101,7 +101,7 @@ def write_folder(
     form = release.form.written_as(format)
     target = Path(out)
     check_new_folder(target, force=force)
-    lists = _lists(release) if form.is_text else {}
+    lists = {} if form.is_columnar else _lists(release)
     with data_of(release, seed, lists, form) as data, new_folder(target, force=force) as folder:
         public, private = folder / "public", folder / PRIVATE
         public.mkdir()
@@ -199,6 +199,7 @@ def _manifest(
                 **({"list": lists[field.name]} if field.name in lists else {}),
                 **own.get(field.name, {}),
                 **(told_of_weights(release) if roles[field.name] == "weight" else {}),
+                **form.labels_of(field.name),
             }
             for field in columns
         ],

@@ -1,0 +1,279 @@
+"""Files of Excel, SPSS, Stata and SAS: read as they are meant, and written as they came."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pyreadstat
+import pytest
+import xlsxwriter
+
+import sfumato as sf
+from tests.messy_files import FILES, LABELS, PATIENTS, VALUE_LABELS, survey
+from tests.program import sfumato
+
+SCHEMA = sf.Schema(
+    quasi=["age", "sex", "asked"],
+    sensitive="vote",
+    keep=["school"],
+    domains={"sex": "categorical"},
+    hierarchies={
+        "age": sf.intervals([5, 100]),
+        "sex": sf.suppression(),
+        "asked": sf.dates(["month", "year"]),
+    },
+)
+HOW = {"xlsx": {"sheet": "Answers", "header": 2}}
+READERS = {
+    "sav": pyreadstat.read_sav,
+    "dta": pyreadstat.read_dta,
+    "xpt": pyreadstat.read_xport,
+}
+
+
+def written(folder: Path, ending: str) -> Path:
+    path = folder / f"survey.{ending}"
+    FILES[path.name](path)
+    return path
+
+
+def released(folder: Path, ending: str, **levels: int) -> Path:
+    """The data file of a release of the survey, which reads back as it was published."""
+    table = sf.read(written(folder, ending), SCHEMA, **HOW.get(ending, {}))
+    release = sf.generalize(table, levels)
+    release.save(folder / "out")
+    back = sf.read_release(folder / "out", SCHEMA)
+    assert back.people == release.people == PATIENTS
+    assert sorted(back.groups.sizes.tolist()) == sorted(release.groups.sizes.tolist())
+    assert dict(zip(back.groups.values, back.groups.reference, strict=True)) == dict(
+        zip(release.groups.values, release.groups.reference, strict=True)
+    )
+    assert sf.audit(back, [sf.KAnonymity(1)]).holds
+    return folder / "out" / "public" / f"data.{ending}"
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt", "xlsx"])
+def test_counts_are_those_of_the_same_rows_in_a_frame(tmp_path: Path, ending: str) -> None:
+    answers = survey()
+    if ending in ("sav", "dta"):  # which declare these as missing
+        answers["vote"] = [None if answer == 98 else answer for answer in answers["vote"]]
+    schema = sf.Schema(quasi=["age", "sex", "region", "asked"], sensitive="vote")
+    plain = sf.read(pa.table(answers), schema)
+    table = sf.read(written(tmp_path, ending), schema, **HOW.get(ending, {}))
+    assert [domain.labels for domain in table.counts.quasi] == [
+        domain.labels for domain in plain.counts.quasi
+    ]
+    kept = [table.counts.in_memory("a test"), plain.counts.in_memory("a test")]
+    tuples = [
+        sorted(zip(*counts.codes.tolist(), *counts.values.tolist(), counts.n.tolist(), strict=True))
+        for counts in kept
+    ]
+    assert tuples[0] == tuples[1]
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_single_codes_keep_type_and_labels_and_ranges_are_text(tmp_path: Path, ending: str) -> None:
+    data = released(tmp_path, ending, age=1, asked=1)
+    frame, about = READERS[ending](data)
+    kinds = about.readstat_variable_types
+    assert kinds == {
+        **dict.fromkeys(("age", "asked"), "string"),
+        **dict.fromkeys(("sex", "vote", "school"), "double"),
+    }
+    assert set(frame["sex"]) == {1.0, 2.0}
+    labels = {name: label for name, label in about.column_names_to_labels.items() if label}
+    assert labels == {name: label for name, label in LABELS.items() if name != "resp_id"}
+    if ending == "xpt":
+        return
+    assert about.variable_value_labels == {
+        name: {value: label for value, label in values.items() if value < 98}
+        for name, values in VALUE_LABELS.items()
+    }
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_dates_that_are_left_as_they_are_stay_dates(tmp_path: Path, ending: str) -> None:
+    frame, about = READERS[ending](released(tmp_path, ending, age=2))
+    assert set(frame["asked"]) == {*survey()["asked"]}
+    came = READERS[ending](tmp_path / f"survey.{ending}")[1].original_variable_types
+    assert about.original_variable_types["asked"] == came["asked"]
+
+
+def test_a_sheet_keeps_numbers_dates_and_its_name(tmp_path: Path) -> None:
+    page = openpyxl.load_workbook(released(tmp_path, "xlsx", age=1)).active
+    rows = [[cell.value for cell in row] for row in page.iter_rows()]
+    assert page.title == "Answers"
+    assert rows[0] == ["age", "sex", "asked", "vote", "school"]
+    assert {type(value) for row in rows[1:] for value in row[1:2] + row[3:]} == {int}
+    assert page["C2"].number_format == "dd.mm.yyyy"
+    assert {row[2].date() for row in rows[1:]} == {*survey()["asked"]}
+
+
+def test_labels_of_values_that_nobody_is_published_with_are_not(tmp_path: Path) -> None:
+    """A label tells that somebody who is not in the release answered so."""
+    answers = {"age": [30.0] * 6 + [70.0], "vote": [1.0, 2.0] * 3 + [7.0]}
+    source = tmp_path / "few.sav"
+    frame = pa.table(answers).to_pandas()
+    labels = {"vote": {1.0: "Left", 2.0: "Right", 7.0: "Monarchist"}}
+    pyreadstat.write_sav(frame, str(source), variable_value_labels=labels)
+    for declared, expected in ((None, {1.0, 2.0}), ([1, 2, 7], {1.0, 2.0, 7.0})):
+        domains = {} if declared is None else {"vote": declared}
+        schema = sf.Schema(quasi=["age"], sensitive="vote", domains=domains)
+        release = sf.generalize(
+            sf.read(source, schema), {}, require=[sf.KAnonymity(2)], suppression=0.5
+        )
+        assert release.suppressed == 1
+        out = release.save(tmp_path / f"out{len(expected)}") / "public"
+        told = pyreadstat.read_sav(out / "data.sav")[1].variable_value_labels
+        assert set(told["vote"]) == expected
+        hidden = b"Monarchist" not in (out / "data.sav").read_bytes()
+        assert hidden == (declared is None)
+        assert hidden == ("Monarchist" not in (out / "manifest.json").read_text())
+
+
+def test_other_formats_tell_labels_in_the_manifest(tmp_path: Path) -> None:
+    table = sf.read(written(tmp_path, "sav"), SCHEMA)
+    out = sf.generalize(table, {"age": 1}).save(tmp_path / "out", format="csv")
+    columns = json.loads((out / "public" / "manifest.json").read_text())["columns"]
+    told = {column["name"]: column for column in columns}
+    assert told["sex"]["label"] == LABELS["sex"]
+    assert told["sex"]["labels"] == {"1": "male", "2": "female"}
+    assert "labels" not in told["age"]
+
+
+def test_what_is_read_as_missing_is_told(tmp_path: Path) -> None:
+    for ending, expected in (("sav", "school 99; vote 97 to 99"), ("dta", "school .r; vote .d")):
+        table = sf.read(written(tmp_path, ending), SCHEMA)
+        assert any(expected in note for note in table.source.notes), table.source.notes
+        report = sf.audit(sf.generalize(table, {"age": 2}), [sf.KAnonymity(1)])
+        assert any(expected in note for note in report.notes)
+
+
+@pytest.mark.parametrize("format", ["xlsx", "sav", "dta", "xpt"])
+def test_any_table_can_be_written_so(tmp_path: Path, format: str) -> None:
+    """Lists are texts there, as in a CSV file; texts that look like formulas are texts."""
+    table = pa.table(
+        {
+            "town": pa.array(["=1+1", "=1+1", None, None]).dictionary_encode(),
+            "day": [dt.date(1850, 1, 1)] * 4,
+            "ill": pa.array([["flu"], ["flu", "gout"], [], ["gout"]]),
+        }
+    )
+    schema = sf.Schema(quasi=["town", "day"], sensitive="ill")
+    release = sf.generalize(sf.read(table, schema), {})
+    release.save(tmp_path / "out", format=format)
+    back = sf.read_release(tmp_path / "out", schema)
+    assert sorted(back.groups.sizes.tolist()) == [2, 2]
+    assert back.groups.values == release.groups.values
+    assert back.groups.case == release.groups.case == "set"
+
+
+def sheet(path: Path, fill: Callable[[Any, Any], None]) -> Path:
+    book = xlsxwriter.Workbook(str(path))
+    fill(book, book.add_worksheet("People"))
+    book.close()
+    return path
+
+
+def rows_of(page: Any, *rows: list[object], at: int = 0) -> None:
+    for place, row in enumerate(rows, start=at):
+        page.write_row(place, 0, row)
+
+
+def merged(book: Any, page: Any) -> None:
+    rows_of(page, ["age", "ill"], [30, "flu"], [31, "gout"])
+    page.merge_range("A4:A5", 40)
+
+
+def with_a_gap(book: Any, page: Any) -> None:
+    rows_of(page, ["age", "ill"], [30, "flu"])
+    rows_of(page, ["sum", 1], at=3)
+
+
+def without_a_name(book: Any, page: Any) -> None:
+    rows_of(page, ["age", "", "ill"], [30, 2, "flu"])
+
+
+def below_a_title(book: Any, page: Any) -> None:
+    rows_of(page, ["Our patients"], ["age", "ill"], [30, "flu"])
+
+
+def named_twice(book: Any, page: Any) -> None:
+    rows_of(page, ["age", "ill", "age"], [30, "flu", 3])
+
+
+def uncomputed(path: Path) -> Path:
+    book = openpyxl.Workbook()
+    for row in (["age", "ill"], ["=1+1", "flu"]):
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("fill", "expected"),
+    [
+        (merged, "merged cells (A4:A5)"),
+        (with_a_gap, "row 3 between others is empty"),
+        (without_a_name, "row 1 names no column B"),
+        (below_a_title, "row 1 names no column B"),
+        (named_twice, "column 3 has the name of another before it"),
+        (lambda book, page: None, "0 sheets with cells"),
+    ],
+)
+def test_sheets_that_are_no_table_are_refused_in_a_line(
+    tmp_path: Path, fill: Callable[[Any, Any], None], expected: str
+) -> None:
+    run = sfumato("init", sheet(tmp_path / "people.xlsx", fill))
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+    assert expected in run.stderr
+    assert "flu" not in run.stderr
+
+
+def test_formulas_are_their_values_and_errors_are_missing(tmp_path: Path) -> None:
+    def fill(book: Any, page: Any) -> None:
+        rows_of(page, ["age", "ill"], [30, "flu"], [31, "gout"])
+        page.write_formula("A4", "=A2+1", None, 31)
+        page.write_formula("A5", "=1/0", None, "#DIV/0!")
+        page.write_column("B4", ["flu", "gout"])
+
+    schema = sf.Schema(quasi=["age"], sensitive="ill")
+    table = sf.read(sheet(tmp_path / "people.xlsx", fill), schema)
+    assert table.counts.quasi[0].values == (30, 31, None)
+    assert any("#DIV/0! is read as missing" in note for note in table.source.notes)
+    with pytest.raises(sf.InputError, match="1 formulas have no value yet"):
+        sf.read(uncomputed(tmp_path / "open.xlsx"), schema)
+
+
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt", "xlsx", "sas7bdat"])
+def test_damaged_and_too_large_files_are_refused_in_a_line(tmp_path: Path, ending: str) -> None:
+    broken = tmp_path / f"broken.{ending}"
+    broken.write_bytes(b"somebody's row" * 50)
+    with pytest.raises(sf.InputError, match="is damaged") as refused:
+        sf.read(broken, SCHEMA)
+    assert "somebody" not in str(refused.value)
+    with pytest.raises(sf.InputError, match="convert it to Parquet or CSV"):
+        sf.read(broken, SCHEMA, memory="10KB")
+
+
+@pytest.mark.parametrize(("ending", "library"), [("sav", "pyreadstat"), ("xlsx", "openpyxl")])
+def test_without_the_extra_the_pip_line_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, library: str
+) -> None:
+    path = written(tmp_path, ending)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(sf.MissingExtra, match=r"pip install 'sfumato\[files\]'"):
+        sf.read(path, SCHEMA)
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    release = sf.generalize(sf.read(pa.table(survey()), SCHEMA), {"age": 2})
+    with pytest.raises(sf.MissingExtra, match=r"pip install 'sfumato\[files\]'"):
+        release.save(tmp_path / "out", format=ending)
+    assert not (tmp_path / "out").exists()

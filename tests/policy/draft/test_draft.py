@@ -564,7 +564,7 @@ def test_codes_of_diseases_are_recognised_and_other_categories_may_be_cut_in_the
         {
             "age": [20 + n % 60 for n in range(200)],
             "education": [str(n % 16 + 1) for n in range(200)],
-            "diagnosis": [codes[n * n % 4] for n in range(200)],
+            "diagnosis": [codes[n * 7 % 11 % 4] for n in range(200)],
         }
     )
     draft = sf.draft_policy(table)

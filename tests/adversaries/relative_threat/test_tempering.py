@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -146,6 +147,31 @@ def test_chains_that_all_went_to_one_world_of_two_have_not_converged(sweeps: int
         exact = sf.relative_threat(release).attacker(victim(ONE))
         assert belief["s0"] == pytest.approx(exact["s0"], abs=4 * belief.error["s0"])
         assert "tempered" in found.method["buckets"]
+
+
+def test_the_lowest_power_is_one_at_which_chains_leave_the_world_they_are_in() -> None:
+    """All four are in the same of two: they agree at every power, and others do not with them."""
+    buckets = model([((0, 1), (ONE, OTHER))] * 8)
+    there = np.tile([0, 1], 8)
+    begun = [buckets.ladder(np.ones(1), there[None], [chain]) for chain in range(4)]
+    sampler = TemperedChains(buckets, 4, 0, begun)
+    assert 0 < sampler._lowest_power() < 0.6
+    worlds = {tuple(ladder.has[0].tolist()) for ladder in sampler.ladders}
+    assert len(worlds) > 1
+
+
+def test_chains_begin_at_opposite_ends_whichever_column_tells_people_apart() -> None:
+    sampler = BucketChains(model([((0, 1), ((0, 0), (0, 1)))] * 8), 4, 0)
+    one, other = (sampler.ladders[chain].has[0] for chain in (1, 3))
+    assert (one + other == 1).all()
+
+
+def test_looking_elsewhere_takes_no_more_time_than_is_left() -> None:
+    done = IndependentDraws((1, 1, 1, 1)).run(sweeps=800)
+    half = replace(done, seconds=2.0, sweeps=4_000)
+    assert Goal().sweeps_in_time(half) == Goal(seconds=9).sweeps_in_time(half) == 4_000
+    assert Goal(seconds=3).sweeps_in_time(half) == 2_000
+    assert Goal(seconds=1).sweeps_in_time(half) == 0
 
 
 class IndependentDraws:

@@ -228,6 +228,13 @@ class Goal:
         """Whether so many sweeps are enough to begin with tempered ensembles."""
         return self.sweeps >= 4 * 3 * FIRST
 
+    def sweeps_in_time(self, done: Diagnostics) -> int:
+        """As many sweeps as were done, or what the seconds that are left allow at their pace."""
+        if self.seconds is None:
+            return done.sweeps
+        left = max(self.seconds - done.seconds, 0.0)
+        return min(done.sweeps, int(left / max(done.seconds, 1e-9) * done.sweeps))
+
     def tempered(self, spent: float) -> Goal:
         """The same for ensembles, in the seconds that are left.
 

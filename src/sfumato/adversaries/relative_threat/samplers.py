@@ -122,9 +122,11 @@ class BucketChains:
         dealt = np.repeat(nth, groups.data)
         order = rng.random(len(dealt))
         if chain % 2:
-            # By the code of a bucket's tuples: the same people get the same end of the values.
-            codes = buckets.codes[chain // 4 % len(buckets.codes)][buckets.member]
-            order = codes * (-1.0) ** (chain // 2)
+            # By the codes of a bucket's tuples, from one column on: the same people get the same
+            # end of the values, and no two that differ are alike.
+            codes = np.roll(buckets.codes, -(chain // 4), axis=0)
+            rank = np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1)
+            order = rank[buckets.member] * (-1.0) ** (chain // 2)
         group = np.repeat(np.arange(len(groups)), groups.sizes)
         ranked = np.lexsort((order, group))
         has = np.empty(len(dealt), dtype=np.int64)

@@ -10,7 +10,8 @@ What is set is set before anything is recorded, and then left alone, for adaptin
 would bias the draws:
 
 - the lowest power: from where plain chains disagreed, a step below the first of .95, .90, ... at
-  which they agree how many people with each value of a column have each sensitive value;
+  which they agree how many people with each value of a column have each sensitive value, and others
+  begun anew at opposite ends agree with them;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
   exchange half of the time; after a pilot they are moved so that all pairs are refused alike.
 
@@ -28,6 +29,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -60,7 +62,7 @@ FEW = 16  # counts on which chains are to agree at the lowest power
 def shortest_run(buckets: BucketModel) -> float:
     """How many sweeps the shortest run takes: a guess, for rungs grow as the root of people."""
     rungs = math.sqrt(len(buckets.member)) / 2
-    ladder = SEARCH_SWEEPS + SCAN_POWERS * SCAN_SWEEPS + PILOT * rungs
+    ladder = 2 * SEARCH_SWEEPS + SCAN_POWERS * SCAN_SWEEPS + PILOT * rungs
     return ladder + 3 * FIRST * (rungs + AT_ONE - 1)
 
 
@@ -154,16 +156,26 @@ class TemperedChains(BucketChains):
         changed places long before single people do.
         """
         for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
-
-            def counts(chain: int, place: int = place, power: float = power) -> Floats:
-                record = self._at_power(chain, place, power, SEARCH_SWEEPS)
-                return record.kept[len(record.kept) // 3 :]
-
-            ran = np.array(side_by_side(counts, self.chains))
-            most = np.argsort(-ran.var(axis=(0, 1)), kind="stable")[:FEW]
-            if rhat_of(ran[:, :, most]).max() < AGREE:
-                return float(max(power - LOWER, 0.0))
+            ran = self._counts_at(place, power)
+            if _agree(ran):
+                # All may have gone over to one of several states that last at this power as well:
+                # others begun at opposite ends must come to the same, and go on beside these.
+                anew, half = copy(self), self.chains // 2
+                anew._begin(12, range(1, 2 * self.chains, 2))
+                ran = np.concatenate([ran, anew._counts_at(50 + place, power)])
+                self.ladders = [*anew.ladders[:half], *self.ladders[half:]]
+                if _agree(ran):
+                    return float(max(power - LOWER, 0.0))
         return 0.0
+
+    def _counts_at(self, place: int, power: float) -> Floats:
+        """Run all chains on at a power: their counts, the first third of them left out."""
+
+        def counts(chain: int) -> Floats:
+            kept = self._at_power(chain, place, power, SEARCH_SWEEPS).kept
+            return kept[len(kept) // 3 :]
+
+        return np.array(side_by_side(counts, self.chains))
 
     def _scan(self, lowest: float) -> tuple[Floats, list[Ints]]:
         """Up from the lowest power: rungs by the spread of log chances, and dealings for them."""
@@ -245,6 +257,12 @@ class TemperedChains(BucketChains):
         log_chance = np.array([record.log_chances for record in joined])
         whole = np.stack([pool.mean(axis=2), log_chance], axis=2)
         return [pool[:, :, watched], self._learner(self._slots[watched]), whole]
+
+
+def _agree(counts: Floats) -> bool:
+    """Whether chains do about the counts that move most."""
+    most = np.argsort(-counts.var(axis=(0, 1)), kind="stable")[:FEW]
+    return bool(rhat_of(counts[:, :, most]).max(initial=1.0) < AGREE)
 
 
 def _joined(now: StageRecord, before: StageRecord) -> StageRecord:

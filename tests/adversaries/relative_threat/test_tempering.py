@@ -166,6 +166,30 @@ def test_chains_begin_at_opposite_ends_whichever_column_tells_people_apart() -> 
     assert (one + other == 1).all()
 
 
+def test_whoever_looks_elsewhere_tries_two_values_in_each_others_places() -> None:
+    """Two worlds between which one value stays where it is: no opposite ends are both of them."""
+    third = ((2,), (THIRD,))
+    buckets = model([((0, 1, 2), (ONE, OTHER, THIRD))] * 6 + [third] * 8)
+    sampler = BucketChains(buckets, 4, 0)
+    there = np.array([0, 1, 2] * 6 + [0] * 8)
+    sampler.ladders = [buckets.ladder(np.ones(1), there[None], [chain]) for chain in range(4)]
+    others = buckets.with_values_exchanged(there, 2)
+    assert others[0].tolist() == [1, 0, 2] * 6 + [0] * 8
+    sampler.warm_up(50)
+    sampler.stage(500, 1, np.arange(sampler.pool))
+    rhat, both = sampler.look_elsewhere(800)
+    assert rhat > 1.1
+    assert len(both) == 4
+
+
+def test_values_change_places_as_often_as_a_bucket_has_both() -> None:
+    buckets = model([((0, 0, 1), (ONE, ONE, OTHER)), ((0, 2), (ONE, OTHER))])
+    exchanged = [
+        dealt.tolist() for dealt in buckets.with_values_exchanged(np.array([0, 0, 1, 0, 1]), 3)
+    ]
+    assert sorted(exchanged) == [[0, 0, 1, 1, 0], [1, 0, 0, 0, 1]]
+
+
 def test_looking_elsewhere_takes_no_more_time_than_is_left() -> None:
     done = IndependentDraws((1, 1, 1, 1)).run(sweeps=800)
     half = replace(done, seconds=2.0, sweeps=4_000)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from sfumato.schema.domain import Domain
 
 LARGEST = 12  # people of a bucket that is still dealt as a whole
 BLOCK = 5  # people dealt at once in other buckets
+FREQUENT = 24  # values of which two may be tried in each other's places
 
 
 class PowerLadder(NamedTuple):
@@ -189,6 +191,31 @@ class BucketModel:
             np.zeros(2, dtype=np.int64),
         )
 
+    def with_values_exchanged(self, has: Ints, many: int) -> list[Ints]:
+        """The likeliest dealings that differ from this by two values having changed places, of
+        pairs of values that many would exchange: other worlds, if there are any."""
+        groups = self.groups
+        group = np.repeat(np.arange(len(groups)), groups.sizes)
+        value = groups.indices[groups.indptr[group] + has]
+        by_value = np.lexsort((group, value))  # who have a value, by their buckets
+        ends = np.searchsorted(value[by_value], np.arange(self.width + 1))
+        holders = [by_value[start:stop] for start, stop in pairwise(ends.tolist())]
+        pairs = []
+        for one, other in combinations(sorted(holders, key=len)[-FREQUENT:], 2):
+            # A bucket's first with one value and its first with the other, and so on.
+            first, second = (group[who] * len(has) + _nth(group[who]) for who in (one, other))
+            _, here, there = np.intersect1d(first, second, return_indices=True)
+            pairs.append((one[here], other[there]))
+        most = max((len(here) for here, _ in pairs), default=0)
+        made: list[tuple[float, Ints]] = []
+        for here, there in pairs:
+            if len(here) and 2 * len(here) >= most:
+                dealt = has.copy()
+                dealt[here], dealt[there] = has[there], has[here]
+                at = self.ladder(np.ones(1), dealt[None], [0]).at
+                made.append((float(self.weight_table.logs[at].sum()), dealt))
+        return [dealt for _, dealt in sorted(made, key=lambda one: -one[0])[:many]]
+
     def places(self, codes: Ints) -> Ints:
         """Where values of tuples lie for the first sensitive value: tuples by columns.
 
@@ -202,6 +229,11 @@ class BucketModel:
     def beta_of(self, column: int, s: Ints | slice, codes: Ints) -> Floats:
         beta = self.beta[column]
         return np.broadcast_to(beta, (self.width, beta.shape[1]))[s][:, codes]
+
+
+def _nth(sorted_keys: Ints) -> Ints:
+    """The how manieth of its key each is, from 0."""
+    return np.arange(len(sorted_keys)) - np.searchsorted(sorted_keys, sorted_keys)
 
 
 def buckets_of(

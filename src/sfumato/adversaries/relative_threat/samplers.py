@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -111,11 +111,8 @@ class BucketChains:
         ]
 
     def _start(self, chain: int, rng: np.random.Generator) -> Ints:
-        """Every other chain begins with like values dealt to like people, the rest at random.
-
-        Two of them that follow each other begin at opposite ends, so that two worlds that only
-        change the places of values are both begun in.
-        """
+        """Every other chain begins with like values dealt to like people, the rest at random. Two
+        of them that follow each other begin at opposite ends."""
         buckets = self.buckets
         groups = buckets.groups
         nth = np.arange(len(groups.data)) - groups.indptr[groups.row]
@@ -126,7 +123,7 @@ class BucketChains:
             # end of the values, and no two that differ are alike.
             codes = np.roll(buckets.codes, -(chain // 4), axis=0)
             rank = np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1)
-            order = rank[buckets.member] * (-1.0) ** (chain // 2)
+            order = (1.0 - chain // 2 % 2 * 2) * rank[buckets.member]
         group = np.repeat(np.arange(len(groups)), groups.sizes)
         ranked = np.lexsort((order, group))
         has = np.empty(len(dealt), dtype=np.int64)
@@ -134,15 +131,14 @@ class BucketChains:
         return has
 
     def look_elsewhere(self, sweeps: int) -> tuple[float, list[PowerLadder]]:
-        """Whether chains begun anew, all at ends, come to what these came to in so many sweeps.
+        """Whether chains begun elsewhere come to what these came to in so many sweeps.
 
         All of these may have gone over to one of several states that last while they were warmed
         up, and then agree; whoever begins in another state now is still there. The R-hat of all
         together, and chains of both: those begun anew that are farthest away are among them.
         """
         watched, before = self._recorded
-        anew = copy(self)
-        anew._begin(11, range(1, 2 * self.chains, 2))
+        anew = self._elsewhere(11)
         anew.warm_up(50 * max(1, sweeps // 1_000))
         traces = anew.stage(FIRST * max(1, sweeps // (4 * FIRST)), 1, watched)[0]
         draws = min(before.shape[1], traces.shape[1])
@@ -151,6 +147,16 @@ class BucketChains:
         farthest = np.argsort(-away, kind="stable")[: self.chains // 2]
         near = self.ladders[: self.chains - len(farthest)]
         return float(rhat.max(initial=1.0)), [*near, *(anew.ladders[at] for at in farthest)]
+
+    def _elsewhere(self, lot: int) -> Self:
+        """Chains at opposite ends, and where the first is but two values have changed places."""
+        anew, half = copy(self), self.chains // 2
+        anew._begin(lot, range(1, 2 * self.chains, 2))
+        others = self.buckets.with_values_exchanged(self.ladders[0].has[0], self.chains - half)
+        for chain, has in enumerate(others, half):
+            seed = [self._seed, lot, self.chains + chain]
+            anew.ladders[chain] = self.buckets.ladder(np.ones(1), has[None], seed)
+        return anew
 
     def warm_up(self, sweeps: int) -> None:
         none = self._slots[:0]
@@ -422,14 +428,11 @@ def _start(problems: Problems, chain: int, rng: np.random.Generator) -> Floats:
 # The paper's own samplers (Boreale, Corradi, Viscardi 2020), kept for comparison.
 #
 # Per-row Gibbs (generalized): given the population every row draws its hidden value, given the
-# rows the population is drawn. On a column that is mostly suppressed its effective draws per sweep
-# are about D / (2n + D), so 200,000 sweeps of a file of 5,692 rows still leave p_A .0195 from the
-# truth.
+# rows the population is drawn. On a column that is mostly suppressed 200,000 sweeps of a file of
+# 5,692 rows still leave p_A .0195 from the truth.
 #
-# Metropolis swaps and permutations (bucketized): given the population, each bucket proposes to
-# swap the values of two of its people, or to deal all its values anew at random, and accepts by
-# the ratio of probabilities; then the population is drawn. Both hold the population fixed while
-# they deal, which is what makes them slow.
+# Metropolis swaps and permutations (bucketized): each bucket proposes to swap two people's values,
+# or to deal all anew at random; then the population is drawn, which is held fixed meanwhile.
 
 ROW_GIBBS = "sampled (per-row Gibbs)"
 

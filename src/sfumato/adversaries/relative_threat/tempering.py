@@ -11,7 +11,7 @@ would bias the draws:
 
 - the lowest power: from where plain chains disagreed, a step below the first of .95, .90, ... at
   which they agree how many people with each value of a column have each sensitive value, and others
-  begun anew at opposite ends agree with them;
+  begun elsewhere agree with them;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
   exchange half of the time; after a pilot they are moved so that all pairs are refused alike.
 
@@ -29,7 +29,6 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -159,11 +158,11 @@ class TemperedChains(BucketChains):
             ran = self._counts_at(place, power)
             if _agree(ran):
                 # All may have gone over to one of several states that last at this power as well:
-                # others begun at opposite ends must come to the same, and go on beside these.
-                anew, half = copy(self), self.chains // 2
-                anew._begin(12, range(1, 2 * self.chains, 2))
+                # others begun elsewhere must come to the same, and go on beside these.
+                anew = self._elsewhere(12)
                 ran = np.concatenate([ran, anew._counts_at(50 + place, power)])
-                self.ladders = [*anew.ladders[:half], *self.ladders[half:]]
+                some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
+                self.ladders[some] = anew.ladders[some]  # from an end, and the likeliest exchange
                 if _agree(ran):
                     return float(max(power - LOWER, 0.0))
         return 0.0

@@ -123,7 +123,7 @@ class BucketChains:
             # end of the values, and no two that differ are alike.
             codes = np.roll(buckets.codes, -(chain // 4), axis=0)
             rank = np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1)
-            order = (1.0 - chain // 2 % 2 * 2) * rank[buckets.member]
+            order[:] = (1 - chain // 2 % 2 * 2) * rank[buckets.member]
         group = np.repeat(np.arange(len(groups)), groups.sizes)
         ranked = np.lexsort((order, group))
         has = np.empty(len(dealt), dtype=np.int64)

@@ -52,6 +52,7 @@ from sfumato.criteria.leakage import EntropyLeakage as EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness as BetaLikeness
 from sfumato.criteria.likeness import DeltaDisclosure as DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound as RelativeThreatBound
+from sfumato.criteria.several_rows import SeveralRows as SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy as SkylinePrivacy
 from sfumato.engines.reading import Reading as Reading
 from sfumato.errors import InputError as InputError

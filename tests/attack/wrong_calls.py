@@ -218,6 +218,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("RealisticAdversary", shape="uniform", stubbornness=100, known=0, at_most=True),
         call("RecursiveDiversity", 2.0, 2),
         call("RelativeThreatBound", 2.0),
+        call("SeveralRows", 2, belief=0.9),
         call(
             "Schema",
             quasi=["age", "sex"],

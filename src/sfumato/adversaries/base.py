@@ -147,7 +147,8 @@ class CatalogueEntry:
     she was not measured, and `measure` how to have that done. `about` is what she learns where
     that is no column.
 
-    `releases` she applies to: "exact" counts, "noisy" ones, or any. `runs`: "by itself" in every
+    `releases` she applies to: "exact" counts, "noisy" ones, "rows" that are published one by one
+    though several are one person's, or any. `runs`: "by itself" in every
     audit, "when shown" only for a report that is shown (her code is slow to load), "when required"
     by a policy or given more than a release, "on request" by a command of her own. `stand_ins` are
     the adversaries of her kind who run on a column where no policy names one. `undefined` says why
@@ -164,7 +165,7 @@ class CatalogueEntry:
     runs: Runs
     criteria: tuple[str, ...] = ()
     about: str | None = None
-    releases: Literal["exact", "noisy", "any"] = "exact"
+    releases: Literal["exact", "noisy", "rows", "any"] = "exact"
     stand_ins: Callable[[Groups], Iterable[Adversary]] = _nobody
     undefined: Callable[[Release, Groups], str] = _always
 
@@ -172,6 +173,8 @@ class CatalogueEntry:
         """Whether she can make anything of a release of this kind."""
         if self.of_noise_alone:
             return release.guarantee is not None
+        if self.of_rows_alone:
+            return release.groups.beside.unlinked is not None
         # Who reads noisy counts as if they were exact errs.
         return self.releases == "any" or not release.regions.noisy
 
@@ -179,6 +182,11 @@ class CatalogueEntry:
     def of_noise_alone(self) -> bool:
         """Whether only a randomised release tells her anything."""
         return self.releases == "noisy"
+
+    @property
+    def of_rows_alone(self) -> bool:
+        """Whether only a release of people's rows one by one tells her anything."""
+        return self.releases == "rows"
 
     def owns(self, threat: str) -> bool:
         """Whether a threat of this name is hers, or a variant's of hers."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from sfumato.adversaries import random_worlds, randomised
+from sfumato.adversaries import random_worlds, randomised, several_rows
 from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
 from sfumato.adversaries.composition import attack as composition
 from sfumato.adversaries.leakage import observer
@@ -31,6 +31,7 @@ ADVERSARIES: dict[str, CatalogueEntry] = {
     for entry in (
         *linkage.ENTRIES,
         random_worlds.ENTRY,
+        several_rows.ENTRY,
         observer.ENTRY,
         *realistic.ENTRIES,
         acquaintance.ENTRY,
@@ -49,6 +50,12 @@ BEYOND = (
 def entry_of(adversary: str) -> CatalogueEntry | None:
     """The entry of an adversary as threats name her, or of whom she is a variant."""
     return next((entry for entry in ADVERSARIES.values() if entry.owns(adversary)), None)
+
+
+def knows_owners(threat: Threat) -> bool:
+    """Whether it tells which rows are one person's: not for who reads what is published."""
+    entry = entry_of(threat.adversary)
+    return entry is not None and entry.of_rows_alone
 
 
 def weak_to_strong(threats: Iterable[Threat]) -> list[Threat]:
@@ -90,7 +97,8 @@ def _readable(entry: CatalogueEntry, release: Release, name: str) -> list[tuple[
     groups = release.by_attribute[name]
     if not entry.undefined(release, groups):
         unlinked = groups.beside.unlinked
-        return [(release, groups if unlinked is None else unlinked.by_row)]
+        whole = unlinked is None or entry.of_rows_alone
+        return [(release, groups if whole or unlinked is None else unlinked.by_row)]
     by_row = release.by_row
     if by_row is None or entry.undefined(by_row, by_row.by_attribute[name]):
         return []

@@ -12,6 +12,7 @@ from sfumato.criteria.k_anonymity import AlphaK, KAnonymity, KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound
+from sfumato.criteria.several_rows import SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
 
 CRITERIA: dict[str, type[Criterion]] = {
@@ -19,6 +20,7 @@ CRITERIA: dict[str, type[Criterion]] = {
     for criterion in (
         KAnonymity,
         AlphaK,
+        SeveralRows,
         DistinctDiversity,
         EntropyDiversity,
         RecursiveDiversity,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.adversaries.base import Attack, Threat
-from sfumato.adversaries.catalogue import stand_in_threats, weak_to_strong
+from sfumato.adversaries.catalogue import knows_owners, stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakest_columns
 from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_threats
@@ -211,6 +211,7 @@ class Audited:
         linked = Linker(thresholds=(self.threshold,)).attack(seen)
         judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
         threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
+        threats = [one for one in threats if not knows_owners(one)]
         again = Audited(seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold)
         return Report(
             summary=_summary(seen, raw=shows_all(seen)),

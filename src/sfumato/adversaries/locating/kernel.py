@@ -16,7 +16,7 @@ from fractions import Fraction
 import numba as nb
 import numpy as np
 
-from sfumato.numbers import Floats, Ints, fraction, offsets_of
+from sfumato.numbers import Codes, Floats, Ints, fraction, offsets_of
 
 # The nearest centroids of a point, all ties included: a k-d tree, compiled.
 #
@@ -332,3 +332,38 @@ def search(
                     found += 1
         indptr[i + 1] = found
     return indptr, boxes[:found].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def people_containing(
+    offsets: Ints,
+    members: Codes,
+    kind_offsets: Ints,
+    kind_members: Codes,
+    people: Ints,
+    listed: Ints,
+    kinds: Ints,
+) -> Ints:
+    """How many people have a set that contains each of these; members of sets ascend.
+
+    `kinds[listed[p]:listed[p + 1]]` are the sets of people that hold p.
+    """
+    found = np.zeros(len(offsets) - 1, np.int64)
+    for one in range(len(found)):
+        rarest = members[offsets[one]]
+        for at in range(offsets[one], offsets[one + 1]):
+            if listed[members[at] + 1] - listed[members[at]] < listed[rarest + 1] - listed[rarest]:
+                rarest = members[at]
+        for place in range(listed[rarest], listed[rarest + 1]):
+            kind = kinds[place]
+            at, end = kind_offsets[kind], kind_offsets[kind + 1]
+            inside = True
+            for wanted in range(offsets[one], offsets[one + 1]):
+                while at < end and kind_members[at] < members[wanted]:
+                    at += 1
+                if at == end or kind_members[at] != members[wanted]:
+                    inside = False
+                    break
+            if inside:
+                found[one] += people[kind]
+    return found

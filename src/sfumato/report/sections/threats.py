@@ -73,7 +73,7 @@ def matrix(report: Report) -> list[ThreatRow]:
     for entry in ADVERSARIES.values():
         own = [threat for threat in report.every_threat if entry.owns(threat.adversary)]
         rows += [_measured(report, threat, entry) for threat in own]
-        if not own and (report.noisy or not entry.of_noise_alone):
+        if not own and not entry.of_rows_alone and (report.noisy or not entry.of_noise_alone):
             rows.append(_open(report, entry))
     others = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
     return rows + [_measured(report, threat, None) for threat in others]

@@ -1,0 +1,148 @@
+"""Several rows: k people behind everything that is known of somebody's rows (`several_rows.py` of
+the adversaries).
+
+Rows are published one by one. Whoever knows several of her target's rows finds the group of each,
+and looks for those who have rows in all of them: at least k people must. Groups of k people each do
+not see to that. `belief`: no value is believed more surely of her who is known to have the same in
+all of her rows.
+
+Whose rows are where is known to the owner alone, so the figure is private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from sfumato.adversaries.several_rows import NAME, SAME, KnownParts, RowsRead, RowsReader
+from sfumato.counts.counts import TableCounts
+from sfumato.criteria.base import (
+    Measure,
+    ReleaseCriterion,
+    Status,
+    Verdict,
+    parameter,
+    summarize,
+)
+from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
+from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.numbers import shortest
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+
+_SLACK = 1e-9
+_GATHERED = "some people are in several groups, with rows put together; say rows = 'unlinked'"
+
+
+@dataclass(frozen=True)
+class SeveralRows(ReleaseCriterion):
+    """At least k people have rows in all of the groups that somebody's known rows are in.
+
+    `knows`: how many rows are known, by default as the schema says. `belief`: the most that may be
+    believed of a value that all of her known rows share. Groups by themselves are judged as if
+    everybody had one row.
+    """
+
+    name: ClassVar[str] = "several-rows"
+    adversary: ClassVar[str] = NAME
+    at_end: ClassVar[bool] = True
+    private: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
+    reads_values: ClassVar[bool] = False
+    merge_closed: ClassVar[bool] = False
+    upward_closed: ClassVar[bool] = False
+    ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE), Ladder("belief", SHARES))
+
+    k: int
+    _: KW_ONLY
+    belief: float | None = None
+    knows: int | Literal["all"] | None = None
+
+    def __post_init__(self) -> None:
+        parameter(self.name, "k", self.k, whole=True, least=1)
+        if self.belief is not None:
+            parameter(self.name, "belief", self.belief, above=0, most=1)
+        knows = self.knows
+        number = isinstance(knows, int) and not isinstance(knows, bool) and knows >= 1
+        if not (knows is None or number or (isinstance(knows, str) and knows == "all")):
+            raise PolicyError(
+                f"{self.name}: knows = {quoted(knows)} is not allowed; use 1, 2, 3, ... or 'all'"
+            )
+
+    @property
+    def required(self) -> str:
+        many = {None: "the known", "all": "all"}.get(self.knows, f"{self.knows}")
+        also = "" if self.belief is None else f", belief ≤ {shortest(self.belief)}"
+        return f"k ≥ {self.k} over {many} rows of a person{also}"
+
+    def bounds(self, adversary: str) -> bool:
+        return adversary == NAME or (adversary == SAME and self.belief is not None)
+
+    # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
+
+    def bind(self, counts: TableCounts) -> SeveralRows:
+        return self
+
+    def start(self, groups: Groups) -> object:
+        return ()
+
+    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
+        return state
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def measure(self, groups: Groups) -> Measure:
+        reason = self.inapplicable(groups)
+        if reason:
+            raise InputError(f"{self.name} cannot be measured: {reason}")
+        return summarize(groups, groups.sizes, "at_least")
+
+    def verdict(self, groups: Groups) -> Verdict:
+        reason = self.inapplicable(groups)
+        if reason:
+            return self.unjudged("not_applicable", reason, groups)
+        bad, notes = groups.sizes < self.k, []
+        if self.belief is not None and groups.width:
+            share = groups.largest / groups.sizes
+            bad = bad | (share > self.belief + _SLACK)
+            notes.append(f"belief {share.max():.4g}")
+        if bad.any():
+            notes.insert(0, f"{groups.number(bad):,} groups, {groups.headcount(bad)} people")
+        status: Status = "violated" if bad.any() else "holds"
+        return self.decided(status, self.measure(groups), groups, "; ".join(notes))
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        if len(groups) == 0 or (groups.beside.unlinked is None and release.several is None):
+            return self.verdict(groups if self.belief is None else release.groups)
+        if groups.beside.unlinked is None:
+            return self.unjudged("cannot_judge", _GATHERED, groups)
+        reader = RowsReader(release.schema.knows if self.knows is None else self.knows)
+        names = [self.sensitive] if self.sensitive is not None else list(release.by_attribute)
+        about = [release.groups_for(name) for name in names]
+        found = [reader.attack(release, each) for each in about if each.width] or [
+            reader.attack(release, groups)
+        ]
+        parts = found[0].parts
+        if parts is None:
+            return self.unjudged("cannot_judge", "nobody here knows whose rows they are", groups)
+        return self._decided(groups, parts, found)
+
+    def _decided(self, groups: Groups, parts: KnownParts, found: list[RowsRead]) -> Verdict:
+        least = parts.by_group(parts.candidates.astype(np.float64), len(groups), np.minimum)
+        short, notes = parts.candidates < self.k, []
+        if short.any():
+            notes.append(f"fewer have rows in all groups of {parts.people_where(short):,} people")
+        if parts.at_least:
+            notes.append("only people with equal rows were counted, for there are too many")
+        if self.belief is not None and found[0].by_row.width:
+            strongest = np.max([one.strongest for one in found], axis=0)
+            sure = strongest > self.belief + _SLACK
+            if sure.any():
+                notes.append(f"more is believed of {parts.people_where(sure):,} people")
+            notes.append(f"belief {strongest.max():.4g} in a value that all rows share")
+            short = short | sure
+        status: Status = "violated" if short.any() else "holds"
+        measure = Measure(least, groups.sizes, "at_least")
+        return self.decided(status, measure, groups, "; ".join(notes))

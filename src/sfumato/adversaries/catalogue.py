@@ -97,8 +97,9 @@ def _readable(entry: CatalogueEntry, release: Release, name: str) -> list[tuple[
     groups = release.by_attribute[name]
     if not entry.undefined(release, groups):
         unlinked = groups.beside.unlinked
-        whole = unlinked is None or entry.of_rows_alone
-        return [(release, groups if whole or unlinked is None else unlinked.by_row)]
+        if unlinked is None or entry.of_rows_alone:
+            return [(release, groups)]
+        return [(release, unlinked.by_row)]
     by_row = release.by_row
     if by_row is None or entry.undefined(by_row, by_row.by_attribute[name]):
         return []

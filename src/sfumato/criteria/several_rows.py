@@ -73,7 +73,7 @@ class SeveralRows(ReleaseCriterion):
 
     @property
     def required(self) -> str:
-        many = {None: "the known", "all": "all"}.get(self.knows, f"{self.knows}")
+        many = "the known" if self.knows is None else str(self.knows)
         also = "" if self.belief is None else f", belief ≤ {shortest(self.belief)}"
         return f"k ≥ {self.k} over {many} rows of a person{also}"
 

@@ -205,3 +205,12 @@ k = 2
     }
     policy.save(tmp_path / "again.toml")
     assert sf.Policy.load(tmp_path / "again.toml").schema == policy.schema
+
+
+def test_mondrian_cuts_numbers_only_where_their_taxonomy_does() -> None:
+    paths = {str(age): [f"{age // 10 * 10}s"] for age in range(20, 60)}
+    schema = Schema(quasi=["age"], hierarchies={"age": sf.taxonomy(paths)})
+    table = sf.read(pa.table({"age": [20 + n * 7 % 40 for n in range(120)]}), schema)
+    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian()), seed=1)
+    told = set(release.to_arrow().column("age").to_pylist())
+    assert told == {"<30", "[30, 40)", "[40, 50)", ">=50"}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat import tempering
+from sfumato.adversaries.relative_threat import chains as chains_module
 from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     Diagnostics,
@@ -258,13 +258,19 @@ def test_ensembles_look_at_the_clock_and_are_the_same_in_whatever_stretches(
 ) -> None:
     buckets, ran = model(CASES["distinct"]), []
     for stretch in (1, 10**9):
-        monkeypatch.setattr(tempering, "STRETCH", stretch)
+        monkeypatch.setattr(chains_module, "STRETCH", stretch)
         ensembles = TemperedChains(buckets, 4, seed=3)
         ensembles.warm_up(20)
         ran.append(ensembles.stage(40, 1, np.arange(ensembles.pool))[0])
     assert (ran[0] == ran[1]).all()
     with pytest.raises(StageTooLong):
         TemperedChains(buckets, 4, seed=3, seconds=1e-9).warm_up(20)
+    plain = BucketChains(buckets, 4, 3, seconds=1e-9)
+    plain.warm_up(20)
+    told = plain.stage(40, 1, np.arange(plain.pool))[0]
+    assert told.shape[:2] == (4, 40)
+    with pytest.raises(StageTooLong):  # once something can be told
+        plain.stage(80, 1, np.arange(plain.pool))
     release = bucketized(CASES["distinct"], [3] * COLUMNS, 3)
     with pytest.raises(ResourceError, match="not through their first stage after 1e-09 seconds"):
         sf.relative_threat(release, method="tempered", seconds=1e-9)

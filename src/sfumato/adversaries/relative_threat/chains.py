@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -186,6 +186,7 @@ TOO_LATE = 1.1  # times the seconds allowed: a stage that ends later is not begu
 PATIENCE = 2_000  # sweeps of a stage that may be told to be in vain
 KEPT = 1000  # draws kept of each chain, at most
 BATCHES = 5  # per chain, for the error of sampling
+STRETCH = 200_000  # people dealt to between two looks at the clock: a fraction of a second
 POOL, WATCHED = 2_000, 64
 _ROOM = 1 << 28  # bytes for kept draws
 Result = TypeVar("Result")
@@ -246,6 +247,23 @@ class Goal:
 
 class StageTooLong(Exception):
     """A sampler was stopped in the middle of a stage, whose draws are lost."""
+
+
+class StageClock:
+    """Is looked at between short stretches of a stage, which it stops where its draws may be lost:
+    those of the first stage may not (`binding`), lest there be nothing to tell."""
+
+    def __init__(self, seconds: float | None = None, *, binding: bool = False) -> None:
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+        self.binding = binding
+
+    def stretches(self, iterations: tuple[int, int], people: int) -> Iterator[tuple[int, int]]:
+        """Iterations (from, to), in each of which so many people are dealt to."""
+        stretch = max(1, STRETCH // max(1, people))
+        for begin in range(*iterations, stretch):
+            if self.binding and time.monotonic() > self._end:
+                raise StageTooLong
+            yield begin, min(begin + stretch, iterations[1])
 
 
 class Sampler(Protocol):

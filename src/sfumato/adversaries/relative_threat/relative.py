@@ -431,15 +431,13 @@ def _learn_buckets(
     spent, started = 0.0, time.monotonic()
     if method != "tempered":
         kinds = {"swap": Swaps, "permutation": Permutations}
-        started = time.monotonic()
-        plain = kinds.get(method, BucketChains)(buckets, goal.chains, seed)
+        plain = kinds.get(method, BucketChains)(buckets, goal.chains, seed, goal.seconds)
         only = method in kinds or not goal.allows_ensembles
         diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
         learnt, begun = plain.learnt, plain.ladders
         if diagnostics.converged:
             rhat, both = plain.look_elsewhere(goal.sweeps_in_time(diagnostics))
-            spent = time.monotonic() - started
-            diagnostics = replace(diagnostics, seconds=spent)
+            diagnostics = replace(diagnostics, seconds=time.monotonic() - started)
             if rhat > DISAGREE:
                 reason = ELSEWHERE.format(rhat)
                 diagnostics = replace(diagnostics, converged=False, rhat=rhat, reason=reason)

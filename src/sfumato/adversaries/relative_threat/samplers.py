@@ -25,6 +25,7 @@ from sfumato.adversaries.relative_threat.chains import (
     BATCHES,
     FIRST,
     POOL,
+    StageClock,
     Tempering,
     keepable,
     rhat_of,
@@ -82,10 +83,13 @@ class BucketChains:
             return "blocks within buckets"
         return f"whole buckets, {every - whole:,} of {every:,} in blocks"
 
-    def __init__(self, buckets: BucketModel, chains: int, seed: int) -> None:
+    def __init__(
+        self, buckets: BucketModel, chains: int, seed: int, seconds: float | None = None
+    ) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps
 
-        self.buckets, self.chains = buckets, chains
+        self.buckets, self.chains, self._seed = buckets, chains, seed
+        self.clock = StageClock(seconds)
         self.most_kept = 64_000  # only watched chances are kept so often
         self._keep = keepable(chains, 8 * len(buckets.start))
         self._steps = deal_steps(int(buckets.groups.sizes[buckets.blocks].max(initial=BLOCK)))
@@ -95,7 +99,6 @@ class BucketChains:
         self.pool = len(self._slots)
         self._followed = np.sort(rng.permutation(len(buckets.member))[:_ROWS])
         self._batches = BATCHES if 8 * slots * chains * BATCHES <= _ROOM else 2
-        self._seed = seed
         self._begin(5, range(chains))
         self.learnt: Bucketized | None = None
         self._recorded: tuple[Ints, Floats] = (self._slots[:0], np.empty((chains, 0, 0)))
@@ -151,6 +154,7 @@ class BucketChains:
     def _elsewhere(self, lot: int) -> Self:
         """Chains at opposite ends, and where the first is but two values have changed places."""
         anew, half = copy(self), self.chains // 2
+        anew.clock = StageClock()
         anew._begin(lot, range(1, 2 * self.chains, 2))
         others = self.buckets.with_values_exchanged(self.ladders[0].has[0], self.chains - half)
         for chain, has in enumerate(others, half):
@@ -170,6 +174,7 @@ class BucketChains:
         self.learnt = Bucketized(self.buckets, chances, kept, len(chances))
         self._categories = np.array([chain.categories for chain in ran])
         self._recorded = watched, np.array([chain.traces for chain in ran]) / self._many(slots)
+        self.clock.binding = True
         return [self._recorded[1], self._learner(slots)]
 
     def _learner(self, slots: Ints) -> Floats:
@@ -230,12 +235,13 @@ class BucketChains:
     ) -> None:
         from sfumato.adversaries.relative_threat.bucket_kernel import run_ladder
 
-        run_ladder(ladder, self.buckets.layout, *self._steps, iterations, rungs, at_one, record)
+        dealt = len(self.buckets.member) * (rungs[1] - rungs[0] + at_one - 1)
+        for some in self.clock.stretches(iterations, dealt):
+            run_ladder(ladder, self.buckets.layout, *self._steps, some, rungs, at_one, record)
 
     def errors(self) -> Floats:
         assert self.learnt is not None
-        chances = self.learnt.chances[:, self._slots] / self._many(self._slots)
-        return jackknife(chances)
+        return jackknife(self.learnt.chances[:, self._slots] / self._many(self._slots))
 
     def parameters(self) -> Floats:
         assert self.learnt is not None
@@ -246,8 +252,7 @@ class BucketChains:
         return self._categories
 
 
-_PARAMETERS = 200  # followed for Geweke
-_ROWS = 50  # followed for Weiss
+_PARAMETERS, _ROWS = 200, 50  # followed for Geweke, for Weiss
 
 
 @dataclass(frozen=True)
@@ -263,17 +268,13 @@ class WatchedPeople:
 
 
 def made_up_cases(model: Model, rng: np.random.Generator) -> WatchedPeople:
-    """People who might be in the release, where nobody's true values are known.
-
-    A group, one of its values, and exact values inside the group's regions.
-    """
+    """People who might be in it: a group, one of its values, exact values inside its regions."""
     groups = model.groups
     stored = rng.permutation(len(groups.data))[:POOL]
     group = groups.row[stored]
     rows = []
     for column in model.columns:
-        parts = column.shown[group]
-        atoms = [column.of_part(part)[0] for part in parts.tolist()]
+        atoms = [column.of_part(part)[0] for part in column.shown[group].tolist()]
         rows.append(column.first[np.array(atoms, dtype=np.int64)])
     codes = np.array(rows, dtype=np.int64).reshape(len(model.columns), len(stored))
     where = Located(np.arange(len(stored) + 1), group)
@@ -456,8 +457,7 @@ class RowGibbs(CrossingChains):
         stop = np.repeat(values * size + column.indptr[parts + 1], many)
         flat = (np.arange(len(cells))[:, None] * column.width + column.atoms).ravel()
         beta = problems.prior  # rows of a single atom are drawn like all others
-        begins = problems.begins[:-1]
-        width = np.diff(problems.begins)
+        begins, width = problems.begins[:-1], np.diff(problems.begins)
         kept = np.empty((sweeps // thin, len(theta)))
         for sweep in range(sweeps):
             running = np.concatenate([[0.0], np.cumsum(theta[flat])])

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -36,7 +35,7 @@ import numpy as np
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, PowerLadder
 from sfumato.adversaries.relative_threat.chains import (
     FIRST,
-    StageTooLong,
+    StageClock,
     Tempering,
     rhat_of,
     side_by_side,
@@ -54,7 +53,6 @@ PILOT = 60  # iterations
 MOST_RUNGS = 400
 BATCHES = 4  # of a stage and chain, for the error of sampling
 POOL = 256  # beliefs that may be watched
-STRETCH = 200_000  # people dealt to between two looks at the clock: a fraction of a second
 FEW = 16  # counts on which chains are to agree at the lowest power
 
 
@@ -83,9 +81,9 @@ class TemperedChains(BucketChains):
         seconds: float | None = None,
     ) -> None:
         """`begun`: plain chains that disagreed; without them some are run a little. After `seconds`
-        whatever is run raises `StageTooLong`."""
+        whatever is run raises `StageTooLong`: plain chains can tell more."""
         super().__init__(buckets, chains, seed)
-        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.clock = StageClock(seconds, binding=True)
         self._begun = bool(begun)
         self.ladders = list(begun) or self.ladders
         self._slots = np.ascontiguousarray(self._slots[:: -(-len(self._slots) // POOL)])
@@ -196,24 +194,6 @@ class TemperedChains(BucketChains):
         return powers, [left[nearest] for _, left in climbed]
 
     # -- iterations --------------------------------------------------------------------------------
-
-    def _run_ladder(
-        self,
-        ladder: PowerLadder,
-        iterations: tuple[int, int],
-        rungs: tuple[int, int],
-        at_one: int,
-        record: StageRecord,
-    ) -> None:
-        """In short stretches, before each of which the clock is looked at."""
-        sweeps = rungs[1] - rungs[0] + at_one - 1
-        stretch = max(1, STRETCH // max(1, len(self.buckets.member) * sweeps))
-        first, last = iterations
-        for begin in range(first, last, stretch):
-            if time.monotonic() > self._deadline:
-                raise StageTooLong
-            some = (begin, min(begin + stretch, last))
-            super()._run_ladder(ladder, some, rungs, at_one, record)
 
     def _iterate(
         self, chain: int, iterations: int, at_one: int, record: StageRecord | None = None

@@ -168,7 +168,7 @@ def find_forms(
     doubts: dict[str, str] = {}
     chosen: dict[str, DateForm] = {}
     for column in columns:
-        if not dates[column.name] and column.name in stated.dates and column.some:
+        if column.needed and column.some and column.name in stated.dates and not dates[column.name]:
             doubts[column.name] = (
                 f"its cells are no dates in the order {stated.dates[column.name]}: say how they "
                 "are written, such as %d.%m.%Y, or leave it out of dates"

@@ -47,12 +47,12 @@ sensitive | income | wage wages pay inc pincp wagp pernp hincp povpip earning ea
     reddito stipendio income* salary* einkommen* gehalt* einkunfte* einkuenfte* verdienst*
     vermogen* vermoegen* poverty* armut* schulden* creditscore* bonitat* schufa* capitalgain*
     capitalloss* networth* sozialhilfe*
-sensitive | health | hiv icd aids std bmi drug drugs alcohol smoker smoking raucher covid genotype
-    dna sick sickness mental befund pflegegrad dvet drem dphy deye dear ddrs dout dratx sante salud
-    disease* diagnos* illness* health* medic* medik* krank* gesund* symptom* therap* treatment*
-    behandlung* icd10* patholog* disab* behinder* cancer* krebs* tumor* diabet* asthma* depress*
-    psych* pregnan* schwanger* abortion* blood* blutdruck* cholester* allerg* vaccin* impfung*
-    injur* verletz* suicid* suizid* maladie* enfermedad* malattia* prescription* hospitali*
+sensitive | health | hiv icd dx aids std bmi drug drugs alcohol smoker smoking raucher covid
+    genotype dna sick sickness mental befund pflegegrad dvet drem dphy deye dear ddrs dout dratx
+    sante salud disease* diagnos* illness* health* medic* medik* krank* gesund* symptom* therap*
+    treatment* behandlung* icd10* patholog* disab* behinder* cancer* krebs* tumor* diabet* asthma*
+    depress* psych* pregnan* schwanger* abortion* blood* blutdruck* cholester* allerg* vaccin*
+    impfung* injur* verletz* suicid* suizid* maladie* enfermedad* malattia* prescription* hospitali*
 sensitive | crime | jail haft felony crime* criminal* convict* offence* offense* arrest* prison*
     verurteil* straftat* vorstraf* kriminal* haftstrafe* delikt* misdemeanor* recidiv*
 sensitive | religion | faith belief creed church kirche religi* confession* konfession* glaube*

@@ -44,6 +44,8 @@ from sfumato.criteria.diversity import DistinctDiversity as DistinctDiversity
 from sfumato.criteria.diversity import EntropyDiversity as EntropyDiversity
 from sfumato.criteria.diversity import RecursiveDiversity as RecursiveDiversity
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy as EpsilonPrivacy
+from sfumato.criteria.households import HouseholdAnonymity as HouseholdAnonymity
+from sfumato.criteria.households import HouseholdRisk as HouseholdRisk
 from sfumato.criteria.k_anonymity import AlphaK as AlphaK
 from sfumato.criteria.k_anonymity import KAnonymity as KAnonymity
 from sfumato.criteria.k_anonymity import KMap as KMap

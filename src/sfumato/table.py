@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, is_numeric
 from sfumato.counts.counts import TableCounts
+from sfumato.counts.households import Members, members_of_households
 from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, missing_column, named, select
@@ -272,6 +273,7 @@ class Table:
     `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
+    `households`: who lives together, where a column says so.
     """
 
     schema: Schema
@@ -283,6 +285,7 @@ class Table:
     two_ways: tuple[str, ...] = ()
     of_file: bool = False
     rows: PersonRows | None = field(default=None, repr=False)
+    households: Members | None = field(default=None, repr=False)
 
     @property
     def people(self) -> int:
@@ -349,6 +352,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         two_ways=tuple(coded.two_ways),
         of_file=isinstance(source, str | Path),
         rows=linked,
+        households=members_of_households(door, registered, schema, counts, CodedValues()),
     )
 
 

@@ -189,6 +189,8 @@ def right_calls(folder: Path) -> list[Call]:
             mode="exact",
         ),
         call("Groups", [[1, 2], [2, 1]], values=["a", "b"], sizes=[3, 3], reference=[3, 3]),
+        call("HouseholdAnonymity", 2),
+        call("HouseholdRisk", 0.5),
         call("KAnonymity", 2),
         call("KMap", 2, table),
         call("Lattice"),

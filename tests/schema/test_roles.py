@@ -26,7 +26,10 @@ import sfumato as sf
         ({"quasi": ["a"], "person": "p", "knows": 2}, "leave knows out"),
         ({"quasi": ["a"], "person": "p", "knows": 0}, "use 1, 2, 3, ... or 'all'"),
         ({"quasi": ["a"], "person": "p", "knows": True}, "use 1, 2, 3, ... or 'all'"),
-        ({"quasi": ["a"], "household": "h"}, "not supported yet"),
+        (
+            {"quasi": ["a"], "household": "h", "count": "n"},
+            "household and count do not go together",
+        ),
         ({"quasi": ["a"], "household": "a"}, "'a' is listed as quasi and as household"),
     ],
 )

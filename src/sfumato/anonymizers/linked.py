@@ -30,7 +30,8 @@ from sfumato.anonymizers.best import Best
 from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
 from sfumato.anonymizers.mondrian.mondrian import Mondrian, MondrianFindings
 from sfumato.counts.counts import Attribute, Counts
-from sfumato.criteria.base import Criterion, GroupCriterion, by_counts, groups_about, judge
+from sfumato.criteria.base import Criterion, GroupCriterion, by_signatures, groups_about, judge
+from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.of_lists import OfLists
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Bools, Codes, Ints
@@ -55,14 +56,14 @@ Given = TypeVar("Given")
 def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
     """The release of a table whose rows a pseudonym links."""
     for criterion in task.criteria:
-        if not by_counts(criterion):
+        if not by_signatures(criterion):
             raise PolicyError(
                 f"{criterion.name} needs one description of each person, and rows = 'linked' "
                 "publishes several; take it out of the policy, or publish rows = 'unlinked'"
             )
     task = replace(task, table=_in_random_order(task.table, task.seed))
     if isinstance(maker, Mondrian) and maker.scheme == "generalized":
-        return _checked(_by_mondrian(task, maker), task)
+        return _by_mondrian(task, maker)
     if isinstance(maker, Lattice):
         return _by_lattice(task)
     if isinstance(maker, Best):
@@ -75,7 +76,7 @@ def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
 
 def _better(task: Task) -> Release:
     """The cheaper of both, where a lattice is small enough to be searched whole."""
-    by_mondrian = _checked(_by_mondrian(task, Mondrian()), task)
+    by_mondrian = _by_mondrian(task, Mondrian())
     if prod(hierarchy.height for hierarchy in task.table.levels.values()) > FEW_NODES:
         return by_mondrian
     try:
@@ -231,7 +232,14 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
         by_row=tuple(whole.by_value(a) for _ in places for a in range(len(rows.sensitive))),
     )
     wide = _wide_schema(schema, length)
-    return replace(table, schema=wide, counts=counts, levels=levels_of(wide, counts), rows=None)
+    return replace(
+        table,
+        schema=wide,
+        counts=counts,
+        levels=levels_of(wide, counts),
+        rows=None,
+        households=None,
+    )
 
 
 def _wide_schema(schema: Schema, length: int) -> Schema:
@@ -274,6 +282,24 @@ def wide_criteria(
 
 
 def _by_mondrian(task: Task, maker: Mondrian) -> Release:
+    """The finest that holds; of larger and larger groups, where only finished ones are judged."""
+    finished = [criterion for criterion in task.criteria if criterion in task.at_end]
+    carried = tuple(criterion for criterion in task.criteria if criterion not in finished)
+    least = max([1, *(criterion.fewest_people for criterion in task.criteria)])
+    while True:
+        asked = (*carried, KAnonymity(least))
+        release = _checked(
+            _partitioned(replace(task, criteria=asked), maker), replace(task, criteria=carried)
+        )
+        if not finished or 2 * least > rows_of(task.table).people:
+            return _checked(release, task)
+        try:
+            return _checked(release, task)
+        except NoSafeRelease:
+            least *= 2
+
+
+def _partitioned(task: Task, maker: Mondrian) -> Release:
     unfit: frozenset[int] = frozenset()
     while True:
         pieces = Pieces.of(task, unfit)

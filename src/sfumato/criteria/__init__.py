@@ -8,6 +8,7 @@ from sfumato.criteria.composition import CompositionBound
 from sfumato.criteria.differential_privacy import DifferentialPrivacy
 from sfumato.criteria.diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
+from sfumato.criteria.households import HouseholdAnonymity, HouseholdRisk
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity, KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
@@ -31,6 +32,8 @@ CRITERIA: dict[str, type[Criterion]] = {
         DistributionLeakage,
         EntropyLeakage,
         KMap,
+        HouseholdAnonymity,
+        HouseholdRisk,
         CompositionBound,
         DifferentialPrivacy,
         SkylinePrivacy,

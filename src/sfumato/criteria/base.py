@@ -437,7 +437,7 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
         )
     if release.groups.beside.unlinked is not None and not _of_rows(criterion):
         return criterion.unjudged("not_applicable", _ONE_ROW)
-    if release.by_row is not None and not by_counts(criterion):
+    if release.by_row is not None and not by_signatures(criterion):
         return criterion.unjudged(
             "cannot_judge",
             "it needs one description of each person, and a pseudonym links several rows of hers",
@@ -458,6 +458,11 @@ def _of_rows(criterion: Criterion) -> bool:
     if isinstance(criterion, ReleaseCriterion):
         return criterion.of_rows
     return not criterion.joint and not (criterion.reads_values and criterion.needs)
+
+
+def by_signatures(criterion: Criterion) -> bool:
+    """Whether it can be judged where a pseudonym links several rows of a person."""
+    return by_counts(criterion) or not (criterion.reads_values or criterion.needs)
 
 
 def by_counts(criterion: Criterion) -> bool:

@@ -124,6 +124,17 @@ class Signatures(Description):
         sizes = sums_by(known.part, self.people[known.signature], len(known.parts))
         return Groups.of_sizes(sizes, Beside(several=self._several(known)))
 
+    @cached_property
+    def fewest(self) -> Ints:
+        """The fewest people who fit what may be known of somebody, by her signature."""
+        known = self.known_rows
+        if known is None:
+            return self.people
+        sizes = sums_by(known.part, self.people[known.signature], len(known.parts))
+        fewest: Ints = np.full(len(self), self.people.sum(), dtype=np.int64)
+        np.minimum.at(fewest, known.signature, sizes[known.part])
+        return fewest
+
     def _several(self, known: KnownRows) -> SeveralGroups:
         """Everybody in each group of what may be known of her."""
         order = np.argsort(known.signature, kind="stable")

@@ -166,8 +166,12 @@ class Schema:
                 raise SchemaError(
                     f"{role} and rows = 'unlinked' do not go together yet; leave {role} out"
                 )
-        if self.household is not None:
-            raise SchemaError("household is not supported yet; leave it out")
+        if self.household is not None and (self.rows == "unlinked" or self.count):
+            other = "count" if self.count else "rows = 'unlinked'"
+            raise SchemaError(
+                f"household and {other} do not go together: whose household is found is told of "
+                "people one by one; leave one of them out"
+            )
 
     def _check_one_role_each(self) -> None:
         role_of: dict[str, str] = {}

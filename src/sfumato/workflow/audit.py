@@ -209,6 +209,7 @@ class Audited:
         criteria = tuple(criterion for criterion, _ in self.judged)
         open_to_all = [criterion for criterion in criteria if not criterion.private]
         linked = Linker(thresholds=(self.threshold,)).attack(seen)
+        linked = replace(linked, households=None)  # who lives together is not published
         judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
         threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
         threats = [one for one in threats if not knows_owners(one)]

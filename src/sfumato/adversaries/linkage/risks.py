@@ -32,6 +32,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.adversaries.base import IN_IT, BeliefChange, CatalogueEntry, Threat, moved
+from sfumato.adversaries.linkage.households import Households
 from sfumato.adversaries.linkage.uniqueness import (
     SizeFrequencies,
     Uniqueness,
@@ -94,6 +95,7 @@ def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
 
 
 PROSECUTOR = "prosecutor"
+BY_HOUSEHOLD = "prosecutor, by household"
 JOURNALIST = "journalist"
 MARKETER = "marketer"
 WHOSE_ROW = (PROSECUTOR, JOURNALIST, MARKETER)  # what they look for
@@ -131,7 +133,8 @@ class Linkage:
     """What linking reveals of a release.
 
     `source` says where the journalist's population comes from, None if there is none. `reason`
-    says why something could not be measured; a figure that could not is None.
+    says why something could not be measured; a figure that could not is None. `households` is the
+    prosecutor's risk of everybody whose household she finds, one member being enough.
     """
 
     people: int
@@ -144,6 +147,7 @@ class Linkage:
     estimates: tuple[Uniqueness, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str = ""
+    households: Risk | None = None
 
     @property
     def sample_uniqueness(self) -> float | None:
@@ -176,7 +180,13 @@ class Linkage:
                 for name, knows in ((PROSECUTOR, in_it), (MARKETER, all_), (JOURNALIST, register))
             ]
         success = self._told(self.prosecutor, self.prosecutor.mean)
+        by_household = []
+        if self.households is not None:
+            knows = f"{in_it}, and who lives together"
+            what = "one of a household, and so all of it"
+            by_household = [self._threat(BY_HOUSEHOLD, knows, what, self.households)]
         rows = [
+            *by_household,
             self._threat(PROSECUTOR, in_it, "which row is the target's", self.prosecutor),
             Threat(
                 MARKETER,
@@ -304,6 +314,28 @@ def linkage(
         estimates,
         tuple(notes),
         reason,
+        None if (known := Households.of(release)) is None else _household_risk(known, limits),
+    )
+
+
+def _household_risk(known: Households, thresholds: Sequence[float]) -> Risk:
+    """That of the published people, by their households."""
+    people = known.published
+    risk = known.found[known.household[people]]
+    # Whoever does not look at quasi-identifiers takes anybody, and is right about one of hers.
+    members = np.bincount(known.household[people])[known.household[people]]
+    blind: Floats = 1 - np.power(1 - 1 / len(people), members.astype(np.float64))
+    highest = float(risk.max())
+    return Risk(
+        highest=highest,
+        mean=float(risk.mean()),
+        above=tuple(float((risk > limit * (1 + _SLACK)).mean()) for limit in thresholds),
+        at_highest=float((risk >= highest * (1 - _SLACK)).mean()),
+        unique=float((risk >= 1 - _SLACK).mean()),
+        blind=float(blind[risk.argmax()]),
+        moved=Headcount(int(moved(blind, risk).sum()), at_most=known.at_most),
+        at_most=known.at_most,
+        per_group=risk,
     )
 
 

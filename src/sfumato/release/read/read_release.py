@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, domain_of
 from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.households import members_of_households
 from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
@@ -276,12 +277,22 @@ def _generalized(
     levels = levels_of(schema, counts) if raw else {}
     two_ways = tuple(cells.values.two_ways) if raw else ()
     table = Table(schema, counts, levels, registered, engine, two_ways=two_ways, rows=linked)
+    households = members_of_households(engine, registered, published, counts, cells)
+    table = replace(table, households=households)
+    if households is not None:
+        notes = (*notes, HOUSEHOLDS_SHOWN.format(schema.household))
     if raw:
         release = _standing(table, notes, stray)
     else:
         columns = [cells.read[name] for name in schema.quasi]
         release = _shown(table, columns, notes, stray, wildcard=wildcard, ours=ours)
     return with_unknown_owners(release) if unlinked else release
+
+
+HOUSEHOLDS_SHOWN = (
+    "households are judged as if {!r} were not handed out; if it is, it links people, and is "
+    "judged as person with rows = 'linked'"
+)
 
 
 class CodedCells:

@@ -17,7 +17,7 @@ from sfumato.schema.roles import Schema
 from sfumato.table import attach_facts
 
 # What a release leaves out, rightly, although the schema of its table names it.
-_LEFT_OUT = ("keep", "weight", "protect")
+_LEFT_OUT = ("keep", "weight", "protect", "household")
 _WHY = {
     "person": "without it sizes would count rows, not people: drop the role to accept that",
     "count": "without it a row would be one person: drop the role if it is",
@@ -90,6 +90,7 @@ def open_release(
         weight=if_there(schema.weight),
         publish_weight=schema.publish_weight if schema.weight in registered.types else None,
         protect=if_there(schema.protect),
+        household=if_there(schema.household),
     )
     return registered, kept, tuple(notes), stray_columns(registered, schema, count)
 

@@ -42,6 +42,9 @@ def _risks(report: Report, linked: Linkage) -> Sheet:
     rows = [
         ("prosecutor: knows that the target is in it", *_risk(report, linked, linked.prosecutor))
     ]
+    if linked.households is not None:
+        name = "prosecutor: knows who lives together, and finds a household by one of it"
+        rows.append((name, *_risk(report, linked, linked.households)))
     if linked.journalist is not None:
         name = "journalist: has a register of the population" + _SOURCES[linked.source]
         rows.append((name, *_risk(report, linked, linked.journalist)))
@@ -109,6 +112,8 @@ def brief_linkage(report: Report) -> Section | None:
         ),
         ("marketer", "", _bounded(linked.marketer, at_most=at_most), *blank),
     ]
+    if linked.households is not None:
+        rows.insert(1, ("by household", *_figures(linked.households)))
     if linked.journalist is not None:
         marketer = _bounded(linked.marketer_in_population, at_most=linked.journalist.at_most)
         rows.append((f"marketer{source}", "", marketer, *blank))

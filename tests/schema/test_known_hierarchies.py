@@ -90,7 +90,9 @@ def test_what_is_no_code_is_named_in_one_line() -> None:
 def test_families_of_codes_read_back_are_the_same_regions(codes: list[str]) -> None:
     known = [f"{code}.1" for code in codes]
     levels = bound(sf.icd10(), known)
-    schema = Schema(quasi=["column"], hierarchies={"column": sf.icd10()})
+    schema = Schema(
+        quasi=["column"], hierarchies={"column": sf.icd10()}, domains={"column": "categorical"}
+    )
     regions = [region for level in levels.levels[1:4] for region in level.regions]
     read = read_cells("column", [region.text for region in regions], schema, None)
     assert [read.parts[code] for code in read.code_of] == regions

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from string import ascii_uppercase, digits
 
 _CHAPTERS = """
@@ -203,7 +203,7 @@ _FIRST_OF_CHAPTERS = [family.first for family in CHAPTERS]
 _FIRST_OF_BLOCKS = [family.first for family in BLOCKS]
 
 
-@cache
+@lru_cache(1 << 16)
 def category_of(text: str) -> str | None:
     """The three-character category of a code, however it is written; None if it is no code.
 
@@ -214,7 +214,7 @@ def category_of(text: str) -> str | None:
     return match[1] if match is not None and _block_of(match[1]) is not None else None
 
 
-@cache
+@lru_cache(1 << 16)
 def families_of(text: str) -> tuple[CodeFamily, CodeFamily, CodeFamily] | None:
     """The category, block and chapter of a code; None if it is no code."""
     category = category_of(text)

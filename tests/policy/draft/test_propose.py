@@ -35,8 +35,13 @@ def proposed(values: list[Any], name: str = "column", **options: Any) -> sf.Prop
         ("born", [dt.date(2001, 2, 3), dt.date(2003, 1, 1)], sf.dates("month", "quarter", "year")),
         (
             "admitted",
-            [dt.datetime(2023, 2, 3, 4, 5), dt.datetime(2023, 3, 3)],
+            [dt.datetime(2023, 2, 3, 4, 5), dt.datetime(2023, 8, 3)],
             sf.dates("day", "month", "quarter", "year"),
+        ),
+        (
+            "admitted",
+            [dt.date(2023, 2, 3), dt.date(2023, 3, 3)],
+            sf.dates("week", "month", "quarter"),
         ),
     ],
 )

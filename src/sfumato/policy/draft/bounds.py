@@ -25,6 +25,7 @@ from sfumato.schema.recipes import Icd10, Intervals, Masking, Number, Suppressio
 
 FEW = 3  # categories that need no taxonomy
 TAIL = 0.005  # the share of people the highest (lowest) label should hold at least
+_FEW_MONTHS = 120  # days
 _ROWS_PER_VALUE = 5  # values held by fewer people on average are not written into a policy
 
 
@@ -171,10 +172,15 @@ def _clean(number: float) -> Number:
 
 
 def date_periods(found: Profile) -> Dates:
-    """Months to years or decades of dates, years that few have together; of moments days first."""
+    """Months to years or decades of dates, years that few have together; of moments days first.
+
+    Where all lie within some months, weeks and what is made of whole weeks.
+    """
     days = [value for value in found.values if isinstance(value, dt.date)]
     years = np.array([day.year for day in days])
     units: tuple[Period, ...] = ("month", "quarter", "year")
+    if days[-1].toordinal() - days[0].toordinal() < _FEW_MONTHS:
+        units = ("week", "month", "quarter")
     if any(isinstance(day, dt.datetime) for day in days):
         units = ("day", *units)
     if years[-1] - years[0] < 15:

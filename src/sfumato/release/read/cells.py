@@ -268,6 +268,11 @@ def _notation(
     stated = said.get(declared) if isinstance(declared, str) else None
     if stated is None and recipe is not None:
         stated = _AXIS_OF.get(recipe.kind)
+    if recipe is not None:
+        known = {text: recipe.read_label(text) for text in texts if text is not None}
+        labels = {text: region for text, region in known.items() if region is not None}
+        if labels:
+            return Notation("categorical", labels, separator=separator), frozenset()
     if stated == "numeric" and not _told_apart(texts, separator):
         raise InputError(
             f"column {name!r} holds numbers with more digits than can be told apart as quantities; "
@@ -275,11 +280,6 @@ def _notation(
         )
     if stated is not None:
         return Notation(stated, separator=separator), frozenset()
-    if recipe is not None:
-        known = {text: recipe.read_label(text) for text in texts if text is not None}
-        labels = {text: region for text, region in known.items() if region is not None}
-        if labels:
-            return Notation("categorical", labels, separator=separator), frozenset()
     guess = declared is None and untyped
     return _inferred(name, texts, separator, guess=guess, ours=ours), frozenset()
 

@@ -158,6 +158,9 @@ class Best(Anonymizer):
     def briefly(self) -> Anonymizer:
         return Deal().briefly() if "generalized" in self.schemes else self
 
+    def refuses_rows(self) -> str:
+        return "" if "generalized" in self.schemes else super().refuses_rows()
+
     def run(self, task: Task) -> Release:
         from sfumato.anonymizers.deal.ground import Compiling
 
@@ -271,6 +274,8 @@ class _Contest:
         deals = isinstance(way.anonymizer, Deal)
         if self.interrupted:
             return _INTERRUPTED
+        if self.task.table.schema.rows == "unlinked" and (why := way.anonymizer.refuses_rows()):
+            return f"rows are published one by one, which {why}"
         if deals and self._few:
             return f"there are fewer than {_FEW} people"
         if self.best is None:
@@ -283,7 +288,7 @@ class _Contest:
 
     def _hopeless(self) -> str:
         """What fails for everybody together fails for any groups, if merging does no harm."""
-        merges = all(criterion.merge_closed for criterion in self.task.require)
+        merges = all(self.task.merge_closed(criterion) for criterion in self.task.require)
         generalized = any(
             attempt.outcome == "refused" and attempt.anonymizer.startswith("mondrian")
             for attempt in self.attempts

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
+from sfumato.numbers import Codes, Ints, distinct, offsets_of, sums_by, taken_rows
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Counts(TableCounts):
         if self.owner is None:
             return self.by_code(column)
         size = len(self.quasi[column])
-        pairs = np.unique(self.owner.astype(np.int64) * size + self.codes[column].repeat(self.n))
+        pairs = distinct(self.owner.astype(np.int64) * size + self.codes[column].repeat(self.n))
         return np.bincount(pairs % size, minlength=size).astype(np.int64)
 
     def by_value(self, attribute: int) -> Ints:
@@ -240,7 +240,7 @@ class Counts(TableCounts):
         owner = self.owner
         if owner is not None:
             owner = owner[taken_rows(offsets_of(self.n), kept)[1]]
-            extra = len(owner) - len(np.unique(owner))
+            extra = len(owner) - int(np.count_nonzero(np.bincount(owner)))
         return replace(
             self,
             codes=self.codes[:, kept],
@@ -292,6 +292,11 @@ class Counts(TableCounts):
         order = np.argsort(person, kind="stable")
         there = tuples[number[len(self) :]]
         return replace(self, several=SeveralTuples(person[order], there[order]))
+
+    @cached_property
+    def value_pairs(self) -> dict[int, tuple[Codes, Codes]]:
+        """What `pairs_of` of `counts/owners.py` found, by attribute."""
+        return {}
 
     @cached_property
     def group_of(self) -> tuple[Ints, Ints]:

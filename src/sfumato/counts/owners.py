@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.counts.counts import Counts
-from sfumato.numbers import Codes, Ints, offsets_of, rows_of, sums_by, taken_rows, tallied_offsets
+from sfumato.numbers import Codes, Ints, distinct, offsets_of, rows_of, taken_rows, tallied_offsets
 
 _ID = np.int32
 
@@ -30,8 +30,8 @@ class Owners:
     @classmethod
     def of(cls, group: Ints, groups: int, person: Codes, total: int) -> Owners:
         """Of (group, person) pairs, which may repeat."""
-        distinct = np.unique(group.astype(np.int64) * total + person)
-        of_group, people = np.divmod(distinct, max(total, 1))
+        pairs = distinct(group.astype(np.int64) * total + person)
+        of_group, people = np.divmod(pairs, max(total, 1))
         return cls(tallied_offsets(of_group, groups), people.astype(_ID), total)
 
     def __len__(self) -> int:
@@ -70,13 +70,6 @@ class Owners:
         indptr, places = taken_rows(self.indptr, kept)
         return Owners(indptr, self.people[places], self.total)
 
-    def rows_each(self, group: Ints, person: Codes) -> Ints:
-        """How many of some rows, given by group and person, each entry here stands for."""
-        key = self.group * self.total + self.people
-        order = np.argsort(key, kind="stable")
-        place = np.searchsorted(key[order], group.astype(np.int64) * self.total + person)
-        return sums_by(order[place], np.ones(len(group), dtype=np.int64), len(key))
-
 
 @dataclass(frozen=True)
 class ValueOwners:
@@ -105,12 +98,18 @@ def owners_below(counts: Counts) -> int:
 
 def pairs_of(counts: Counts, attribute: int) -> tuple[Codes, Codes]:
     """The number of each row's (person, value) pair, and the value of each pair."""
-    assert counts.owner is not None
-    width = max(len(counts.sensitive[attribute].domain), 1)
-    value = np.repeat(counts.values[attribute], counts.n)
-    key = counts.owner.astype(np.int64) * width + value
-    distinct, pair = np.unique(key, return_inverse=True)
-    return pair.astype(_ID), (distinct % width).astype(_ID)
+    known = counts.value_pairs
+    if attribute not in known:
+        assert counts.owner is not None
+        width = max(len(counts.sensitive[attribute].domain), 1)
+        value = np.repeat(counts.values[attribute], counts.n)
+        key = counts.owner.astype(np.int64) * width + value
+        order = np.argsort(key, kind="stable")
+        first = np.diff(key[order], prepend=-1) > 0
+        pair = np.empty(len(key), dtype=_ID)
+        pair[order] = np.cumsum(first) - 1
+        known[attribute] = pair, (key[order][first] % width).astype(_ID)
+    return known[attribute]
 
 
 def tuple_owners(counts: Counts) -> Owners:

@@ -60,7 +60,7 @@ class SeveralGroups:
         """Everybody who is listed, where rows are published one by one."""
         order = np.argsort(people.people, kind="stable")
         person = people.people[order].astype(np.int64)
-        everybody = len(np.unique(person))
+        everybody = int(np.count_nonzero(np.bincount(person)))
         return cls(everybody, person, people.group[order], distinct=True)
 
     @property

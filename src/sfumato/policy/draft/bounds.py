@@ -259,14 +259,12 @@ class DraftedBound:
 def bounds(
     sensitive: dict[str, tuple[RoleGuess, Fit]],
     several: frozenset[str] = frozenset(),
-    rows_each: int = 1,
 ) -> list[DraftedBound]:
     """k-anonymity always; diversity and closeness of every sensitive column with one value.
 
-    `several` names columns of which a person may have several values; one person may have
-    `rows_each` rows where rows are counted.
+    `several` names columns of which a person may have several values.
     """
-    listed = [_indistinguishable(rows_each)]
+    listed = [_indistinguishable()]
     for name, (found, fit) in sensitive.items():
         if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
@@ -275,19 +273,14 @@ def bounds(
     return listed
 
 
-def _indistinguishable(rows_each: int) -> DraftedBound:
+def _indistinguishable() -> DraftedBound:
     why = (
         f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
         f"her row is a guess of 1 in {K} at best. {K} is a common floor for files given to "
         "known researchers; for files anybody may download 10 and more is usual, and 11 "
         "(a risk of 0.09) is what medicines agencies ask for."
     )
-    if rows_each > 1:
-        why += (
-            f" Rows are counted here and one person has up to {rows_each}: {K * rows_each} rows "
-            f"are {K} people at least."
-        )
-    return DraftedBound({"kind": "k-anonymity", "k": K * rows_each}, why)
+    return DraftedBound({"kind": "k-anonymity", "k": K}, why)
 
 
 def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> list[DraftedBound]:

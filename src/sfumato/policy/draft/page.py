@@ -98,7 +98,7 @@ def _schema(roles: Roles) -> list[str]:
     lines += _note(
         "Quasi-identifiers: what an outsider (a neighbour, an employer, a register) may know about "
         f"a person and find her by. Together they single out {_percent(roles.measured.unique)} of "
-        f"{'people' if roles.person else 'rows'}{_where(roles)}."
+        f"{'rows' if roles.person is None or roles.unlinked else 'people'}{_where(roles)}."
         + (
             f" The strongest pair, {toml_value(chosen.pair[0])} with {toml_value(chosen.pair[1])}, "
             f"singles out {_percent(roles.measured.pair)}."
@@ -170,6 +170,12 @@ def _numbers(roles: Roles) -> list[str]:
             lines += ["", *_note(f"{listed[0].why[0].upper()}{listed[0].why[1:]}.")]
             active = "" if role == "person" else "# "
             lines += [f"{active}{role} = {toml_value(found.name)}" for found in listed]
+        if role == "person" and listed and roles.unlinked:
+            lines += _note(
+                "Her rows differ in what is known of her: each is published by itself, and nothing "
+                "says which are hers. knows: how many of them somebody may know, 1, 2, ... or all."
+            )
+            lines += ['rows = "unlinked"', 'knows = "all"']
     return lines
 
 
@@ -274,7 +280,7 @@ def _anonymizer() -> list[str]:
 
 def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
     written = []
-    for bound in bounds(roles.sensitive, roles.several, roles.rows_each):
+    for bound in bounds(roles.sensitive, roles.several):
         lines = ["[[require]]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in bound.keys.items()]
         why = bound.why

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.engines.base import named, select
-from sfumato.policy.draft.guess import NEARLY_ALL, RoleGuess, agreed_person, asked_person, rows_each
+from sfumato.errors import list_some
+from sfumato.policy.draft.guess import NEARLY_ALL, RoleGuess, agreed_person
 from sfumato.policy.draft.profile import TABLE, Profile, Sample
 from sfumato.policy.toml import toml_value
 
@@ -35,7 +36,7 @@ class Several:
 
     differing: dict[str, int]
     people: int
-    most_rows: int  # of one person
+    unlinked: bool = False  # and so rows are published one by one
 
 
 def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
@@ -140,10 +141,10 @@ def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Sev
     listed = list(columns)
     if sample.one_in == 1:
         table, names = TABLE, [f"c{sample.columns.index(name)}" for name in listed]
-        key, rows = f"c{person.place}", "SUM(n)"
+        key = f"c{person.place}"
     else:
         table, names = sample.source.name, [sample.source.column(name) for name in listed]
-        key, rows = sample.source.column(person.name), "COUNT(*)"
+        key = sample.source.column(person.name)
     differs = [
         named(
             f"CASE WHEN MIN({name}) <> MAX({name}) OR "
@@ -152,45 +153,36 @@ def between_rows(sample: Sample, person: Profile, columns: Iterable[str]) -> Sev
         )
         for place, name in enumerate(names)
     ]
-    people = select([*differs, named(rows, "many")], table, group=[key])
+    people = select(differs, table, group=[key])
     sums = [named(f"SUM(d{place})", f"s{place}") for place in range(len(names))]
     sums_fetched = sample.engine.fetch(
-        select([*sums, named("COUNT(*)", "n"), named("MAX(many)", "most")], f"({people}) AS people")
+        select([*sums, named("COUNT(*)", "n")], f"({people}) AS people")
     )
     numbers = [int(column[0].as_py() or 0) for column in sums_fetched.columns]
     differing = {name: many for name, many in zip(listed, numbers, strict=False) if many}
-    return Several(differing, numbers[-2], numbers[-1])
+    return Several(differing, numbers[-1])
 
 
-def leave_out(
-    guesses: dict[str, RoleGuess], person: RoleGuess, several: Several, columns: list[str]
-) -> list[str]:
+def leave_out(guesses: dict[str, RoleGuess], several: Several, columns: list[str]) -> list[str]:
     """Columns that are the same on all rows of a person; the others lose their role, and say so."""
-    kept = [name for name in columns if name not in several.differing]
-    spelt = toml_value(person.name)
-    for name in columns:
-        if name in several.differing:
-            why = (
-                f"differs between the rows of one person ({several.differing[name]:,} of "
-                f"{several.people:,} people): whoever is counted once must look the same once"
-            )
-            asked = (
-                f"differs between rows with the same {spelt}, so it cannot be published while "
-                "people are counted: left out. To publish it, keep one row a person (her first, "
-                "say) and draft again"
-            )
-            expected = guesses[name].role == "known"
-            guesses[name] = RoleGuess(guesses[name].profile, "none", why, asked if expected else "")
-    return kept
+    for name in several.differing.keys() & {*columns}:
+        why = (
+            f"differs between the rows of one person ({several.differing[name]:,} of "
+            f"{several.people:,} people): whoever is counted once must look the same once"
+        )
+        guesses[name] = RoleGuess(guesses[name].profile, "none", why)
+    return [name for name in columns if name not in several.differing]
 
 
-def count_rows_instead(guesses: dict[str, RoleGuess], person: RoleGuess, several: Several) -> None:
-    """Where nothing lasts: rows are counted, as many more as one person can have."""
+def keep_rows(
+    guesses: dict[str, RoleGuess], person: RoleGuess, several: Several, columns: list[str]
+) -> Several:
+    """Rows that differ in what is known of people are published one by one, and that is asked."""
+    names = [toml_value(name) for name in columns if name in several.differing]
     guesses[person.name] = replace(
         person,
-        role="identifiers",
-        why=f"names the person: {rows_each(person.profile)}",
-        question=f"{asked_person(person.profile)} Every column an outsider may know differs "
-        "between rows of one person, so the draft counts rows and asks for "
-        f"{several.most_rows} times as many: nobody has more rows than that",
+        question=f"{person.question} Rows of one person differ in {list_some(names)}, so every "
+        'row is published by itself (rows = "unlinked") and k counts different people; knows says '
+        "how many of her rows somebody may know, all unless told",
     )
+    return replace(several, unlinked=True)

@@ -63,7 +63,7 @@ def rehearse(sample: Sample, roles: Roles, policy: Policy) -> Rehearsal:
                 refused[criterion.name, criterion.sensitive] = f"{verdict.note}."
             else:
                 kept.append(criterion)
-        if table.counts.extra_memberships:
+        if table.counts.extra_memberships and table.schema.rows == "gathered":
             return Rehearsal(refused, "people's rows differ in their quasi-identifiers", rows)
         task = Task(table, tuple(kept), suppression=policy.suppression)
         Mondrian().run(task)  # quick, and refuses only what any would

@@ -22,8 +22,8 @@ from sfumato.policy.draft.guess import RoleGuess, are_codes, guess, is_code
 from sfumato.policy.draft.person import (
     Several,
     between_rows,
-    count_rows_instead,
     find_person,
+    keep_rows,
     leave_out,
 )
 from sfumato.policy.draft.profile import Profile, Sample
@@ -203,7 +203,7 @@ class Roles:
     chosen: Chosen
     measured: Measured
     several: frozenset[str] = frozenset()  # columns of which a person may have several values
-    rows_each: int = 1  # rows that may be one person's, where rows are counted all the same
+    unlinked: bool = False  # a person's rows differ in what is known, and are published one by one
 
     def having(self, role: str) -> list[RoleGuess]:
         return [found for found in self.others.values() if found.role == role]
@@ -224,6 +224,8 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
         others = _resort(guesses, sample)
     several = _one_look_each(sample, guesses, known, others)
     person = next((g.profile.place for g in guesses.values() if g.role == "person"), None)
+    unlinked = several is not None and several.unlinked
+    person = None if unlinked else person  # rows are told apart, not people by one of theirs
     probed = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
     _drop_followers(guesses, probed, known, others)
     if len(known) > MOST_QUASI:
@@ -251,17 +253,17 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
         },
         chosen=chosen,
         measured=measure(probe(sample, places, person, TOLD_ROWS), chosen),
-        several=frozenset(several.differing) if several and person is not None else frozenset(),
-        rows_each=several.most_rows if several and person is None else 1,
+        several=frozenset(several.differing) if several and not unlinked else frozenset(),
+        unlinked=unlinked,
     )
 
 
 def _one_look_each(
     sample: Sample, guesses: dict[str, RoleGuess], known: list[str], others: list[str]
 ) -> Several | None:
-    """People who are counted once must look the same on all their rows: what differs is left out.
+    """People who are counted once look the same on all their rows, or rows are kept one by one.
 
-    Where that is everything, rows are counted, so many more that they are people enough.
+    What differs and is not known by its name is left out where all else is the same.
     """
     person = next((found for found in guesses.values() if found.role == "person"), None)
     if person is None:
@@ -269,11 +271,10 @@ def _one_look_each(
     sensitive = [name for name, found in guesses.items() if found.role == "sensitive"]
     single = [name for name in sensitive if guesses[name].profile.what != "list"]
     several = between_rows(sample, person.profile, [*known, *others, *single])
-    if several.differing.keys() >= {*known, *others}:
-        count_rows_instead(guesses, person, several)
-        return several
-    known[:] = leave_out(guesses, person, several, known)
-    others[:] = leave_out(guesses, person, several, others)
+    differing = {*several.differing}
+    if differing & {*known} or (others and not known and differing >= {*others}):
+        return keep_rows(guesses, person, several, [*known, *others])
+    others[:] = leave_out(guesses, several, others)
     return several
 
 

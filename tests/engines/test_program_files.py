@@ -175,6 +175,37 @@ def test_any_table_can_be_written_so(tmp_path: Path, format: str) -> None:
     assert back.groups.case == release.groups.case == "set"
 
 
+def test_a_policy_may_name_the_format(tmp_path: Path) -> None:
+    table = sf.read(written(tmp_path, "sav"), SCHEMA)
+    policy = sf.Policy([sf.KAnonymity(1)], format="xlsx")
+    policy.save(tmp_path / "policy.toml")
+    policy = sf.Policy.load(tmp_path / "policy.toml")
+    release = sf.generalize(table, {"age": 2})
+    release.save(tmp_path / "out", policy=policy)
+    assert (tmp_path / "out" / "public" / "data.xlsx").is_file()
+    release.save(tmp_path / "csv", policy=policy, format="csv")
+    assert (tmp_path / "csv" / "public" / "data.csv").is_file()
+    (tmp_path / "policy.toml").write_text(
+        'format = "docx"\n[[require]]\nkind = "k-anonymity"\nk = 2'
+    )
+    with pytest.raises(sf.InputError, match="format 'docx' is not known"):
+        sf.Policy.load(tmp_path / "policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "value"), [("sav", "a b", 1), ("dta", "a-b", 1), ("sav", "n", 2**60)]
+)
+def test_what_a_program_cannot_hold_is_refused_in_a_line(
+    tmp_path: Path, format: str, name: str, value: int
+) -> None:
+    schema = sf.Schema(quasi=[name], sensitive="ill")
+    table = pa.table({name: [value, value], "ill": ["flu", "gout"]})
+    release = sf.generalize(sf.read(table, schema), {})
+    with pytest.raises(sf.InputError, match="these columns cannot be a"):
+        release.save(tmp_path / "out", format=format)
+    assert not (tmp_path / "out").exists()
+
+
 def sheet(path: Path, fill: Callable[[Any, Any], None]) -> Path:
     book = xlsxwriter.Workbook(str(path))
     fill(book, book.add_worksheet("People"))
@@ -248,7 +279,7 @@ def test_formulas_are_their_values_and_errors_are_missing(tmp_path: Path) -> Non
     schema = sf.Schema(quasi=["age"], sensitive="ill")
     table = sf.read(sheet(tmp_path / "people.xlsx", fill), schema)
     assert table.counts.quasi[0].values == (30, 31, None)
-    assert any("#DIV/0! is read as missing" in note for note in table.source.notes)
+    assert any("1 cells with #DIV/0! are read as missing" in note for note in table.source.notes)
     with pytest.raises(sf.InputError, match="1 formulas have no value yet"):
         sf.read(uncomputed(tmp_path / "open.xlsx"), schema)
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, expect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,5 +174,6 @@ def _code(value: object) -> str:
 
 def check_format(format: str) -> None:
     """Refuse what cannot be written."""
+    expect("format", format, str, "a text")
     if format not in FORMATS:
         raise InputError(f"format {format!r} is not known; {did_you_mean(format, FORMATS)}")

@@ -152,14 +152,14 @@ def write_labelled(table: pa.Table, path: Path, form: FileForm) -> None:
         about["variable_format"] = formats
     wide = [pa.float64() if pa.types.is_int64(kind) else kind for kind in table.schema.types]
     fields = zip(table.schema.names, wide, strict=True)
-    frame = table.cast(pa.schema(list(fields))).to_pandas(types_mapper=nullable.get)
     try:
+        frame = table.cast(pa.schema(list(fields))).to_pandas(types_mapper=nullable.get)
         getattr(program, _WRITERS[form.format])(frame, str(path), **about)
     except Exception:  # what it says may name a value
         raise InputError(
             f"these columns cannot be a {NAMES[form.format]} file: names must begin with a letter "
-            "and hold letters, digits and _ alone, and texts may not be too long; rename them, or "
-            "name another --format"
+            "and hold letters, digits and _ alone, texts may not be too long, nor whole numbers "
+            "beyond 2^53; change them, or name another --format"
         ) from None
 
 

@@ -20,6 +20,7 @@ from sfumato.errors import InputError, MissingExtra, did_you_mean, list_some, na
 
 MOST_ROWS = (1 << 20) - 1  # of a sheet, below its header
 _DATES, _MOMENTS = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+_EXACT = 10**15  # whole numbers up to which Excel tells them apart
 _FIRST_YEAR = 1900  # of which Excel knows dates
 _HOW = "pip install 'sfumato[files]'"
 
@@ -138,9 +139,10 @@ def _column_notes(title: str, cells: list[Any]) -> list[str]:
             f"column {title!r}: {texts:,} numbers are stored as text, and read as the others of "
             "the column are"
         )
-    errors = sorted({cell.value for cell in cells if cell.data_type == "e"})
+    errors = [cell.value for cell in cells if cell.data_type == "e"]
     if errors:
-        notes.append(f"column {title!r}: {', '.join(errors)} is read as missing")
+        shown = ", ".join(sorted(set(errors)))
+        notes.append(f"column {title!r}: {len(errors):,} cells with {shown} are read as missing")
     return notes
 
 
@@ -194,6 +196,8 @@ def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
                 page.write_string(row, place, value.isoformat())
             elif isinstance(value, dt.date):
                 page.write_datetime(row, place, value, shape)
+            elif isinstance(value, int) and abs(value) > _EXACT:
+                page.write_string(row, place, str(value))
             elif value is not None:
                 page.write_number(row, place, value)
     book.close()

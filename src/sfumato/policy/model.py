@@ -15,6 +15,7 @@ from pathlib import Path
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
 from sfumato.engines.files import is_text
+from sfumato.engines.form import check_format
 from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
@@ -34,7 +35,7 @@ class Policy:
     what is made best, `suppression` is the share of people it may suppress. `use` says what the
     release is for: loss is then measured by that, so another utility cannot be named beside it.
     `read` says how the file the policy was written for is to be read: how it is written, and by
-    which engine.
+    which engine; `format` in which a release is written, if not the way its table came.
     """
 
     require: Sequence[Criterion]
@@ -44,6 +45,7 @@ class Policy:
     schema: Schema | None = None
     use: Use | None = None
     read: Reading = field(default_factory=Reading)
+    format: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):
@@ -56,6 +58,8 @@ class Policy:
         check_suppression(self.suppression)
         if self.anonymizer is not None and not isinstance(self.anonymizer, Anonymizer):
             raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
+        if self.format is not None:
+            check_format(self.format)
         expect("read", self.read, Reading, "a Reading")
         if (
             strange := self.read.given_fields().keys()

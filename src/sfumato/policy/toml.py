@@ -201,6 +201,7 @@ class PolicyModel(_Strict):
     anonymizer: dict[str, Any] | None = None
     utility: str = "loss"
     suppression: Number = 0.0
+    format: str | None = None
     use: UseModel | None = None
 
 
@@ -254,6 +255,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         "anonymizer": anonymizer,
         "utility": model.utility,
         "suppression": model.suppression,
+        "format": model.format,
         "use": use,
         "read": read,
     }
@@ -390,6 +392,8 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     """
     files = Links(path.parent, policy.schema) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
+    if policy.format is not None:
+        lines.append(f"format = {toml_value(policy.format)}")
     schema = policy.schema
     if reading := policy.read.given_fields():
         lines += ["", "[read]"]

@@ -65,6 +65,11 @@ class EvidencePolicy(Protocol):
     """All that is asked of the policy a release was made by."""
 
     @property
+    def format(self) -> str | None:
+        """The format in which it is to be written, if not the way its table came."""
+        ...
+
+    @property
     def needs_people(self) -> bool:
         """Whether judging by it again takes who is in which group."""
         ...
@@ -98,6 +103,8 @@ def write_folder(
 ) -> Path:
     """Write public/ and private/, as `Release.save` says."""
     report, policy = evidence.report, evidence.policy
+    if format is None and policy is not None:
+        format = policy.format
     form = release.form.written_as(format)
     target = Path(out)
     check_new_folder(target, force=force)

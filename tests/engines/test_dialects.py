@@ -6,6 +6,7 @@ import datetime as dt
 import gzip
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -246,3 +247,98 @@ def test_marks_for_no_value(tmp_path: Path) -> None:
     frame = pa.table({"x": ["31.12.2023", "NA"], "y": [1, -9]})
     read = sf.read(frame, both, missing=["NA", "-9"], dates={"x": "DMY"}).counts.quasi
     assert [d.values for d in read] == [(dt.date(2023, 12, 31), None), (1, None)]
+
+
+def coded(tmp_path: Path, *, rows: int = 40) -> Path:
+    """People some of whom have no income but a code."""
+    lines = ["sex;income;illness"]
+    for row in range(rows):
+        income = "N" if row % 5 == 0 else str(1000 + row % 4 * 250)
+        lines.append(f"{'mw'[row % 2]};{income};{('flu', 'cold', 'gout')[row % 3]}")
+    return text(tmp_path, "\n".join(lines) + "\n", name="coded.csv")
+
+
+@pytest.mark.parametrize("maker", [sf.Lattice(), sf.Mondrian()])
+def test_a_code_beside_numbers_is_no_number(tmp_path: Path, maker: Any) -> None:
+    schema = sf.Schema(["sex", "income"], "illness", hierarchies={"income": sf.intervals([500])})
+    file = coded(tmp_path)
+    with pytest.raises(sf.InputError, match="mixes numbers and text"):
+        sf.read(file, schema)
+    table = sf.read(file, schema, codes={"income": ["N", "9999999"]})
+    domain = table.counts.quasi[1]
+    assert domain.values == (1000, 1250, 1500, 1750, None)
+    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(3)], maker), seed=1)
+    release.save(tmp_path / "out")
+    lines = (tmp_path / "out" / "public" / "data.csv").read_text().splitlines()
+    cells = [line.split(";")[1].strip('"') for line in lines[1:]]
+    assert cells.count("N") == 8  # each of them, none in a range or a mean
+    read = sf.read_release(tmp_path / "out", schema)
+    measured = [sf.audit(one, [sf.KAnonymity(3)]).verdicts[0].measured for one in (read, release)]
+    assert measured[0] == measured[1]
+    assert sorted(read.groups.sizes.tolist()) == sorted(release.groups.sizes.tolist())
+    assert any("'N' is read as a code" in note for note in release.notes)
+
+
+def test_two_kinds_beside_numbers_are_not_mixed_up(tmp_path: Path) -> None:
+    file = column(tmp_path, "1", "2", "N", "9999999", "3")
+    with pytest.raises(sf.InputError, match="column 'x' has 2 kinds of cells beside its numbers"):
+        kinds(file, codes={"x": ["N", "9999999"]})
+    assert kinds(file, missing={"x": ["N", "9999999"]})[1] == (1, 2, 3, None)
+    with pytest.raises(sf.InputError, match="has 2 kinds"):
+        kinds(column(tmp_path, "1", "", "N"), codes={"x": ["N"]})
+    with pytest.raises(sf.InputError, match="codes are of one column each"):
+        kinds(file, codes={"*": ["N"]})
+
+
+def test_a_draft_writes_what_it_finds(tmp_path: Path) -> None:
+    lines = ["Stadt;Geburtstag;Aufnahme;Einkommen;Diagnose"]
+    for row in range(120):
+        city = "?" if row % 10 == 0 else ("Köln", "München", "Würzburg")[row % 3]
+        born = f"{1 + row % 28:02}.{1 + row % 12:02}.{30 + row % 60}"
+        income = "N" if row % 7 == 0 else f"{1000 + row}"
+        day = f"{1 + row % 12:02}/{1 + row % 11:02}/2023"
+        lines.append(f"{city};{born};{day};{income};{('Röteln', 'Grippe')[row % 2]}")
+    file = text(tmp_path, "\r\n".join(lines) + "\r\n", "cp1252")
+    draft = sf.draft_policy(file)
+    read = draft.policy.read
+    assert (read.delimiter, read.encoding) == (";", "cp1252")
+    assert (read.missing, read.codes) == ({"Stadt": ("?",)}, {"Einkommen": ("N",)})
+    questions = "\n".join(draft.questions)
+    for words in (
+        '"?" is read as no value',
+        "first_year",
+        "%m/%d/%Y: say",
+        "'N' is read as a code",
+    ):
+        assert words in questions
+    answered = sf.draft_policy(file, dates="DMY", first_year=1930).policy.read
+    assert answered.dates == "DMY"
+    table = sf.read(file, sf.Schema(["Geburtstag", "Aufnahme"]), **answered.given_fields())
+    assert [domain.kind for domain in table.counts.quasi] == ["date", "date"]
+
+
+DIALECT = ("cp1252", ";", ",", "%d.%m.%Y", "NA", "\r\n", 1)
+
+
+def test_a_release_comes_out_as_its_table_went_in(tmp_path: Path) -> None:
+    file = tmp_path / "klinik.csv"
+    file.write_bytes(written(*DIALECT))
+    table = sf.read(file, SCHEMA, missing=["NA"])
+    release = sf.generalize(table, {})
+    release.save(tmp_path / "out")
+    lines = (tmp_path / "out" / "public" / "data.csv").read_bytes().decode("cp1252").split("\r\n")
+    rows = {line.replace('"', "") for line in lines if line}
+    assert {"Würzburg;NA;1234567,25;Röteln", "NA;31.12.2023;NA;Grippe"} <= rows
+    read = sf.read_release(tmp_path / "out", SCHEMA)
+    told = [read.regions.describe(group) for group in range(len(read.groups))]
+    assert told == [release.regions.describe(group) for group in range(len(release.groups))]
+    release.save(tmp_path / "plain", format="csv")
+    plain = (tmp_path / "plain" / "public" / "data.csv").read_text("utf-8")
+    assert '"Würzburg",,1234567.25,"Röteln"' in plain
+    # Letters that an encoding has not.
+    cities = {city: ["Łódź"] for city, *_ in PEOPLE if city}
+    schema = sf.Schema(["city"], hierarchies={"city": sf.taxonomy(cities)})
+    coarse = sf.generalize(sf.read(file, schema, missing=["NA"]), {"city": 1})
+    with pytest.raises(sf.InputError, match="letters that its table's encoding, cp1252, has not"):
+        coarse.save(tmp_path / "letters")
+    assert not (tmp_path / "letters").exists()

@@ -82,7 +82,7 @@ def as_written(
     """
     if stated.exact:
         some = {name: () for name in some if name in stated.dates or name in stated.decimals}
-    if not (some or stated.missing):
+    if not (some or stated.missing or stated.codes):
         return source, {}
     cells = {
         name: with_marks(source.column(name), stated.marks(name), text=is_string(kind))
@@ -103,6 +103,7 @@ def as_written(
         counts = fetch(f"SELECT {', '.join(listed)} FROM {source.name}")
         return [column[0].as_py() for column in counts.columns]
 
+    codes = _codes_beside(source, cells, stated, counted)
     found = find_forms(columns, stated, counted, numbers=source.untyped)
     types = dict(source.types)
     meant = {**cells, **found.cells}
@@ -116,10 +117,45 @@ def as_written(
         source.form,
         decimal=found.decimal or source.form.decimal,
         dates={name: form.pattern for name, form in found.dates.items()},
-        missing={name: marks[0] for name in source.types if (marks := stated.marks(name))},
+        missing={
+            **{name: marks[0] for name in source.types if (marks := stated.marks(name))},
+            **codes,
+        },
     )
     written = replace(source, types=types, doubts=found.doubts, form=file_form)
-    return written, meant if changed else {}
+    notes = [
+        f"{name}: {code!r} is read as a code beside the numbers and told as (missing); if it means "
+        "that there is no value, list it in missing instead of codes"
+        for name, code in codes.items()
+    ]
+    return replace(written, notes=(*source.notes, *notes)), meant if changed else {}
+
+
+def _codes_beside(
+    source: Source, cells: Mapping[str, str], stated: StatedForms, counted: Counted
+) -> dict[str, str]:
+    """The one code that stands beside the numbers or dates of a column, by column.
+
+    It takes the place that a missing value has otherwise: never averaged, in no range. There is one
+    such place, so two codes, or a code and missing cells, are refused rather than mixed up.
+    """
+    columns = {name: codes for name, codes in stated.codes.items() if name in source.types}
+    if columns and not (source.untyped and source.form.is_text):
+        raise InputError("codes are for text files; a file with types tells codes by its labels")
+    beside: dict[str, str] = {}
+    for name, codes in columns.items():
+        column = source.column(name)
+        tests = [f"TRIM({column}) = {literal(code)}" for code in codes]
+        *each, nothing = counted([*tests, f"{cells[name]} IS NULL"])
+        kinds = sum(n > 0 for n in each) + (nothing > sum(each))
+        if kinds > 1:
+            raise InputError(
+                f"column {name!r} has {kinds} kinds of cells beside its numbers (codes, or no "
+                "value at all), and one can be told apart from them; list them in missing to take "
+                "them for one, or make a column of its own of them"
+            )
+        beside[name] = next((code for code, n in zip(codes, each, strict=True) if n), codes[0])
+    return beside
 
 
 def with_marks(cell: str, marks: Sequence[str], *, text: bool = True) -> str:

@@ -83,11 +83,13 @@ class StatedForms:
     first_year: int | None = None
     decimal: str | None = None
     decimals: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     exact: bool = False
 
     def marks(self, column: str) -> tuple[str, ...]:
-        """What stands for no value in a column."""
-        return (*self.missing.get(column, ()), *self.missing.get(EVERY, ()))
+        """What stands for no value in a column, or for none on its scale."""
+        missing = (*self.missing.get(column, ()), *self.missing.get(EVERY, ()))
+        return (*missing, *self.codes.get(column, ()))
 
     def dates_of(self, column: str) -> str | None:
         return self.dates.get(column, self.dates.get(EVERY))

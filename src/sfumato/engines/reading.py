@@ -93,6 +93,7 @@ FileScheme = Literal["generalized", "microaggregated"]
 Separator = str | Mapping[str, str] | None
 DateForms = str | Mapping[str, str] | None
 MissingMarks = Sequence[str] | Mapping[str, Sequence[str]] | None
+SpecialCodes = Mapping[str, Sequence[str]] | None
 
 # What an option is about: how a file is written; what reads it, and where; a table of people that
 # is in two files; a release.
@@ -161,6 +162,16 @@ class Reading:
             list[str],
             "A mark such as ? or NA that stands for no value; COLUMN=... says it of one column. "
             "May be given several times.",
+            "duckdb",
+        ),
+    )
+    codes: SpecialCodes = field(
+        default=None,
+        metadata=_told(
+            "file",
+            list[str],
+            "COLUMN=CODE: a code such as N or 9999999 that stands among a column's numbers and is "
+            "none of them.",
             "duckdb",
         ),
     )
@@ -270,6 +281,9 @@ class Reading:
             check_encoding(self.encoding)
         object.__setattr__(self, "dates", _by_column("dates", self.dates, several=False))
         object.__setattr__(self, "missing", _by_column("missing", self.missing, several=True))
+        object.__setattr__(self, "codes", _by_column("codes", self.codes, several=True))
+        if self.codes is not None and (not isinstance(self.codes, Mapping) or EVERY in self.codes):
+            raise InputError("codes are of one column each: give them by column, as in income = N")
         for form in self.stated_forms.dates.values():
             check_date_form(form)
         year = self.first_year
@@ -294,13 +308,14 @@ class Reading:
         missing = self.missing or {}
         if not isinstance(missing, Mapping):
             missing = {EVERY: missing}
-        return StatedForms(missing, dates, self.first_year, self.decimal)
+        return StatedForms(missing, dates, self.first_year, self.decimal, codes=self.codes or {})
 
     def columns_named(self) -> list[tuple[str, str]]:
         """Of which columns it says something: (option, column)."""
         forms = self.stated_forms
         told = [("dates", name) for name in forms.dates]
         told += [("missing", name) for name in forms.missing]
+        told += [("codes", name) for name in forms.codes]
         return [(option, name) for option, name in told if name != EVERY]
 
     def given_fields(self) -> dict[str, object]:
@@ -402,6 +417,7 @@ class FileOptions(TypedDict, total=False):
     dates: DateForms
     first_year: int | None
     missing: MissingMarks
+    codes: SpecialCodes
     partitioned: bool
     sheet: str | None
     header: int | None

@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.engines.encoding import encoding_of
 from sfumato.engines.textfile import inspect_text
 from sfumato.table import Table
+from tests.program import sfumato
 
 SCHEMA = sf.Schema(["city", "admitted", "cost"], "diagnosis")
 PEOPLE = [
@@ -302,14 +303,9 @@ def test_a_draft_writes_what_it_finds(tmp_path: Path) -> None:
     draft = sf.draft_policy(file)
     read = draft.policy.read
     assert (read.delimiter, read.encoding) == (";", "cp1252")
-    assert (read.missing, read.codes) == ({"Stadt": ("?",)}, {"Einkommen": ("N",)})
+    assert read.missing == {"Stadt": ("?",)}
     questions = "\n".join(draft.questions)
-    for words in (
-        '"?" is read as no value',
-        "first_year",
-        "%m/%d/%Y: say",
-        "'N' is read as a code",
-    ):
+    for words in ('"?" is read as no value', "first_year", "%m/%d/%Y: say", "in codes or missing"):
         assert words in questions
     answered = sf.draft_policy(file, dates="DMY", first_year=1930).policy.read
     assert answered.dates == "DMY"
@@ -342,3 +338,36 @@ def test_a_release_comes_out_as_its_table_went_in(tmp_path: Path) -> None:
     with pytest.raises(sf.InputError, match="letters that its table's encoding, cp1252, has not"):
         coarse.save(tmp_path / "letters")
     assert not (tmp_path / "letters").exists()
+
+
+def test_a_policy_tells_of_its_own_table(tmp_path: Path) -> None:
+    """Another file of the same columns may be written otherwise, and lack some of them."""
+    table = text(tmp_path, "ort;tag;x\nKöln;03.04.2023;1\nBonn;05.06.2023;N\n", "cp1252")
+    other = text(tmp_path, "ort;tag\nKöln;13.04.2023\nBonn;05.06.2023\n", "utf-8", "b.csv")
+    read = sf.Reading(encoding="cp1252", dates={"tag": "DMY", "x": "DMY"}, missing=["N"])
+    policy = sf.Policy([sf.KAnonymity(1)], schema=sf.Schema(["ort", "tag"]), read=read)
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml") == policy
+    assert policy.reading_of([table], sf.Reading()) == read
+    settings = policy.reading_of([other], sf.Reading())
+    assert settings == sf.Reading(dates={"tag": "DMY"}, missing=["N"])
+    domain = sf.read(other, sf.Schema(["ort"]), **settings.given_fields()).counts.quasi[0]
+    assert domain.values == ("Bonn", "Köln")
+
+
+def test_the_command_line_says_it_by_column(tmp_path: Path) -> None:
+    file = text(tmp_path, "age;day;illness\n" + "30;03/04/2023;flu\n-9;05/06/2023;?\n" * 3)
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        '[schema]\nquasi = ["age", "day"]\nsensitive = "illness"\n'
+        '[schema.hierarchies.day]\nkind = "dates"\n'
+        '[anonymizer]\nkind = "lattice"\n[[require]]\nkind = "k-anonymity"\nk = 3\n'
+    )
+    words = ["anonymize", file, "--policy", policy, "--out", tmp_path / "out"]
+    refused = sfumato(*words, "--missing", "age=-9", "--missing", "?")
+    assert refused.returncode == 2
+    assert "needs dates such as 2024-05-31" in refused.stderr
+    done = sfumato(*words, "--missing", "age=-9", "--missing", "?", "--dates", "day=MDY")
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "out" / "public" / "data.csv").read_text().replace('"', "").splitlines()
+    assert set(lines[1:]) == {"30;03/04/2023;flu", "-9;05/06/2023;?"}

@@ -80,6 +80,13 @@ def encoding_of(path: Path, stated: str | None = None) -> TextEncoding:
         raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
 
 
+def is_utf8_text(path: Path) -> bool:
+    """Whether a file is UTF-8 by its mark or throughout."""
+    with unpacked(path) as file:
+        marked = _mark(file.read(4))
+    return marked.is_utf8 if marked is not None else _is_utf8(path)
+
+
 def _as_stated(label: str, stated: str, begin: bytes) -> TextEncoding:
     check_encoding(stated)
     codec = codecs.lookup(stated).name.removesuffix("-sig")

@@ -318,6 +318,20 @@ class Reading:
         told += [("codes", name) for name in forms.codes]
         return [(option, name) for option, name in told if name != EVERY]
 
+    def of_columns(self, columns: Collection[str]) -> Reading:
+        """The same, but for what it says of columns that are not there."""
+        known = {EVERY, *columns}
+
+        def part(told: object) -> object:
+            if not isinstance(told, Mapping):
+                return told
+            return {name: one for name, one in told.items() if name in known} or None
+
+        return replace(
+            self,
+            **{name: part(getattr(self, name)) for name in ("dates", "missing", "codes")},  # type: ignore[arg-type]
+        )
+
     def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
+from sfumato.engines.encoding import is_utf8_text
 from sfumato.engines.files import is_text
 from sfumato.engines.form import check_format
 from sfumato.engines.reading import OF_POLICIES, Reading
@@ -117,15 +118,20 @@ class Policy:
             return reading.over(Reading(partitioned=self.read.partitioned))
         columns = set(self.schema.quasi) if self.schema is not None else set()
         told = self.read
+        found: set[str] = set()
         try:
             if not any(map(is_text, files)):
                 return reading.over(self.read)
+            if told.encoding is not None and any(map(is_utf8_text, files)):
+                told = replace(told, encoding=None)  # which is plain to see, and not the table's
             for path in files:
-                if columns - set(inspect_text(path, told.delimiter, told.encoding).columns):
+                there = set(inspect_text(path, told.delimiter, told.encoding).columns)
+                found |= there
+                if columns - there:
                     return reading
         except InputError:
             return reading
-        return reading.over(self.read)
+        return reading.over(told.of_columns(found))
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:

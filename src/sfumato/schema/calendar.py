@@ -57,7 +57,8 @@ class Dates(Hierarchy):
             odd = [text_of(value) for value in values if not isinstance(value, dt.date)]
             raise SchemaError(
                 f"column {domain.name!r}: dates() needs dates such as 2024-05-31, found "
-                f"{forms_of(odd)}; write them like 2024-05-31, or use another hierarchy"
+                f"{forms_of(odd)}; say how they are written with dates in [read], or use "
+                "another hierarchy"
             )
         return [[self._period(date, unit) for date in dates] for unit in self.units]
 

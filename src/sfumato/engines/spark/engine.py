@@ -52,6 +52,12 @@ class Spark:
                 f"decimal {reading.decimal!r} is not read by Spark; write numbers with a point, or "
                 "use the engine duckdb"
             )
+        forms = reading.stated_forms
+        if forms.exact and (forms.missing or forms.dates or forms.decimals):
+            raise InputError(
+                "the release is written with dates, numbers or marks of its table's own, which "
+                "Spark does not read; use the engine duckdb"
+            )
         # Half for us, half for Java: a driver on this machine takes as much again.
         self.memory = machine_memory() // 2 if memory is None else in_bytes(memory)
         if session is None:

@@ -23,7 +23,7 @@ from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
-from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks, special_codes
+from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks
 from sfumato.policy.draft.page import write
 from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
@@ -168,9 +168,6 @@ def draft_for(
     _check_glued(registered, profiles)
     if reading.missing is None and (marks := missing_marks(profiles)):
         return draft_for(source, replace(reading, missing=marks), rows, found=marks)
-    is_text_file = registered.untyped and registered.form.is_text
-    if is_text_file and reading.codes is None and (codes := special_codes(profiles)):
-        return draft_for(source, replace(reading, codes=codes), rows, found=found)
     unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]

@@ -170,8 +170,6 @@ MISSING_MARKS = frozenset(
 )
 
 
-_NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?\d+)?")
-_SHORT = 12  # signs that a code has at most
 FOREIGN_DATES = (
     "dates that are not all written one way can only be suppressed whole; correct them, or list "
     "what stands for no value in missing"
@@ -189,16 +187,6 @@ def missing_marks(profiles: Sequence[Profile]) -> dict[str, list[str]]:
         if marks and few and found.what == "text":
             marked[found.name] = sorted({mark.strip() for mark in marks})
     return marked
-
-
-def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
-    """The columns of numbers with one short word among them and no cell without a value."""
-    coded = {}
-    for found in profiles:
-        words = [text for text in map(str, found.values) if not _NUMBER.fullmatch(text)]
-        if found.mixed and not found.missing and len(words) == 1 and len(words[0]) <= _SHORT:
-            coded[found.name] = [words[0].strip()]
-    return coded
 
 
 @dataclass(frozen=True)
@@ -397,8 +385,8 @@ def _sensitive(found: Profile) -> RoleGuess | None:
             found,
             "none",
             f"{why}, but mixes numbers with text in {found.mixed:,} rows",
-            f"{why}, but some rows hold text among numbers, so it cannot be cut into ranges: leave "
-            "those cells empty, then list it as sensitive",
+            f"{why}, but some rows hold text among numbers, so it cannot be cut into ranges: name "
+            "the text in codes or missing of [read], then list it as sensitive",
         )
     few = found.distinct <= 2 * MANY or found.share <= 0.1
     if found.what in ("numeric", "boolean", "list") or few:

@@ -127,6 +127,19 @@ def test_what_is_written_is_read_back_and_judged_alike(tmp_path: Path, maker: st
     assert columns == ["age", "ill", "pseudonym", "sex"]
 
 
+def test_pieces_of_one_person_are_not_taken_for_two_who_have_a_row(tmp_path: Path) -> None:
+    people = [[(30, "F", "A")] * 3] + [[(30, "F", "B")] * 2] * 2 + [[(50, "M", "A")]] * 2
+    table = visits_table(people, knows=1)
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Lattice(), schema=table.schema)
+    release = sf.anonymize(table, policy, seed=1)  # three rows are cut into two and one
+    assert release.people == 6
+    report = sf.audit(release, policy)
+    assert report.verdicts[0].measured == int(release.groups.sizes.min())
+    release.save(tmp_path / "out", report=report, policy=policy)
+    again = sf.audit(sf.read_release(tmp_path / "out", table.schema), policy)
+    assert again.verdicts[0].measured == report.verdicts[0].measured
+
+
 def test_pseudonyms_are_new_with_every_release_and_say_nothing() -> None:
     people = [[(30, "F", "A"), (40, "M", "B")]] * 6
     table = visits_table(people)

@@ -22,7 +22,7 @@ from sfumato.release.description import Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
 from sfumato.release.release import Release
-from sfumato.release.signatures import signatures_of
+from sfumato.release.signatures import Knows, signatures_of
 from sfumato.release.summing import group_counts, references
 from sfumato.table import Table
 
@@ -88,6 +88,8 @@ class LinkedRows:
                 f"person each ({int(self.whose[-1]) + 1:,} pseudonyms of {people:,} people); who "
                 "knows all of her rows faces each of hers, no two in one group"
             )
+            if self.table.schema.knows != "all":
+                notes.append(CUT_KNOWS)
         if hidden:
             notes.append(f"{hidden:,} of {len(self.rows):,} rows are not published")
         return tuple(notes)
@@ -147,7 +149,10 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
     """
     table, rows, schema = linked.table, linked.rows, linked.table.schema
     places, whose = linked.published, linked.whose
-    signature, kinds, described = signatures_of(linked.regions.take(places), whose, schema.knows)
+    # Two pseudonyms of one person are two people to whoever counts those who have some rows.
+    cut = linked.public()["people_of_several_pseudonyms"]
+    knows: Knows = "all" if cut else schema.knows
+    signature, kinds, described = signatures_of(linked.regions.take(places), whose, knows)
     everybody = rows.gathered(linked.piece, repeated=schema.several == "multiset")
     piece_of = np.zeros(len(signature), dtype=np.int64)
     piece_of[whose] = linked.piece[places]
@@ -167,6 +172,10 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
     )
 
 
+CUT_KNOWS = (
+    "since some people have several pseudonyms, who has some rows cannot be counted once: k and "
+    "linkage are judged as if all rows were known"
+)
 LINKED_NOTE = (
     "a pseudonym links rows: groups are people with equal signatures, and what is defined for one "
     "value a person is judged of the value of a row; whether somebody has a value in any of her "

@@ -184,7 +184,7 @@ class PublishedColumn:
 class Manifest:
     """What a manifest tells, as far as it is used.
 
-    `hidden_rows`: where a pseudonym links rows, how many are not published.
+    Where a pseudonym links rows: `hidden_rows` are not published, `cut_people` have several.
     """
 
     path: Path
@@ -199,6 +199,7 @@ class Manifest:
     rows: ShownRows = "gathered"
     knows: int | Literal["all"] = "all"
     hidden_rows: int = 0
+    cut_people: int = 0
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -263,13 +264,17 @@ def load_manifest(path: Path) -> Manifest:
     if rows != "gathered" and (scheme != "generalized" or counted != "person"):
         _broken(path, f"a {scheme} release counted by {counted} cannot show people's several rows")
     hidden_rows: Any = 0
+    cut: Any = 0
     if any(column.role == PSEUDONYM for column in columns) != (rows == "linked"):
         _broken(path, "rows are linked if there are pseudonyms, and only then")
     if rows == "linked":
         told = content.get("linked")
-        hidden_rows = told.get("rows_not_published") if isinstance(told, dict) else None
-        if not _is_count(hidden_rows):
-            _broken(path, "it does not tell how many rows are not published")
+        told = told if isinstance(told, dict) else {}
+        hidden_rows, cut = (
+            told.get(key) for key in ("rows_not_published", "people_of_several_pseudonyms")
+        )
+        if not _is_count(hidden_rows) or not _is_count(cut):
+            _broken(path, "it does not tell how many rows are not published, or not together")
     return Manifest(
         path,
         scheme,
@@ -283,6 +288,7 @@ def load_manifest(path: Path) -> Manifest:
         rows,
         knows,
         hidden_rows,
+        cut,
     )
 
 
@@ -459,6 +465,8 @@ def _linked_rows(manifest: Manifest, schema: Schema | None) -> dict[str, Any]:
     if manifest.rows != "linked":
         return {}
     knows = manifest.knows if schema is None else schema.knows
+    if manifest.cut_people:  # who has some rows would be counted by pseudonyms
+        knows = "all"
     return {"person": manifest.of_role(PSEUDONYM)[0], "rows": "linked", "knows": knows}
 
 

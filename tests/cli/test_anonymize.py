@@ -190,7 +190,7 @@ def test_an_unknown_format_is_refused(folder, tmp_path) -> None:
         "--out",
         tmp_path / "out",
         "--format",
-        "xlsx",
+        "docx",
     )
     assert run.returncode == 2
-    assert "format 'xlsx' is not known" in run.stderr
+    assert "format 'docx' is not known" in run.stderr

@@ -104,7 +104,7 @@ def test_an_existing_file_is_refused_unless_forced(tmp_path: Path) -> None:
         ("empty.csv", "", "empty.csv is empty"),
         ("header.csv", "age,zip\n", "header.csv holds 0 rows"),
         ("ragged.csv", "age,zip\n1,2\n3\n", "ragged.csv, line 3 has 1 fields, the header 2"),
-        ("rows.xlsx", "x", "unknown kind of file"),
+        ("rows.docx", "x", "unknown kind of file"),
         ("rows.parquet", "x", "rows.parquet cannot be read"),
         ("twice.csv", "a,a\n1,2\n", "column 2 of the header has the name of another"),
     ],

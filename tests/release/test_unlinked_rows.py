@@ -228,3 +228,36 @@ def test_what_would_take_rows_for_people_is_refused() -> None:
         sf.read(many, sf.Schema(["q"], person="id", rows="unlinked"), memory="50MB")
     with pytest.raises(sf.InputError, match="one row a person"):
         sf.characterize(sf.read(admissions(), schema()))
+
+
+def most_matched(having: dict[str, set[str]]) -> int:
+    """For how many values there are different people, one each: by augmenting paths."""
+    taken: dict[str, str] = {}
+
+    def place(value: str, seen: set[str]) -> bool:
+        for who in having[value] - seen:
+            seen.add(who)
+            if who not in taken or place(taken[who], seen):
+                taken[who] = value
+                return True
+        return False
+
+    return sum(place(value, set()) for value in having)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcde"), st.sampled_from("vwxyz")), min_size=1))
+def test_distinct_values_are_of_different_people(rows) -> None:
+    frame_ = pd.DataFrame({"id": [w for w, _ in rows], "q": 1, "ill": [v for _, v in rows]})
+    read = sf.read(frame_, sf.Schema(["q"], "ill", person="id", rows="unlinked"))
+    measured = judge(sf.DistinctDiversity(1), table_as_published(read)).measured
+    having = {value: {w for w, v in rows if v == value} for _, value in rows}
+    assert 1 <= measured <= most_matched(having)
+    if len(set(rows)) == frame_["id"].nunique():  # one value each
+        assert measured == len(having)
+
+
+def test_one_person_with_five_values_makes_no_group_diverse() -> None:
+    rows = [("a", value) for value in "vwxyz"] + [(who, "v") for who in "bcde"]
+    frame_ = pd.DataFrame({"id": [w for w, _ in rows], "q": 1, "ill": [v for _, v in rows]})
+    read = sf.read(frame_, sf.Schema(["q"], "ill", person="id", rows="unlinked"))
+    assert judge(sf.DistinctDiversity(3), table_as_published(read)).status == "violated"

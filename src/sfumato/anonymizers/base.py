@@ -94,10 +94,16 @@ class Task:
 
         Values by person are no mixture: whoever is in both groups counts once in their union.
         """
+        return criterion.merge_closed and not self._by_person(criterion)
+
+    def upward_closed(self, criterion: Criterion) -> bool:
+        """Whether a group that holds, merged with anything, holds, as this table is counted."""
+        return criterion.upward_closed and not self._by_person(criterion)
+
+    def _by_person(self, criterion: Criterion) -> bool:
         counts = self.table.counts
-        by_person = isinstance(counts, Counts) and counts.owner is not None
-        mixed = by_person and criterion.reads_values
-        return criterion.merge_closed and (criterion.upward_closed or not mixed)
+        several = isinstance(counts, Counts) and counts.owner is not None
+        return several and criterion.reads_values
 
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""

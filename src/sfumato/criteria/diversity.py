@@ -27,7 +27,11 @@ VALUES = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)  # how many may be asked for
 
 @dataclass(frozen=True)
 class DistinctDiversity(GroupCriterion):
-    """Every group shows at least l distinct values."""
+    """Every group shows at least l distinct values.
+
+    Where people have several rows, one by one: values that so many different people have. That is
+    told from how many have each value, as no fewer than so many.
+    """
 
     name: ClassVar[str] = "distinct-diversity"
     adversary: ClassVar[str] = RANDOM_WORLDS
@@ -45,11 +49,40 @@ class DistinctDiversity(GroupCriterion):
     def required(self) -> str:
         return f"l ≥ {self.l}"
 
+    def readings(self, groups: Groups) -> tuple[Groups, ...]:
+        rows = groups.beside.unlinked
+        having = None if rows is None else rows.having(groups.sizes)
+        return super().readings(groups) if rows is None or having is None else (rows.by_row, having)
+
+    def inapplicable(self, groups: Groups) -> str:
+        reason = super().inapplicable(groups)
+        return "" if reason and groups.width and _by_person(groups) else reason
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.distinct, "at_least"), groups.distinct >= self.l
+        values = of_different_people(groups) if _by_person(groups) else groups.distinct
+        return summarize(groups, values, "at_least"), values >= self.l
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         return [CountRule(Kind.DISTINCT, each_value(everybody.width), (float(self.l),))]
+
+
+def _by_person(groups: Groups) -> bool:
+    """Whether these count the people of unlinked rows by each value that they have."""
+    return groups.beside.unlinked is not None and groups.case == "set"
+
+
+def of_different_people(groups: Groups) -> Ints:
+    """For how many values, at least, there are as many different people, each with another one.
+
+    With one value a person that is all values, and every further value of somebody takes away one
+    at most. Or, from the rarest value on, each finds somebody who is not taken yet as long as more
+    people have it than were taken: with counts c1 >= c2 >= ... that is min(cj + j - 1) of them.
+    """
+    surplus = groups.occurrences - groups.sizes
+    place = np.arange(len(groups.data)) - groups.indptr[groups.row]
+    found = np.minimum.reduceat(groups.descending + place, groups.indptr[:-1])
+    least: Ints = np.maximum(np.minimum(found, groups.distinct), groups.distinct - surplus)
+    return np.maximum(least, 1)
 
 
 @dataclass(frozen=True)

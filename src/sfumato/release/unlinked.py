@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.counts.owners import Owners, ValueOwners, owners_below, pairs_of
 from sfumato.numbers import Codes, Floats, Ints
-from sfumato.release.beside import SeveralGroups
+from sfumato.release.beside import Beside, SeveralGroups
 from sfumato.release.groups import Groups
 from sfumato.release.sparse import summed
 from sfumato.schema.domain import Domain
@@ -68,6 +68,7 @@ class UnlinkedRows:
             domain=own.domain,
             attribute=own.attribute,
             case="set",
+            beside=Beside(unlinked=self),
         )
 
     def take(self, kept: Ints) -> UnlinkedRows:

@@ -55,12 +55,21 @@ def valued_groups(
 
     `by_person`: what people's values refer to, where they have several rows.
     """
+    groups = row_groups(node, place, attribute, reference)
+    if node.owners is None:
+        return groups
+    valued = node.value_owners[place].cells()
+    return judged_by_both(groups, valued, by_person, node.owners.sizes)
+
+
+def row_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
+    """The same by rows: by people, unless they have several."""
     cells, lists = node.cells[place], None
     if attribute.lists is not None:
         assert cells.lists is not None
         by_list = cells.lists
         lists = Lists(by_list.indptr, by_list.indices, by_list.data, attribute.lists)
-    groups = Groups.from_sparse(
+    return Groups.from_sparse(
         cells.indptr,
         cells.indices,
         cells.data,
@@ -72,10 +81,6 @@ def valued_groups(
         lists=lists,
         beside=Beside(multiplicity=node.multiplicity),
     )
-    if node.owners is None:
-        return groups
-    valued = node.value_owners[place].cells()
-    return judged_by_both(groups, valued, by_person, node.owners.sizes)
 
 
 def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
@@ -149,14 +154,14 @@ class Judge:
         self.steps = Steps(self.levels)
         # What is upward closed first, sizes before values: the cheapest way to a failure that is
         # its own and inherited by every finer node.
-        ordered = sorted(task.by_group, key=lambda c: (not c.upward_closed, c.reads_values))
+        ordered = sorted(task.by_group, key=lambda c: (not task.upward_closed(c), c.reads_values))
         self.checks = [(c, attribute) for c in ordered for attribute in task.about(c)]
         merging = all(task.merge_closed(c) for c in task.searched)
         # Without suppression a merge-closed failure is inherited by finer nodes as well.
         self._inherits_all = self.limit == 0 and merging
         # Safety is inherited by coarser nodes when suppressed people can only become fewer, or
         # when there are none and merging safe groups is safe.
-        self._safe_above = all(c.upward_closed for c in task.searched)
+        self._safe_above = all(task.upward_closed(c) for c in task.searched)
         self._safe_above_if_whole = merging
         self.needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._covers: dict[tuple[int, int], Coverage] = {}
@@ -195,6 +200,11 @@ class Judge:
         groups = valued_groups(node, attribute, described, reference, by_person)
         return with_needs(node, groups, self.needs)
 
+    def by_row(self, node: Rolled, attribute: int) -> Groups:
+        """The groups of a node by the values of rows alone."""
+        described = self.task.table.counts.sensitive[attribute]
+        return row_groups(node, attribute, described, self._references[described.name])
+
     def bad_groups(self, node: Rolled) -> Bools:
         """The groups that must go, by any check."""
         return SuppressionTally(self, thoroughly=True).add(node)
@@ -207,7 +217,7 @@ class Judge:
 
     def failure(self, criterion: GroupCriterion) -> Outcome:
         """What it means for finer nodes that this one made too many people go."""
-        closed = criterion.upward_closed or self._inherits_all
+        closed = self.task.upward_closed(criterion) or self._inherits_all
         return "fails below too" if closed else "fails"
 
     def judge(self, node: Rolled, *, thoroughly: bool = False) -> Node:
@@ -304,7 +314,7 @@ class Judge:
     @property
     def bisects(self) -> bool:
         """Whether failures and safety are both inherited, so that a search may bisect."""
-        down = self._inherits_all or all(c.upward_closed for c in self.task.searched)
+        down = self._inherits_all or all(self.task.upward_closed(c) for c in self.task.searched)
         return self.bounded and down and (self._safe_above or self._inherits_all)
 
     def judge_levels(self, levels: tuple[int, ...]) -> Node:
@@ -406,7 +416,9 @@ class SuppressionTally:
         for place, (criterion, attribute) in enumerate(self._checks):
             failing = part.sizes < criterion.fewest_people
             by_rows = part.counts is not None and part.counts.owner is not None
-            # Too few rows are too few people, sooner told.
+            # Too few rows are too few people, and rows are sooner judged than whose they are.
+            if by_rows and criterion.reads_values and attribute is not None:
+                failing |= ~criterion.holds(self._judge.by_row(part, attribute))
             if not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
                 failing = ~self._judge.holds(criterion, part, attribute)
             if failing.any():

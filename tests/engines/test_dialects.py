@@ -230,6 +230,7 @@ def test_a_thousand_or_little_more_than_one(tmp_path: Path) -> None:
     assert kinds(settled)[1] == (1.234, 2.5)
     assert kinds(column(tmp_path, "1.234", "2.500"))[1] == (1.234, 2.5)
     assert kinds(column(tmp_path, "01301", "02134"))[0] == "categorical"
+    assert kinds(column(tmp_path, "12-34-5678", "45-67-8901"))[::2] == ("categorical", "")
 
 
 def test_marks_for_no_value(tmp_path: Path) -> None:

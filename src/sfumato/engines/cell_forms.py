@@ -210,9 +210,10 @@ def find_forms(
                 "are written, such as %d.%m.%Y, or leave it out of dates"
             )
         if dates[column.name]:
-            form = _decide_date(column.name, dates[column.name], fits)
+            own = column.name in stated.dates
+            form = _decide_date(column.name, dates[column.name], fits, stated=own)
             if isinstance(form, str):
-                doubts[column.name] = form
+                doubts |= {column.name: form} if form else {}
             else:
                 chosen[column.name] = form
                 cells[column.name] = form.iso(column.cell)
@@ -279,12 +280,15 @@ def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
     return [DateForm(form.pattern, stated.first_year) for form in forms]
 
 
-def _decide_date(name: str, forms: list[DateForm], fits: Fits) -> DateForm | str:
-    """How a column's dates are written, or why that is not known."""
+def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, stated: bool) -> DateForm | str:
+    """How a column's dates are written, or why that is not known; nothing of what are no dates."""
     present = fits[name, None]
     whole = [form for form in forms if fits[name, form] == present]
     if not whole:
-        wrong = present - max(fits[name, form] for form in forms)
+        right = max(fits[name, form] for form in forms)
+        wrong = present - right
+        if not stated and 2 * right < present:
+            return ""  # numbers of something, such as 12-34-5678
         return (
             f"{wrong:,} of its {present:,} cells are no dates written {forms[0].pattern}, so all "
             "are texts: correct them, or list what stands for no value in missing"

@@ -99,3 +99,10 @@ def test_roles_that_linked_rows_do_not_have(role: str) -> None:
     schema = sf.Schema(["ward"], "ill", person="who", rows="linked", **given)
     with pytest.raises(sf.SchemaError, match=f"{role} and rows = 'linked' do not go together"):
         sf.read(frame, schema)
+
+
+def test_too_many_sets_of_rows_are_judged_as_if_all_were_known() -> None:
+    long = [(f"w{number}", "A") for number in range(30)]
+    release = as_published([long, long, [*long[:29], ("other", "B")]], knows=15)
+    assert release.indistinguishable.sizes.tolist() == release.groups.sizes.tolist()
+    assert sum("too many sets of 15 rows" in note for note in release.notes) == 1

@@ -22,7 +22,7 @@ from sfumato.release.description import Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
 from sfumato.release.release import Release
-from sfumato.release.signatures import Knows, signatures_of
+from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
 from sfumato.table import Table
 
@@ -166,7 +166,7 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
         suppressed=placement.suppressed,
         disjoint=False,
         label=table.source.label if findings is None else f"release of {table.source.label}",
-        notes=(LINKED_NOTE, *linked.notes()),
+        notes=(LINKED_NOTE, *_beyond(described), *linked.notes()),
         made=made,
         by_row=_by_row(linked, signature, kinds, findings, seed),
     )
@@ -176,6 +176,18 @@ CUT_KNOWS = (
     "since some people have several pseudonyms, who has some rows cannot be counted once: k and "
     "linkage are judged as if all rows were known"
 )
+
+
+def _beyond(described: Signatures) -> tuple[str, ...]:
+    """What is told where too much may be known to be tried."""
+    if described.knows == "all" or not too_many_parts(described.sets, described.knows):
+        return ()
+    return (
+        f"there are too many sets of {described.knows} rows to be tried one by one: k and linkage "
+        "are judged as if all rows were known, and people are found at most so surely",
+    )
+
+
 LINKED_NOTE = (
     "a pseudonym links rows: groups are people with equal signatures, and what is defined for one "
     "value a person is judged of the value of a row; whether somebody has a value in any of her "

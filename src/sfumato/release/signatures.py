@@ -44,15 +44,32 @@ class KnownRows:
     signature: Ints
 
 
+def too_many_parts(signatures: Sets, known: int) -> bool:
+    """Whether there are too many sets of so many rows to be told one by one."""
+    sizes = (known, *_shorter(signatures, known))
+    lengths, times = np.unique(np.diff(signatures.offsets), return_counts=True)
+    sets = (
+        comb(length, size) * many
+        for length, many in zip(lengths.tolist(), times.tolist(), strict=True)
+        for size in sizes
+    )
+    return bool(sum(sets) > MOST_SUBSETS)
+
+
+def _shorter(signatures: Sets, known: int) -> list[int]:
+    """The numbers of rows of whoever has fewer than that."""
+    lengths = np.unique(np.diff(signatures.offsets))
+    return [length for length in lengths.tolist() if length < known]
+
+
 def parts_of_signatures(signatures: Sets, known: int) -> KnownRows | None:
     """Every set of `known` rows of a signature (all rows of a shorter one), and whose contain it.
 
     None where there are too many to tell.
     """
-    lengths = np.diff(signatures.offsets)
-    short = sorted({int(length) for length in lengths if length < known})
-    if sum(comb(int(n), size) for n in lengths for size in (known, *short)) > MOST_SUBSETS:
+    if too_many_parts(signatures, known):
         return None
+    short = _shorter(signatures, known)
     bounds = list(zip(signatures.offsets[:-1], signatures.offsets[1:], strict=True))
     listed = [tuple(signatures.members[low:high].tolist()) for low, high in bounds]
     whole = {rows for rows in listed if len(rows) < known}

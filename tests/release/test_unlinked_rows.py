@@ -191,6 +191,8 @@ def test_a_saved_release_read_back_knows_people_only_by_the_private_side(
         assert {f.verdict.status for f in unknown.findings} == {"cannot_judge"}
         assert unknown.findings[0].verdict.at_most
         assert unknown.linkage.prosecutor is None
+        assert repr(read).startswith("Generalized release of ")
+        assert ("at most" in repr(read)) == (path != folder)  # its manifest tells how many
         assert sf.audit(read, [sf.KAnonymity(10_000)]).findings[0].verdict.status == "violated"
     with pytest.raises(sf.InputError, match="rows are 'unlinked' there"):
         sf.read_release(folder, schema(rows="gathered"))

@@ -230,7 +230,7 @@ class Release:
         number = self.groups.number()
         what = "buckets" if self.regions.exact else "groups"
         return (
-            f"{self.scheme.capitalize()} release of {self.people:,} people in "
+            f"{self.scheme.capitalize()} release of {self.groups.headcount()} people in "
             f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed\n"
             f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
             f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"

@@ -13,6 +13,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 import sfumato as sf
+from sfumato.counts.counts import Counts
 from sfumato.datasets.census import census, census_policy
 from sfumato.report.price import (
     NoOtherBound,
@@ -240,6 +241,37 @@ def test_a_sample_has_people_of_the_table_each_at_most_once(stored: bool) -> Non
     assert sample_of(table, 1000, 1).people == 500
     drawn = [sample_of(table, 250, seed).counts.by_code(0) for seed in range(40)]
     assert np.mean(drawn, axis=0) == pytest.approx(whole.by_code(0) / 2, abs=3)
+
+
+def test_whose_rows_are_published_one_by_one_is_drawn_with_all_of_them() -> None:
+    rng = np.random.default_rng(1)
+    rows = pa.table(
+        {
+            "id": np.arange(150) // 3,
+            "q": rng.integers(0, 6, 150),
+            "r": rng.integers(0, 3, 150),
+            "ill": rng.choice(["flu", "HIV"], 150),
+        }
+    )
+    schema = sf.Schema(["q", "r"], "ill", person="id", rows="unlinked")
+    table = sf.read(rows, schema)
+    whole, some = table.counts, sample_of(table, 20, 1).counts
+    assert isinstance(whole, Counts)
+    assert isinstance(some, Counts)
+
+    def listed(counts: Counts) -> dict[int, list[list[int]]]:
+        """The rows of each person."""
+        assert counts.owner is not None
+        cells = np.repeat(np.vstack([counts.codes, counts.values]), counts.n, axis=1).T
+        return {who: sorted(cells[counts.owner == who].tolist()) for who in set(counts.owner)}
+
+    assert some.people == len(listed(some)) == 20
+    assert listed(some).items() <= listed(whole).items()
+    # `best` is priced by one of its ways that keep such rows.
+    policy = sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Best(seconds=1))
+    price = sf.price(table, policy, people=20, bounds=False)
+    assert (price.people, price.anonymizer) == (20, "mondrian, briefly")
+    assert price.cost is not None
 
 
 # -- how it reads ----------------------------------------------------------------------------------

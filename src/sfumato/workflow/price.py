@@ -24,10 +24,11 @@ from time import monotonic
 import numpy as np
 
 from sfumato.anonymizers.base import Task, check_release
+from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
-from sfumato.numbers import Ints
+from sfumato.numbers import Codes, Ints, offsets_of, rows_of
 from sfumato.policy.model import Policy
 from sfumato.progress import OutOfTime, Ticker, time_limit
 from sfumato.release.build import build_release
@@ -96,6 +97,8 @@ def price(
     check_people(table)
     own = policy.maker
     anonymizer = own.briefly()
+    if table.schema.rows == "unlinked" and anonymizer.refuses_rows():
+        anonymizer = Mondrian()  # the quick one of those that keep a person's several rows
     for criterion in policy.require:
         if criterion.of_noise:
             raise InputError(
@@ -397,14 +400,17 @@ def sample_of(table: Table, people: int, seed: int) -> Table:
 
     Survey weights are raised, so that the sample stands for as many people.
     """
-    if isinstance(table.counts, Counts) and table.people <= people:
+    counts = table.counts
+    if isinstance(counts, Counts) and table.people <= people:
         return table
-    total = table.counts.memberships
+    if isinstance(counts, Counts) and counts.owner is not None:
+        return replace(table, counts=_with_all_their_rows(counts, counts.owner, people, seed))
+    total = counts.memberships
     many = min(people, total)
     chosen = np.sort(np.random.default_rng(seed).choice(total, many, replace=False))
     before = 0
     parts = []
-    for part in table.counts.parts():
+    for part in counts.parts():
         ends = before + np.cumsum(part.n)
         drawn = np.bincount(
             np.searchsorted(ends, chosen[(chosen >= before) & (chosen < ends[-1])], side="right"),
@@ -417,6 +423,15 @@ def sample_of(table: Table, people: int, seed: int) -> Table:
         parts.append(replace(part, n=drawn, weights=weights).take(kept))
         before = int(ends[-1])
     return replace(table, counts=_together(parts))
+
+
+def _with_all_their_rows(counts: Counts, owner: Codes, people: int, seed: int) -> Counts:
+    """So many of the people whose rows are published one by one, each with all of hers."""
+    drawn = np.random.default_rng(seed).choice(np.unique(owner), people, replace=False)
+    kept = np.isin(owner, drawn)
+    n = np.bincount(rows_of(offsets_of(counts.n))[kept], minlength=len(counts))
+    whole = replace(counts, n=n, owner=owner[kept])
+    return whole.take(np.flatnonzero(n))
 
 
 def _together(parts: Sequence[Counts]) -> Counts:

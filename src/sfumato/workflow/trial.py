@@ -44,7 +44,10 @@ class Trial:
         """What would be left of the data, in a sentence."""
         if self.loss is None:
             return f"What it would leave of the data was not found out: {self.reason}."
-        part = self.people < self.draft.rows
+        stage = self.draft.stage
+        part = stage is not None and (
+            self.people < stage.people or stage.source.rows < self.draft.rows
+        )
         of_all = f" of {self.draft.rows:,} rows; all of them usually lose less" if part else ""
         return (
             f"At most {self.loss:.0%} of the detail would be gone (loss {self.loss:.2f}, "

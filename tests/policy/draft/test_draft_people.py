@@ -109,6 +109,11 @@ def test_a_discharge_file_can_be_published_by_its_draft_and_k_counts_patients() 
     assert (schema.rows, schema.knows) == ("unlinked", "all")
     assert schema.identifiers == ()  # an amount of money names nobody
     assert any('differ in "admission_date"' in asked for asked in draft.questions)
+    # k is promised to who knows one row; who knows more is told of, and can be bounded.
+    assert "knows one row of somebody faces at least 5 people" in flat(draft)
+    assert "1 in 5 at best" not in flat(draft)
+    asked_too = draft.text.split("# [[require]]")[-1].replace("# ", "")
+    assert 'kind = "several-rows"' in asked_too
     release = made(table, draft)
     assert release.people == 1_100
     assert release.to_arrow().num_rows == 2_000

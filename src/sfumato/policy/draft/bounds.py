@@ -259,12 +259,15 @@ class DraftedBound:
 def bounds(
     sensitive: dict[str, tuple[RoleGuess, Fit]],
     several: frozenset[str] = frozenset(),
+    *,
+    unlinked: bool = False,
 ) -> list[DraftedBound]:
     """k-anonymity always; diversity and closeness of every sensitive column with one value.
 
-    `several` names columns of which a person may have several values.
+    `several` names columns of which a person may have several values; `unlinked`: people have
+    several rows, which are published one by one.
     """
-    listed = [_indistinguishable()]
+    listed = [_indistinguishable(unlinked=unlinked)]
     for name, (found, fit) in sensitive.items():
         if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
@@ -273,10 +276,18 @@ def bounds(
     return listed
 
 
-def _indistinguishable() -> DraftedBound:
-    why = (
+def _indistinguishable(*, unlinked: bool) -> DraftedBound:
+    faced = (
         f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
-        f"her row is a guess of 1 in {K} at best. {K} is a common floor for files given to "
+        f"her row is a guess of 1 in {K} at best."
+    )
+    if unlinked:
+        faced = (
+            f"Whoever knows one row of somebody faces at least {K} people who have rows that look "
+            "like it. Who knows several of her rows may face fewer: see the end of this file."
+        )
+    why = (
+        f"{faced} {K} is a common floor for files given to "
         "known researchers; for files anybody may download 10 and more is usual, and 11 "
         "(a risk of 0.09) is what medicines agencies ask for."
     )

@@ -41,6 +41,7 @@ def write(
         _anonymizer(),
         *_require(roles, tried),
         _adversary(sample, roles),
+        _known_rows(roles),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
@@ -280,7 +281,7 @@ def _anonymizer() -> list[str]:
 
 def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
     written = []
-    for bound in bounds(roles.sensitive, roles.several):
+    for bound in bounds(roles.sensitive, roles.several, unlinked=roles.unlinked):
         lines = ["[[require]]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in bound.keys.items()]
         why = bound.why
@@ -307,3 +308,16 @@ def _adversary(sample: Sample, roles: Roles) -> list[str]:
     about, advice, lines = block
     comment = [line for text in advice for line in _note(text, "#   ")]
     return [*_note(about), *comment, *(f"# {line}" for line in lines)]
+
+
+def _known_rows(roles: Roles) -> list[str]:
+    """Nothing is asked of who knows several rows until the owner chooses: it can cost very much."""
+    if not roles.unlinked:
+        return []
+    why = (
+        "Somebody who knows several rows of a person (knows, above): who has rows in all of their "
+        "groups may be she alone, though every group has many people. The report tells it (several "
+        "rows). To bound it take the # from the lines below; it can cost much of the detail "
+        "(docs/several-rows.md)."
+    )
+    return [*_note(why), "# [[require]]", '# kind = "several-rows"', "# k = 2"]

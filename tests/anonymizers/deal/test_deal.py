@@ -518,7 +518,7 @@ def test_how_many_threads_there_are_changes_nothing(monkeypatch: pytest.MonkeyPa
     best = []
     for threads, limit in product((1, 2, 5), (0, 9)):
         ground = replace(ground_of(table, require, threads=threads), limit=limit)
-        best.append(search(ground, (3, 1), starts(ground), lambda cost: None)[0].best)
+        best.append(search(ground, (3, 1), starts(ground, 5), lambda cost: None)[0].best)
     for one in (2, 4):
         assert (best[0] == best[one]).all()
         assert (best[1] == best[one + 1]).all()
@@ -533,7 +533,7 @@ def test_of_many_people_a_sample_tries_the_starts(monkeypatch: pytest.MonkeyPatc
     best = []
     for threads in (1, 4):
         ground = ground_of(table, require, threads=threads)
-        (chain,) = search(ground, (3, 1), starts(ground), lambda cost: None)
+        (chain,) = search(ground, (3, 1), starts(ground, 5), lambda cost: None)
         best.append(chain.best)
         state = state_of(chain.best, ground.dealt.people, ground.dealt.columns)
         assert true_cost(state, ground.dealt.columns) == pytest.approx(chain.cost)

@@ -21,6 +21,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -459,3 +460,11 @@ def test_releases_of_random_tables_hold_and_are_near_the_best(tmp_path: Path) ->
     assert tally.released > CASES / 3
     assert tally.compared > CASES / 10
     assert tally.near >= 0.95 * tally.compared - (CASES < ALL)
+
+
+@pytest.mark.parametrize("seed", [105, 376, 871])
+def test_few_people_begin_with_more_than_five_trees(seed: int, tmp_path: Path) -> None:
+    """Tables on which none of the five comes within a tenth of the best."""
+    tally = Tally()
+    try_case(seed, tmp_path, tally)
+    assert (tally.compared, tally.near) == (1, 1)

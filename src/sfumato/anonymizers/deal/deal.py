@@ -240,7 +240,7 @@ class Deal(Anonymizer):
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
-        started = starts(ground)[: self.starts]
+        started = starts(ground, self.starts)
         if cut is not None and not read.unsearched and not ground.many:
             started.append(lambda _: _groups_of(cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0

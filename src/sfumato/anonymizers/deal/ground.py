@@ -285,15 +285,16 @@ class SearchGround:
 Start = Callable[[SearchGround], Codes]
 
 
-def starts(ground: SearchGround) -> list[Start]:
-    """Cut trees of everybody. Of few people along every order, since there each counts; of very
-    few also partitions drawn by lot, which no cut of shares leads to."""
-    listed = list(STARTS)
-    if ground.few:
+def starts(ground: SearchGround, most: int) -> list[Start]:
+    """Cut trees of everybody, at most so many of five. If all are wanted, of few people along every
+    order, since there each counts; of very few also partitions drawn by lot, which no cut of shares
+    leads to."""
+    listed, every = list(STARTS[:most]), most >= len(STARTS)
+    if every and ground.few:
         schedules = dict.fromkeys(schedule for schedule, _ in STARTS)
         listed += [one for one in product(schedules, range(ORDERS)) if one not in STARTS]
     made: list[Start] = [_tree(schedule, order) for schedule, order in listed]
-    if len(ground.dealt) <= _VERY_FEW:
+    if every and len(ground.dealt) <= _VERY_FEW:
         made += [partial(_drawn, number) for number in range(_LOTS)]
     return made
 

@@ -138,11 +138,17 @@ def test_a_type_that_is_no_value_is_refused() -> None:
         build_domain("x", pa.array([{"a": 1}]), untyped=False)
 
 
-@given(st.lists(st.text("019 ab.-+é٣"), unique=True, max_size=12))
+@given(st.lists(st.text("019 ab.-+<>=≤é٣"), unique=True, max_size=12))
 def test_texts_stand_in_the_order_in_which_people_read_them(texts: list[str]) -> None:
     domain, codes = build_domain("code", pa.array([*texts, None]), untyped=False)
     assert list(domain.values) == [*sorted(texts, key=reading_key), None]
     assert [domain.values[code] for code in codes] == [*texts, None]
+
+
+def test_what_is_below_or_above_a_number_stands_beside_it() -> None:
+    for groups in (["<18", "18-24", "25-64", "65+"], ["≤ 5", "6-9", "10-14", ">14"]):
+        domain, _ = build_domain("group", pa.array(groups[::-1]), untyped=False)
+        assert list(domain.values) == groups
 
 
 def test_codes_are_cut_and_told_by_size() -> None:

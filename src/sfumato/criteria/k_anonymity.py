@@ -19,6 +19,7 @@ import numpy as np
 
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
 from sfumato.adversaries.locating.people import (
+    SLACK,
     PopulationPerGroup,
     count_behind,
     people_surely_inside,
@@ -133,9 +134,8 @@ class KMap(GroupCriterion):
         parts = {}
         if behind_group.uncovered:
             parts["groups the population does not contain"] = float(behind_group.uncovered)
-        return summarize(
-            groups, behind_group.people, "at_least", parts
-        ), behind_group.people >= self.k
+        enough = behind_group.people >= self.k * (1 - SLACK)
+        return summarize(groups, behind_group.people, "at_least", parts), enough
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,11 @@ def _counted(
         if suppressed:
             notes = (f"{suppressed:,} of {counts.memberships:,} rows are left out",)
         suppressed = counts.people - several.everybody
+    if table.schema.publish_weight is not None and suppressed:
+        notes += (
+            "whoever knows what the weights of everybody add up to, as is public of many surveys, "
+            f"subtracts the published ones: the rest are those of the {suppressed:,} suppressed",
+        )
     return Release(
         schema=table.schema,
         counted_groups=groups_of(placement, placement.groups, len(described)),

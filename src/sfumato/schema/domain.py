@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from sfumato.errors import InputError, SchemaError, forms_of, name_some
 from sfumato.numbers import Codes, as_quantity, exact, number_array
-from sfumato.schema.region import DECIMAL, PADDED, Value, place_of, text_of
+from sfumato.schema.region import COMPARED, DECIMAL, PADDED, Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -280,7 +280,8 @@ def _reading_order(texts: pa.Array) -> pa.Array:
         return pc.array_sort_indices(texts)
     is_number = pc.match_substring_regex(texts, DECIMAL)
     numbers = pc.if_else(is_number, texts, None).cast(pa.float64())
-    padded = pc.replace_substring_regex(texts, r"(\d+)", "0" * PADDED + r"\1")
+    bare = pc.replace_substring_regex(texts, COMPARED, r"\1")
+    padded = pc.replace_substring_regex(bare, r"(\d+)", "0" * PADDED + r"\1")
     runs = pc.replace_substring_regex(padded, rf"\d*(\d{{{PADDED}}})", r"\1")
     keys = pa.table({"number": numbers, "runs": runs, "text": texts})
     return pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])

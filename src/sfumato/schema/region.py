@@ -59,13 +59,15 @@ def text_of(value: object) -> str:
 
 
 DECIMAL = r"^[+-]?\d+(\.\d+)?$"
+COMPARED = "^[<>≤≥=]+ *([0-9])"  # `<18` stands before `18-24`, `>=65` behind `45-64`
 PADDED = 18  # digits of a number inside a text that count for its place
 
 
 def reading_key(text: str) -> tuple[float, str, str]:
     """Sorts texts as people read them: numbers by size and before words, 9th before 10th."""
     number = float(text) if re.fullmatch(DECIMAL[1:-1], text, re.ASCII) else math.inf
-    padded = re.sub(r"[0-9]+", lambda run: run[0].zfill(PADDED)[-PADDED:], text)
+    bare = re.sub(COMPARED, r"\1", text)
+    padded = re.sub(r"[0-9]+", lambda run: run[0].zfill(PADDED)[-PADDED:], bare)
     return number, padded, text
 
 

@@ -90,6 +90,17 @@ def test_the_file_is_read_back_as_the_same_tree(values: list[Any], levels: int) 
     ][-again.height + 1 :]
 
 
+def test_a_label_names_nobody_who_is_alone() -> None:
+    values = ["baker"] * 9 + ["cook"] * 8 + ["driver"] * 9 + ["farmer"] * 8 + ["smith"] * 7
+    paths = proposed([*values, "astronaut", "zookeeper"], "job", levels=1).hierarchy.paths  # type: ignore[attr-defined]
+    labels = {label for path in paths.values() for label in path}
+    assert len(labels) > 1
+    assert not any("astronaut" in label or "zookeeper" in label for label in labels)
+    assert "baker .. cook (3 values)" in labels
+    unique = proposed([f"name {n:c}" for n in range(97, 117)], "who", levels=1).hierarchy
+    assert {path[0] for path in unique.paths.values()} == {f"part {n} of 4" for n in range(1, 5)}  # type: ignore[attr-defined]
+
+
 def test_from_the_command_line(tmp_path: Path) -> None:
     table = pa.table(
         {

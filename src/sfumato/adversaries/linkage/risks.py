@@ -39,7 +39,7 @@ from sfumato.adversaries.linkage.uniqueness import (
     choose,
     population_uniqueness,
 )
-from sfumato.adversaries.locating.people import PopulationPerGroup, count_behind
+from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, count_behind
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Floats, Ints, fraction
@@ -102,7 +102,6 @@ WHOSE_ROW = (PROSECUTOR, JOURNALIST, MARKETER)  # what they look for
 _LIST = "everybody's quasi-identifiers, and that they are in the release"
 _REGISTER = "the quasi-identifiers of everybody in the population"
 THRESHOLD = 0.2  # one in five, the usual bound of health agencies
-_SLACK = 1e-9  # sums of weights are floats
 
 
 @dataclass(frozen=True)
@@ -329,9 +328,9 @@ def _household_risk(known: Households, thresholds: Sequence[float]) -> Risk:
     return Risk(
         highest=highest,
         mean=float(risk.mean()),
-        above=tuple(float((risk > limit * (1 + _SLACK)).mean()) for limit in thresholds),
-        at_highest=float((risk >= highest * (1 - _SLACK)).mean()),
-        unique=float((risk >= 1 - _SLACK).mean()),
+        above=tuple(float((risk > limit * (1 + SLACK)).mean()) for limit in thresholds),
+        at_highest=float((risk >= highest * (1 - SLACK)).mean()),
+        unique=float((risk >= 1 - SLACK).mean()),
         blind=float(blind[risk.argmax()]),
         moved=Headcount(int(moved(blind, risk).sum()), at_most=known.at_most),
         at_most=known.at_most,
@@ -392,8 +391,8 @@ def _risk(
         highest=highest,
         mean=expected / people,
         above=tuple(share(candidates < _fewest(threshold)) for threshold in thresholds),
-        at_highest=share(candidates <= fewest * (1 + _SLACK)),
-        unique=share(candidates <= 1 + _SLACK),
+        at_highest=share(candidates <= fewest * (1 + SLACK)),
+        unique=share(candidates <= 1 + SLACK),
         blind=blind,
         moved=groups.headcount(moved(np.full(len(own), blind), per_group)),
         at_most=several is not None and not several.listed,

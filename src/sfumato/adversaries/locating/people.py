@@ -124,7 +124,7 @@ def _pairs(
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
-_SLACK = 1e-9  # sums of weights are floats
+SLACK = 1e-9  # sums of weights are floats
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class PopulationPerGroup:
         cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints, *, alone: bool = False
     ) -> PopulationPerGroup:
         """`alone`: people who fit another group too are left out, so fewer are no shortfall."""
-        short = (people < sizes * (1 - _SLACK)) & (not alone)
+        short = (people < sizes * (1 - SLACK)) & (not alone)
         return cls(np.maximum(people, sizes).astype(np.float64), int(short.sum()))
 
     def note(self, source: str) -> str:

@@ -2,7 +2,7 @@
 
 What is known is recognised: dates, ICD-10, ages, codes of places. Other numbers are cut at round
 bounds between about equally many rows, other categories are put together by how they begin or with
-their neighbours. A bound is never a value that one row alone has.
+their neighbours. No bound, and no end that a label names, is a value that one row alone has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.engines.base import missing_column
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.errors import InputError
 from sfumato.files import write_text
-from sfumato.numbers import Ints
+from sfumato.numbers import Bools, Ints
 from sfumato.policy.draft.bounds import FEW, are_icd10, date_periods
 from sfumato.policy.draft.guess import are_codes, is_code
 from sfumato.policy.draft.page import recipe_lines
@@ -239,7 +239,7 @@ def _tree(found: Profile, levels: int) -> tuple[Hierarchy, str]:
         if not 2 <= wanted < len(np.unique(group)):
             continue
         group = _together(group, weights, wanted)
-        named.append(_ranges(values, group))
+        named.append(_ranges(values, weights > 1, group))
     return Taxonomy(
         {value: tuple(labels) for value, *labels in zip(values, *named, strict=True)}
     ), why
@@ -262,8 +262,19 @@ def _together(
     return np.asarray(dense[group], dtype=np.int64)
 
 
-def _ranges(values: Sequence[str], group: Ints) -> list[str]:
-    """Each group by its first and last value."""
-    first = {int(g): value for g, value in zip(group[::-1], values[::-1], strict=True)}
-    last = {int(g): value for g, value in zip(group, values, strict=True)}
-    return [first[g] if first[g] == last[g] else f"{first[g]} .. {last[g]}" for g in group.tolist()]
+def _ranges(values: Sequence[str], often: Bools, group: Ints) -> list[str]:
+    """Each group by its first and last value; one that a single row has is not named as an end."""
+    parts = int(group.max()) + 1
+    names: list[str] = []
+    for part in range(parts):
+        (inside,) = np.nonzero(group == part)
+        ends = inside[often[inside]][[0, -1]] if often[inside].any() else inside[:0]
+        label = " .. ".join(dict.fromkeys(values[end] for end in ends))
+        if len(inside) == 1:
+            label = values[inside[0]]
+        elif not len(ends):
+            label = f"part {part + 1} of {parts}"
+        elif ends.tolist() != [inside[0], inside[-1]]:
+            label += f" ({len(inside)} values)"
+        names.append(label)
+    return [names[part] for part in group.tolist()]

@@ -2,11 +2,14 @@
 
 So a weight tells nothing of anybody beyond her group, and the weights of every published group add
 up to those of its people, as near as six digits tell: published cells count what the table counts.
+Means are rounded up, so that a k-map that holds at home holds for whoever reads the public file.
 People who are suppressed take their weights with them. Whoever wants the whole population
 multiplies by the factor that the manifest tells, if so many are suppressed that it tells of none.
 """
 
 from __future__ import annotations
+
+from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from sfumato.release.release import Release
 
 WARNING = "a weight that few people have finds them as a name does"
 DIGITS = 6  # that a published mean has
+_UP = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MANY = 10  # suppressed people of whom a sum may be told
 
 
@@ -30,15 +34,15 @@ def mean_weights(release: Release) -> Floats:
 
 
 def rounded(numbers: Floats) -> Floats:
-    """Numbers to as many digits as are published."""
-    return np.array([float(f"{number:.{DIGITS}g}") for number in numbers.tolist()])
+    """Numbers to as many digits as are published, never less than they are."""
+    return np.array([float(_UP.create_decimal(f"{number:.12g}")) for number in numbers.tolist()])
 
 
 def told_of_weights(release: Release) -> dict[str, object]:
     """What a manifest says of the column of weights."""
     if release.schema.publish_weight != "group":
         return {"weights": "original", "warning": WARNING}
-    told: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 5 / 10**DIGITS}
+    told: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 10 / 10**DIGITS}
     placement = release.placement
     if release.suppressed >= _MANY and placement is not None and release.population is not None:
         whole = placement.table.counts.either(in_memory=_in_memory, stored=_stored)

@@ -126,6 +126,27 @@ def test_groups_of_three_leave_one_person_alone_and_her_value_known() -> None:
     assert (ANY, "ill") in threats
 
 
+def test_where_too_many_sets_may_be_known_belief_is_not_said_to_hold(monkeypatch) -> None:
+    # Nine of ten rows of X say HIV, one of ten in Y: who knows one is surer than who knows both.
+    values = {"X": ["HIV"] * 9 + ["flu"], "Y": ["flu"] * 9 + ["HIV"]}
+    rows = [(who, q, values[q][n]) for n, who in enumerate("abcdefghij") for q in "XY"]
+    release = read(rows, knows=1)
+    assert judge(sf.SeveralRows(2, belief=0.6), release).status == "violated"
+    monkeypatch.setattr("sfumato.adversaries.several_rows._MOST_PARTS", 0)
+    assert judge(sf.SeveralRows(2, belief=0.6), release).status == "cannot_judge"
+    assert judge(sf.SeveralRows(2), release).status == "holds"  # fewer rows fit no fewer people
+    whose, *values_of = RowsReader().attack(release).threats()
+    assert whose.belief.at_most
+    assert [threat.status for threat in values_of] == ["not_measured"] * 2
+
+
+def test_a_person_with_most_rows_of_a_group_is_told() -> None:
+    rows = [("a", "X", "flu")] * 6 + [("b", "X", "HIV"), ("c", "X", "HIV")]
+    whose = RowsReader().attack(read(rows)).threats()[0]
+    assert whose.belief.after == 1  # nobody else has six rows there
+    assert "chance of up to 75%" in whose.learns  # six of eight
+
+
 def test_she_is_told_of_such_releases_only_and_not_to_the_public() -> None:
     assert NAME in ADVERSARIES
     public = sf.audit(read(LONE), [sf.KAnonymity(2)]).evidence.inquiry.as_published()

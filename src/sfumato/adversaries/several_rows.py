@@ -45,6 +45,7 @@ from sfumato.release.release import Release
 NAME = "several rows"
 SAME = f"{NAME}, the same in all"
 ANY = f"{NAME}, in any of them"
+TOO_MANY = "there are too many sets of so few rows; say knows = 'all'"
 Knows = int | Literal["all"]
 _MOST_PARTS = 200_000  # sets of rows that may be known; beyond, she is taken to know all rows
 _MOST_LOOKS = (
@@ -59,7 +60,9 @@ class KnownParts:
 
     A place is a group and the how-manieth row of one person in it, so that a set of places contains
     another one if its rows do. `candidates[i]` distinct people fit `sets[i]`; `at_least`: so many
-    or more. Part `part[j]` may be known of the `people[j]` people of kind j, who have equal rows.
+    or more. `all_rows`: there are too many sets of as few rows as she knows, and she is taken to
+    know all, so that no more people fit, and nothing is said of her belief. Part `part[j]` may be
+    known of the `people[j]` people of kind j, who have equal rows.
     """
 
     sets: Sets
@@ -67,6 +70,7 @@ class KnownParts:
     rank: Ints
     candidates: Ints
     at_least: bool
+    all_rows: bool
     part: Ints
     kind: Ints
     people: Ints
@@ -74,6 +78,10 @@ class KnownParts:
     def people_where(self, parts: Bools) -> int:
         """How many people there are of whom she may know one of these."""
         return int(self.people[np.unique(self.kind[parts[self.part]])].sum())
+
+    def most_of_a_group(self, rows: Ints) -> float:
+        """The largest share that known rows of one person have of a group of so many rows."""
+        return float(((self.rank + 1) / rows[self.group])[self.sets.members].max(initial=0.0))
 
     def by_group(self, figures: Floats | Ints, groups: int, worst: np.ufunc) -> Floats:
         """The worst figure of parts in each group."""
@@ -107,7 +115,12 @@ def known_parts(release: Release, knows: Knows) -> KnownParts | None:
     people = np.bincount(kind_of, minlength=len(kinds)).astype(np.int64)
     sets, part, kind = _parts(kinds, places, most, knows)
     candidates, at_least = _candidates(sets, kinds, people, len(places))
-    return KnownParts(sets, places // most, places % most, candidates, at_least, part, kind, people)
+    fewer = knows != "all" and bool((np.diff(kinds.offsets) > knows).any())
+    all_rows = fewer and sets is kinds
+    at_least = at_least or all_rows
+    return KnownParts(
+        sets, places // most, places % most, candidates, at_least, all_rows, part, kind, people
+    )
 
 
 def _parts(kinds: Sets, places: Ints, most: int, knows: Knows) -> tuple[Sets, Ints, Ints]:
@@ -248,13 +261,17 @@ class RowsRead:
         alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
         learns = (
             f"whose rows they are: at least {parts.candidates.min():,} people have rows in all of "
-            f"the groups, {alone} people are the only one"
+            f"the groups, {alone} people are the only one; a row there is one of these with "
+            f"a chance of up to {parts.most_of_a_group(self.by_row.sizes):.0%}"
         )
         belief = BeliefChange(1 / people, float(risk.max()), at_most=parts.at_least)
         told = Headcount(parts.people_where(far), at_most=parts.at_least)
         return Threat(NAME, self.words, learns, None, told, belief)
 
     def _values(self, parts: KnownParts, about: str) -> list[Threat]:
+        if parts.all_rows:  # who knows fewer may be surer
+            why = f"not measured: {TOO_MANY}"
+            return [Threat(n, self.words, why, about, status="not_measured") for n in (SAME, ANY)]
         lengths = np.diff(parts.sets.offsets)
         most = int(lengths.max())
         before = [self.before(rows) for rows in range(1, most + 1)]

@@ -16,7 +16,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato.adversaries.several_rows import NAME, SAME, KnownParts, RowsRead, RowsReader
+from sfumato.adversaries.several_rows import (
+    NAME,
+    SAME,
+    TOO_MANY,
+    KnownParts,
+    RowsRead,
+    RowsReader,
+)
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -134,9 +141,14 @@ class SeveralRows(ReleaseCriterion):
         short, notes = parts.candidates < self.k, []
         if short.any():
             notes.append(f"fewer have rows in all groups of {parts.people_where(short):,} people")
-        if parts.at_least:
+        if parts.all_rows:
+            notes.append("she is taken to know all rows, for there are too many sets of fewer")
+        elif parts.at_least:
             notes.append("only people with equal rows were counted, for there are too many")
-        if self.belief is not None and found[0].by_row.width:
+        believed = self.belief is not None and bool(found[0].by_row.width)
+        if believed and parts.all_rows and not short.any():
+            return self.unjudged("cannot_judge", f"belief: {TOO_MANY}", groups)
+        if self.belief is not None and believed and not parts.all_rows:
             strongest = np.max([one.strongest for one in found], axis=0)
             sure = strongest > self.belief + _SLACK
             if sure.any():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import itertools
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,13 @@ def test_marks_for_no_value(tmp_path: Path) -> None:
     frame = pa.table({"x": ["31.12.2023", "NA"], "y": [1, -9]})
     read = sf.read(frame, both, missing=["NA", "-9"], dates={"x": "DMY"}).counts.quasi
     assert [d.values for d in read] == [(dt.date(2023, 12, 31), None), (1, None)]
+    moments = [dt.datetime(2020, 1, 1, 5), dt.datetime(1900, 1, 1)]
+    typed = pa.table({"x": [1.5, -9.0], "y": moments})
+    read = sf.read(typed, both, missing=["-9", "1900-01-01"]).counts.quasi
+    assert [d.values for d in read] == [(1.5, None), (moments[0], None)]
+    exact = pa.table({"x": pa.array([Decimal("1.50"), Decimal(-9)], pa.decimal128(6, 2))})
+    read = sf.read(exact, sf.Schema(["x"]), missing=["-9"]).counts.quasi
+    assert read[0].values[1:] == (None,)
 
 
 def coded(tmp_path: Path, *, rows: int = 40) -> Path:
@@ -279,6 +287,48 @@ def test_a_code_beside_numbers_is_no_number(tmp_path: Path, maker: Any) -> None:
     assert measured[0] == measured[1]
     assert sorted(read.groups.sizes.tolist()) == sorted(release.groups.sizes.tolist())
     assert any("'N' is read as a code" in note for note in release.notes)
+
+
+def test_a_code_has_no_place_in_a_centre(tmp_path: Path) -> None:
+    schema = sf.Schema(["sex", "income"], "illness")
+    policy = sf.Policy([sf.KAnonymity(3)], sf.Microaggregation(3))
+    table = sf.read(coded(tmp_path), schema, codes={"income": ["N"]})
+    with pytest.raises(sf.InputError, match="'income' holds a code among its numbers"):
+        sf.anonymize(table, policy)
+    unknown = sf.read(coded(tmp_path), schema, missing={"income": ["N"]})
+    assert len(sf.anonymize(unknown, policy, seed=1).groups) > 1
+
+
+def test_amounts_in_two_currencies_are_not_one_number(tmp_path: Path) -> None:
+    for cells in (("12 USD", "12 EUR"), ("$5.00", *["$1.50"] * 300, "€5.00")):
+        kind, values, doubt = kinds(column(tmp_path, *cells))
+        assert (kind, len(values)) == ("categorical", len({*cells}))  # type: ignore[arg-type]
+        assert "several currencies" in str(doubt)
+    assert kinds(column(tmp_path, "12.50", "$12.75"))[0] == "numeric"
+
+
+def test_dates_written_in_several_ways_are_told_of(tmp_path: Path) -> None:
+    for cells in (("31.12.2023", "12/31/2023"), ("2023-12-31", "31.12.23 14:05")):
+        kind, _, doubt = kinds(column(tmp_path, *cells))
+        assert kind == "categorical"
+        assert "not all of them written alike" in str(doubt)
+    for cells in (("12-34-5678", "1.2.3"), ("2023-12-31",) * 2):
+        assert kinds(column(tmp_path, *cells))[2] == ""
+
+
+def test_points_that_may_be_thousands_are_told_of(tmp_path: Path) -> None:
+    def notes(*cells: str, **options: Any) -> tuple[str, ...]:
+        return sf.read(column(tmp_path, *cells), sf.Schema(["x"]), **options).source.notes
+
+    assert "1.234 is read as little more than one" in notes("950", "1.234", "12.500")[0]
+    assert notes("950", "1.25") == notes("950", "1.234", decimal=",") == ()
+
+
+def test_first_lines_that_name_no_columns(tmp_path: Path) -> None:
+    with pytest.raises(sf.InputError, match=r"a\.csv: the first line is empty"):
+        kinds(text(tmp_path, "\nx;y\n1;2\n"))
+    with pytest.raises(sf.InputError, match="only names the delimiter"):
+        kinds(text(tmp_path, "sep=;\nx;y\n1;2\n"))
 
 
 def test_two_kinds_beside_numbers_are_not_mixed_up(tmp_path: Path) -> None:

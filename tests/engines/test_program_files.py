@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,36 @@ def test_sheets_that_are_no_table_are_refused_in_a_line(
     assert run.stderr.count("\n") == 1
     assert expected in run.stderr
     assert "flu" not in run.stderr
+
+
+def test_what_excel_shows_decides_and_no_single_cell_does(tmp_path: Path) -> None:
+    """Zeros before a code, dates that are published as they are, the way most dates are shown."""
+
+    def fill(book: Any, page: Any) -> None:
+        padded, own = (book.add_format({"num_format": way}) for way in ("00000", '"Ann" yyyy'))
+        usual = book.add_format({"num_format": "dd.mm.yyyy"})
+        rows_of(page, ["zip", "seen"])
+        for row in range(1, 5):
+            page.write_number(row, 0, 1301, padded)
+            page.write_datetime(row, 1, dt.date(2023, 5, row), own if row == 1 else usual)
+
+    file = sheet(tmp_path / "zip.xlsx", fill)
+    table = sf.read(file, sf.Schema(["zip"], keep=["seen"]))
+    assert table.counts.quasi[0].values == ("01301",)
+    sf.generalize(table, {}).save(tmp_path / "out")
+    page = openpyxl.load_workbook(tmp_path / "out" / "public" / "data.xlsx").active
+    assert {cell.value for cell in page["A"][1:]} == {"01301"}
+    assert {cell.value for cell in page["B"][1:]} == {dt.datetime(2023, 5, d) for d in range(1, 5)}
+    assert {cell.number_format for cell in page["B"][1:]} == {"dd.mm.yyyy"}
+
+
+def test_a_small_workbook_that_holds_very_much_is_refused(tmp_path: Path) -> None:
+    file = sheet(tmp_path / "a.xlsx", lambda book, page: rows_of(page, ["x"], [1]))
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/worksheets/sheet2.xml", b" " * 20_000_000)
+    assert file.stat().st_size < 100_000
+    with pytest.raises(sf.InputError, match=r"may take 0\.2 GB; convert it"):
+        sf.read(file, sf.Schema(["x"]), memory="100MB")
 
 
 def test_formulas_are_their_values_and_errors_are_missing(tmp_path: Path) -> None:

@@ -206,6 +206,7 @@ class Microaggregation(Anonymizer):
             )
         if people < self.k:
             raise no_safe_release(KAnonymity(self.k), people, advice=EVERYBODY_FAILS)
+        _check_codes(task.table)
         axes = self._axes(task.table.counts.in_memory(self.name))
         places = np.array([axis.standard[row] for axis, row in axes])
         units = DistanceUnits(
@@ -275,6 +276,16 @@ def axis_of(domain: Domain, codes: Codes, n: Ints) -> StandardizedColumn:
     missing = largest + scale
     standard = (np.where(np.isnan(places), missing, places) - centre) / scale
     return StandardizedColumn(domain.name, centre, scale, missing, standard)
+
+
+def _check_codes(table: Table) -> None:
+    """Refuse codes among numbers: whoever has one would be published with the others' mean."""
+    for domain in table.counts.quasi:
+        if domain.has_null and domain.name in table.source.codes:
+            raise InputError(
+                f"microaggregation: column {domain.name!r} holds a code among its numbers, and "
+                "no centre stands for both; use mondrian or lattice, or list the code in missing"
+            )
 
 
 def _cluster(task: Task, places: Floats, k: int) -> Placement:

@@ -23,8 +23,12 @@ from sfumato.engines.notations import (
     PLAIN_NUMBER,
     DateForm,
     StatedForms,
+    are_days,
     date_forms,
     decimals_of,
+    foreign_currency,
+    is_iso,
+    may_be_thousands,
     number_regex,
     plain_number,
     sure_sign,
@@ -85,7 +89,7 @@ def as_written(
     if not (some or stated.missing or stated.codes):
         return source, {}
     cells = {
-        name: with_marks(source.column(name), stated.marks(name), text=is_string(kind))
+        name: with_marks(source.column(name), stated.marks(name), kind)
         for name, kind in source.types.items()
     }
     columns = []
@@ -122,12 +126,19 @@ def as_written(
             **codes,
         },
     )
-    written = replace(source, types=types, doubts=found.doubts, form=file_form)
+    written = replace(source, types=types, doubts=found.doubts, codes=codes, form=file_form)
     notes = [
         f"{name}: {code!r} is read as a code beside the numbers and told as (missing); if it means "
         "that there is no value, list it in missing instead of codes"
         for name, code in codes.items()
     ]
+    if not (stated.exact or stated.decimal or found.decimal) and source.form.delimiter == ";":
+        notes += [
+            f"{column.name}: 1.234 is read as little more than one; if it is a thousand and more, "
+            "say so with decimal: ','"
+            for column in columns
+            if column.needed and may_be_thousands(column.some)
+        ]
     return replace(written, notes=(*source.notes, *notes)), meant if changed else {}
 
 
@@ -158,12 +169,18 @@ def _codes_beside(
     return beside
 
 
-def with_marks(cell: str, marks: Sequence[str], *, text: bool = True) -> str:
-    """SQL expression: a cell, NULL where it is one of the marks."""
+def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:
+    """SQL expression: a cell, NULL where it is one of the marks; -9 is also what -9.0 is called."""
     if not marks:
         return cell
-    shown = f"TRIM({cell})" if text else f"CAST({cell} AS VARCHAR)"
-    return f"CASE WHEN {shown} IN ({', '.join(map(literal, marks))}) THEN NULL ELSE {cell} END"
+    text = f"TRIM({cell})" if is_string(kind) else f"CAST({cell} AS VARCHAR)"
+    listed = ", ".join(map(literal, marks))
+    is_marked = f"{text} IN ({listed})"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):
+        scale = "TIMESTAMP" if pa.types.is_timestamp(kind) else "DOUBLE"
+        same = [f"CAST({cell} AS {scale}) = TRY_CAST({literal(mark)} AS {scale})" for mark in marks]
+        is_marked = f"({is_marked} OR COALESCE({' OR '.join(same)}, FALSE))"
+    return f"CASE WHEN {is_marked} THEN NULL ELSE {cell} END"
 
 
 def find_forms(
@@ -196,6 +213,7 @@ def find_forms(
             shape = literal(number_regex(sign))
             tests[column.name, sign] = f"regexp_full_match({column.cell}, {shape})"
             tests[column.name, "signed"] = f"regexp_matches({column.cell}, '[.,]')"
+            tests[column.name, "foreign"] = foreign_currency(column.cell, column.some)
             tests[column.name, f"{sign} seen"] = (
                 f"regexp_matches({column.cell}, {literal(sure_sign(sign))})"
             )
@@ -208,6 +226,11 @@ def find_forms(
             doubts[column.name] = (
                 f"its cells are no dates in the order {stated.dates[column.name]}: say how they "
                 "are written, such as %d.%m.%Y, or leave it out of dates"
+            )
+        elif column.needed and not dates[column.name] and _is_of_several_ways(column, stated):
+            doubts[column.name] = (
+                "its cells are dates, but not all of them written alike, so all are texts: write "
+                "them in one way"
             )
         if dates[column.name]:
             own = column.name in stated.dates
@@ -223,6 +246,12 @@ def find_forms(
     )
     for column in columns:
         if column.needed and signs.get(column.name):
+            if fits[column.name, "foreign"]:
+                doubts[column.name] = (
+                    "amounts in several currencies are no numbers of one scale, so all are texts: "
+                    "make a column of its own of the currency"
+                )
+                continue
             signed, is_loud = fits[column.name, "signed"] > 0, column in loud
             decided = _decide_sign(signs[column.name], decimal, signed=signed, loud=is_loud)
             if decided is not None and (is_loud or signed):
@@ -278,6 +307,13 @@ def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
     if said is not None:
         forms = [form for form in forms if form.order == said]
     return [DateForm(form.pattern, stated.first_year) for form in forms]
+
+
+def _is_of_several_ways(column: Column, stated: StatedForms) -> bool:
+    """Whether a column holds days for which there is no one form."""
+    texts = column.some
+    plain = stated.exact or stated.dates_of(column.name) is not None
+    return bool(texts) and not plain and not is_iso(texts) and are_days(texts)
 
 
 def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, stated: bool) -> DateForm | str:

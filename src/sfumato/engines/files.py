@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -185,6 +186,7 @@ KNOWN_FILES = (
     "Excel (.xlsx), SPSS (.sav), Stata (.dta), SAS (.xpt, .sas7bdat)"
 )
 _GROWTH = 30  # how many times its size a file of these kinds takes in memory, at most about
+_UNPACKED_GROWTH = 12  # how many times its unpacked size a workbook takes
 
 
 def shown_name(path: Path) -> str:
@@ -300,10 +302,13 @@ def read_whole(path: Path, kind: FileKind, reading: Reading) -> WholeFile:
         table = read_arrow(path)
         return WholeFile(table, FileForm(format="arrow", types=types_of(table.schema)))
     size = path.stat().st_size
-    if size * _GROWTH > reading.memory_limit():
+    taken = max(
+        size * _GROWTH, _unpacked_size(path) * _UNPACKED_GROWTH if kind == "workbook" else 0
+    )
+    if taken > reading.memory_limit():
         raise InputError(
-            f"{shown_name(path)} has {size / 1e6:,.0f} MB and is read into memory whole, where it "
-            f"may take {size * _GROWTH / 1e9:,.1f} GB; convert it to Parquet or CSV"
+            f"{shown_name(path)} has {size / 1e6:,.1f} MB and is read into memory whole, where it "
+            f"may take {taken / 1e9:,.1f} GB; convert it to Parquet or CSV"
         )
     if kind == "workbook":
         from sfumato.engines.workbook import read_workbook
@@ -312,6 +317,15 @@ def read_whole(path: Path, kind: FileKind, reading: Reading) -> WholeFile:
     from sfumato.engines.labelled import read_labelled
 
     return read_labelled(path)
+
+
+def _unpacked_size(path: Path) -> int:
+    """What the parts of a packed workbook say they hold: a small file may hold very much."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return sum(part.file_size for part in packed.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return 0  # its reader will say so
 
 
 def checked_path(given: str | Path) -> Path:

@@ -6,6 +6,7 @@ Notations of the world alone: what the cells of a table are is decided in `cell_
 from __future__ import annotations
 
 import codecs
+import datetime as dt
 import functools
 import re
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ _CURRENCY = (
     r"kr\.?|zł|Kč|Ft|Fr\.)"
 )
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_THREES = re.compile(r"-?[1-9]\d{0,2}(\.\d{3})?")
 _ANY_NUMBER = re.compile(rf"[^\w]*{_CURRENCY}?[^\w]*\d.*")
 _GROUPS = {".": (",", f"[{_SPACE}]", "['’]"), ",": (r"\.", f"[{_SPACE}]", "['’]")}
 
@@ -178,9 +180,14 @@ class DateForm:
         return f"strftime({self.moment(cell)}, '%Y-%m-%d{time}{finer}')"
 
 
+def is_iso(texts: Sequence[str]) -> bool:
+    """Whether these texts are written like 2023-12-31, which everybody reads."""
+    return all(map(_ISO.fullmatch, texts))
+
+
 def date_forms(texts: Sequence[str]) -> list[DateForm]:
     """The ways in which all these texts are dates, but for 2023-12-31, which everybody reads."""
-    if not texts or not _MAY_BE_DATE.fullmatch(texts[0]) or all(map(_ISO.fullmatch, texts)):
+    if not texts or not _MAY_BE_DATE.fullmatch(texts[0]) or is_iso(texts):
         return []
     named = [_named(text) for text in texts]
     if None not in named:
@@ -194,6 +201,22 @@ def date_forms(texts: Sequence[str]) -> list[DateForm]:
             return []
         forms = _numeric_forms(found)
     return [form for form in forms if all(map(form.fits, texts))]
+
+
+def are_days(texts: Sequence[str]) -> bool:
+    """Whether each of these texts is a day of the calendar, whatever way each is written."""
+
+    def is_day(text: str, pattern: str) -> bool:
+        try:
+            dt.datetime.strptime(text, pattern)
+        except ValueError:
+            return False
+        return True
+
+    return all(
+        _ISO.fullmatch(text) or any(is_day(text, form._bare) for form in date_forms([text]))
+        for text in texts
+    )
 
 
 def _named(text: str) -> str | None:
@@ -260,6 +283,18 @@ def plain_number(cell: str, decimal: str) -> str:
     plain = f"translate({kept}, {literal('−,' + gone if decimal == ',' else '−' + gone)}, "
     plain += "'-.')" if decimal == "," else "'-')"
     return f"CASE WHEN {cell} LIKE '(%' THEN '-' || {plain} ELSE {plain} END"
+
+
+def foreign_currency(cell: str, some: Sequence[str]) -> str:
+    """SQL condition: a cell names another currency than the first of some cells that names any."""
+    names = (found[0] for text in some if (found := re.search(_CURRENCY, text)))
+    told = f"regexp_extract({cell}, {literal(_CURRENCY)})"
+    return f"{told} NOT IN ('', {literal(next(names, ''))})"
+
+
+def may_be_thousands(texts: Sequence[str]) -> bool:
+    """Whether plain numbers would all be numbers in threes, too: 950 and 1.234."""
+    return any("." in text for text in texts) and all(map(_THREES.fullmatch, texts))
 
 
 def sure_sign(decimal: str) -> str:

@@ -57,6 +57,11 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
         raise InputError(f"delimiter {delimiter!r} must be one character, such as ',' or ';'")
     chosen = delimiter or _decide(lines)
     header = _header(lines, chosen)
+    if not header or re.fullmatch(r"sep=.?", lines[0].strip()):
+        raise InputError(
+            f"{label}: the first line {'is empty' if not header else 'only names the delimiter'}, "
+            "and should name the columns; delete it"
+        )
     if delimiter is not None and len(header) == 1 and (other := _decide(lines)) != delimiter:
         columns = len(_header(lines, other))
         if columns > 1:

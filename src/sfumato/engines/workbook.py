@@ -7,7 +7,9 @@ that numbers stored as text are numbers. Read by openpyxl, written by XlsxWriter
 from __future__ import annotations
 
 import datetime as dt
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from sfumato.errors import InputError, MissingExtra, did_you_mean, list_some, na
 
 MOST_ROWS = (1 << 20) - 1  # of a sheet, below its header
 _DATES, _MOMENTS = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2})?$")  # as cells are read
 _EXACT = 10**15  # whole numbers up to which Excel tells them apart
 _FIRST_YEAR = 1900  # of which Excel knows dates
 _HOW = "pip install 'sfumato[files]'"
@@ -119,11 +122,12 @@ def _table(where: str, rows: list[list[Any]], header: int, sheet: str) -> WholeF
     columns = [[row[place] for row in below] for place in range(width)]
     formats, types, notes = {}, {}, []
     for title, cells in zip(titles, columns, strict=True):
-        dates = [cell for cell in cells if isinstance(cell.value, dt.date)]
-        if dates:
-            formats[title] = dates[0].number_format
         # Most of them decide, so that no single cell shows in what is written of the others.
-        if 2 * sum(cell.data_type == "n" and cell not in dates for cell in cells) > len(cells):
+        dates = Counter(cell.number_format for cell in cells if isinstance(cell.value, dt.date))
+        ((way, having),) = dates.most_common(1) or [("", 0)]
+        if 2 * having > dates.total() > 1:
+            formats[title] = way
+        if 2 * sum(cell.data_type == "n" and not _is_shown(cell) for cell in cells) > len(cells):
             types[title] = pa.float64()
         notes += _column_notes(title, cells)
     arrays = [pa.array([_text(cell) for cell in cells], pa.string()) for cells in columns]
@@ -154,6 +158,18 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _is_shown(cell: Any) -> bool:
+    """Whether a number is a date, or shown with zeros before it, as ZIP codes are."""
+    return isinstance(cell.value, dt.date) or _digits(cell) > 0
+
+
+def _digits(cell: Any) -> int:
+    """How many digits a number is shown with, zeros before it; 0 if as many as it has."""
+    form = cell.number_format
+    is_padded = type(cell.value) is int and len(form) > 1 and set(form) == {"0"}
+    return len(form) if is_padded else 0
+
+
 def _text(cell: Any) -> str | None:
     """A cell as a text file would have it; an error of a formula is no value."""
     value = cell.value
@@ -166,7 +182,15 @@ def _text(cell: Any) -> str | None:
         return str(value).upper()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    return str(value).zfill(_digits(cell))
+
+
+def _as_moment(text: str) -> dt.datetime | str:
+    """A date that was read as its text, such as one that is published as it is."""
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        return text
 
 
 def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
@@ -188,6 +212,8 @@ def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
         usual = _MOMENTS if pa.types.is_timestamp(field.type) else _DATES
         shape = book.add_format({"num_format": form.formats.get(field.name, usual)})
         for row, value in enumerate(table.column(place).to_pylist(), start=1):
+            if field.name in form.formats and isinstance(value, str) and _DAY.match(value):
+                value = _as_moment(value)
             if isinstance(value, bool):
                 page.write_boolean(row, place, value)
             elif isinstance(value, str):

@@ -331,6 +331,14 @@ def test_first_lines_that_name_no_columns(tmp_path: Path) -> None:
         kinds(text(tmp_path, "sep=;\nx;y\n1;2\n"))
 
 
+@pytest.mark.parametrize(("before", "line"), [(1, "3"), (300, "the last")])
+def test_a_line_longer_than_any_is_not_left_out(tmp_path: Path, before: int, line: str) -> None:
+    """Engines end before a last line that fills their buffer, and whoever it is about is gone."""
+    file = text(tmp_path, "x;y\n" + "Bonn;1\n" * before + "a" * (1 << 23) + ";1")
+    with pytest.raises(sf.InputError, match=f"line {line} has more than 2,097,152 characters"):
+        sf.read(file, sf.Schema(["y"]))
+
+
 def test_two_kinds_beside_numbers_are_not_mixed_up(tmp_path: Path) -> None:
     file = column(tmp_path, "1", "2", "N", "9999999", "3")
     with pytest.raises(sf.InputError, match="column 'x' has 2 kinds of cells beside its numbers"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from sfumato.errors import InputError, list_some
 
 DELIMITERS = (",", ";", "\t", "|")
 _LOOK = 200  # lines that decide the delimiter
+_LONGEST = 1 << 21  # characters of a line: no engine reads longer ones, and some drop the last
 _HEAD = 1 << 25  # characters that are looked at for it: no line of people is longer
 
 
@@ -152,8 +154,17 @@ def _first_lines(path: Path, encoding: TextEncoding) -> list[str]:
         raise InputError(f"{label} cannot be read: {type(error).__name__}") from None
     if any("\0" in line for line in lines):
         raise InputError(f"{label} is not a text file; give CSV, Parquet or Arrow")
-    if left <= 0 and len(lines) == 1:
-        raise InputError(f"{label}: its first line has more than {_HEAD:,} characters")
+    long = [str(at) for at, line in enumerate(lines, start=1) if len(line) > _LONGEST]
+    if not packing_of(path) and path.stat().st_size > 4 * _LONGEST:
+        with path.open("rb") as file:
+            file.seek(-4 * _LONGEST, os.SEEK_END)
+            end = file.read().rstrip(b"\r\n\0")
+        long += [] if b"\n" in end or b"\r" in end else ["the last"]
+    if long:
+        raise InputError(
+            f"{label}: line {long[0]} has more than {_LONGEST:,} characters, longer than any row "
+            "of people; is there a line break missing?"
+        )
     return lines if left > 0 else lines[:-1]
 
 

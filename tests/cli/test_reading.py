@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -14,6 +13,7 @@ import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.engines.reading import (
     OF_POLICIES,
+    OF_RELEASES,
     OF_TABLES,
     FileOptions,
     Reading,
@@ -33,12 +33,24 @@ OTHER: dict[str, Any] = {
     "engine": "spark",
     "scheme": "microaggregated",
     "matching": "wildcard",
+    "encoding": "cp1252",
+    "dates": "DMY",
+    "missing": ["?", "NA"],
+    "codes": {"income": ["N"]},
 }
 BY_KIND = {str: "word", bool: True, int: 3, Path: "place"}
 
 
 def other(option: Any) -> Any:
-    return OTHER.get(option.name, BY_KIND[option.metadata["kind"]])
+    return OTHER[option.name] if option.name in OTHER else BY_KIND[option.metadata["kind"]]
+
+
+def in_toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {in_toml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return repr(list(value))
+    return str(value).lower() if value is True else repr(value)
 
 
 def commands(group: Any, path: str = "") -> Iterator[tuple[str, set[str]]]:
@@ -65,16 +77,16 @@ def test_a_command_that_reads_takes_every_way_of_reading(name: str) -> None:
     if flags & flags_of(*OF_TABLES) - flags_of("file"):
         assert flags_of(*OF_TABLES) <= flags
     if flags & flags_of("release"):
-        assert {f"--{one.name}" for one in fields(Reading)} <= flags
+        assert flags_of(*OF_RELEASES) <= flags
 
 
 def test_every_command_with_a_policy_reads_by_it() -> None:
     by_policy = {name for name, flags in COMMANDS.items() if "--policy" in flags}
-    assert READING.keys() == by_policy | {"init"}  # which writes one
+    assert READING.keys() == by_policy | {"init", "hierarchy"}  # which write one, or a part
 
 
 def test_keywords_in_python_are_the_same() -> None:
-    every = {one.name for one in fields(Reading)}
+    every = {one.name for one in options_about(*OF_RELEASES)}
     assert get_type_hints(ReleaseOptions).keys() == every
     assert get_type_hints(TableOptions).keys() == {one.name for one in options_about(*OF_TABLES)}
     assert get_type_hints(FileOptions).keys() == {one.name for one in options_about("file")}
@@ -89,7 +101,7 @@ def test_keywords_in_python_are_the_same() -> None:
 @pytest.mark.parametrize("option", options_about(*OF_POLICIES), ids=lambda one: one.name)
 def test_a_policy_tells_it_and_keeps_it(option: Any, tmp_path: Path) -> None:
     value = other(option)
-    text = f"[read]\n{option.name} = {str(value).lower() if value is True else repr(value)}{RULES}"
+    text = f"[read]\n{option.name} = {in_toml(value)}{RULES}"
     policy = sf.Policy(**parse_policy(text, tmp_path / "policy.toml"))
     assert policy.read == Reading(**{option.name: value}) != Reading()
     policy.save(tmp_path / "policy.toml")
@@ -110,11 +122,12 @@ def test_what_a_policy_cannot_tell_is_refused(tmp_path: Path) -> None:
         sf.Policy([sf.KAnonymity(2)], read=Reading(facts="f.csv", matching="wildcard"))
 
 
-@pytest.mark.parametrize("option", fields(Reading), ids=lambda one: one.name)
+@pytest.mark.parametrize("option", options_about(*OF_RELEASES), ids=lambda one: one.name)
 def test_what_is_said_last_holds(option: Any) -> None:
     """Options win over the policy; what they do not say is the policy's."""
     said = Reading(**{option.name: other(option)})
-    assert said.given_fields() == {option.name: other(option)}
+    assert said.given_fields() == {option.name: getattr(said, option.name)}
+    assert in_toml(getattr(said, option.name)) == in_toml(other(option))
     assert said.over(Reading()) == Reading().over(said) == said
     assert said.about(option.metadata["subject"]) == said
     assert Reading(delimiter="|").over(Reading(delimiter=";", spill="x")) == Reading(

@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.engines.base import missing_column
 from sfumato.engines.reading import FileOptions, Reading
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 from sfumato.files import write_text
 from sfumato.numbers import Bools, Ints
 from sfumato.policy.draft.bounds import FEW, are_icd10, date_periods
@@ -32,6 +32,7 @@ from sfumato.schema.calendar import Dates
 from sfumato.schema.hierarchy import Hierarchy, Levels
 from sfumato.schema.recipes import Intervals, Number, Taxonomy, age_groups, icd10, prefix
 from sfumato.schema.region import reading_key
+from sfumato.table import refuse_noisy_part
 
 LEVELS = 3
 ROWS = 1_000_000
@@ -114,9 +115,10 @@ def propose_for(
 
     whole = isinstance(levels, int) and not isinstance(levels, bool)
     if levels is not None and (not whole or not 1 <= levels <= 10):
-        raise InputError(f"levels = {levels!r} is not allowed; use 1 to 10")
+        raise InputError(f"levels = {quoted(levels)} is not allowed; use 1 to 10")
     if not isinstance(column, str):
-        raise InputError(f"column = {column!r} is no name of a column")
+        raise InputError(f"column = {quoted(column)} is no name of a column")
+    refuse_noisy_part(source)
     engine = DuckDB(reading)
     registered = engine.register(source)
     if column not in registered.types:

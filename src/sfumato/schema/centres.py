@@ -92,7 +92,8 @@ def _calendar(unit: Unit | None, days: float, finest: Calendar) -> Calendar:
     """The unit, or the longest of which the extent has enough, but none finer than the data's."""
     if unit is not None:
         return next(named for named in CALENDAR if named == unit)
-    listed = CALENDAR[CALENDAR.index(finest) :]
+    # Weeks only where the owner says so: their beginnings are seldom those of months.
+    listed = [named for named in CALENDAR[CALENDAR.index(finest) :] if named != "week"]
     wanted = [unit for unit in listed if calendar_longest(unit) / 86_400e6 * _STEPS <= days]
     return wanted[-1] if wanted else finest
 

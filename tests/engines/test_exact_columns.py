@@ -73,9 +73,8 @@ def test_a_column_without_a_role_is_never_published(kind: str, tmp_path: Path) -
         '[schema]\nquasi = ["age"]\nsensitive = "Note"\n[[require]]\nkind = "k-anonymity"\nk = 5\n'
     )
     file, out = SOURCES[kind](table, tmp_path), tmp_path / "out"
-    made = CliRunner().invoke(
-        app, ["anonymize", str(file), "--policy", str(policy), "--out", str(out)]
-    )
+    command = ["anonymize", str(file), "--policy", str(policy), "--out", str(out)]
+    made = CliRunner().invoke(app, [*command, "--format", "csv"])
     assert made.exit_code == 0
     published = list(csv.DictReader((out / "public" / "data.csv").read_text().splitlines()))
     assert Counter(row["Note"] for row in published) == {"cold": 6, "flu": 6}

@@ -265,7 +265,8 @@ def _number_regex(decimal: str, group: str) -> str:
     """Numbers with this decimal sign, in threes or not, with a currency or not; not 007."""
     number = rf"(?:0|[1-9]\d*|[1-9]\d{{0,2}}(?:{group}\d{{3}})+)(?:{re.escape(decimal)}\d+)?"
     number += r"(?:[eE][+-]?\d+)?"
-    around = rf"{_CURRENCY}?[{_SPACE}]?[+\-−]?{number}[{_SPACE}]?{_CURRENCY}?"
+    # A space only beside a currency: " 3" beside "3" is one thing written in two ways.
+    around = rf"(?:{_CURRENCY}[{_SPACE}]?)?[+\-−]?{number}(?:[{_SPACE}]?{_CURRENCY})?"
     return rf"(?:[+\-−]?{around}|\({around}\))"
 
 

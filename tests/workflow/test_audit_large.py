@@ -167,7 +167,7 @@ def test_nobody_takes_one_group_of_a_kind_for_all() -> None:
     with pytest.raises(ResourceError, match="description of every group"):
         sf.characterize(large)
     with pytest.raises(ResourceError):
-        sf.relative_threat(large)
+        sf.relative_threat(large, sensitive="ill")
     register = sf.read(targets, sf.Schema(quasi=["age", "job"]))
     report = sf.audit(beyond(table, 10_000), [sf.KAnonymity(2)], population=register)
     assert report.linkage is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from hypothesis import settings
 from tests.examples import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
+# A shell tells what it starts in the background to ignore interrupts; some tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # while tests are collected: a fifth of the time, for nothing
 
 settings.register_profile("sfumato", deadline=None, derandomize=True, max_examples=EXAMPLES)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from math import log2
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, t
 from sfumato.criteria.base import (
     Criterion,
     GroupCriterion,
+    Verdict,
 )
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
@@ -478,6 +479,29 @@ def test_without_time_it_still_returns_what_holds() -> None:
     task = Task(table_of(people(1, 80)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
     release = sf.Deal(seconds=1e-6).run(task)
     assert sf.audit(release, task.require).holds
+
+
+@dataclass(frozen=True)
+class _SlowToJudge(FewGroupsAtTheEnd):
+    """Remembers how often it was asked, as if each time took long."""
+
+    asked: ClassVar[list[int]] = []
+
+    def verdict(self, groups: Groups) -> Verdict:
+        self.asked.append(len(groups))
+        return super().verdict(groups)
+
+
+def test_without_time_costly_criteria_are_hardly_asked() -> None:
+    task = Task(table_of(people(2, 80)), (sf.KAnonymity(2), _SlowToJudge(3)))
+    asked = []
+    for seconds in (1e-6, 1e3):
+        _SlowToJudge.asked.clear()
+        release = sf.Deal(seconds=seconds, sweeps=None if seconds < 1 else 2).run(task)
+        assert len(release.groups) <= 3
+        asked.append(len(_SlowToJudge.asked))
+    hasty, patient = asked
+    assert hasty < patient
 
 
 def test_an_interrupt_keeps_the_best_so_far_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

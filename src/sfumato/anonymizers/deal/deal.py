@@ -31,16 +31,15 @@ from sfumato.anonymizers.anatomy import in_buckets, refuse_exact
 from sfumato.anonymizers.base import Anonymizer, Finished, Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.counts.counts import Counts
-from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, groups_about, judge, parameter
+from sfumato.criteria.base import GroupCriterion, ReleaseCriterion, parameter
 from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.criteria.likeness import BetaLikeness
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
-from sfumato.numbers import Bools, Codes, Ints, fraction, offsets_of, run_places
+from sfumato.numbers import Codes, fraction
 from sfumato.progress import Ticker, tenths
-from sfumato.release.build import build_release
 from sfumato.release.groups import Groups
-from sfumato.release.made import Findings, MadeHere, Placement
+from sfumato.release.made import Findings, MadeHere
 from sfumato.release.release import Release, as_it_stands
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
@@ -51,9 +50,6 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.deal.rules import Rules
 
 MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
-_MENDED = 50  # rounds of merging groups that fail
-_NEAR = 3  # a group may be merged with those of people who are so near on an order
-_WORST = 0.05  # a share of groups, the worst, that are merged where all together fail
 _ENDING, _EACH = 0.2, 3e-6  # of the time is kept for judging at most; seconds of each person
 _WITH = 0.5  # of the time is for suppressing, where people may be
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
@@ -187,6 +183,7 @@ class Deal(Anonymizer):
         from sfumato.anonymizers.deal.black_box import BlackBox
         from sfumato.anonymizers.deal.ground import SearchGround, starts, starts_without
         from sfumato.anonymizers.deal.people import Dealt
+        from sfumato.anonymizers.deal.publish import groups_of, mended, published, violators
         from sfumato.anonymizers.deal.search import search
 
         read = _Reading.of(task)
@@ -209,15 +206,17 @@ class Deal(Anonymizer):
                 "'hierarchy', or use mondrian"
             )
 
-        def published(group: Codes, sweeps: int) -> Release:
+        def release_of(group: Codes, sweeps: int) -> Release:
             found = DealFindings(sweeps, clock.interrupted, read.unsearched)
-            return _published(dealt, group, task, found)
+            return published(dealt, group, task, found)
 
-        def mended(release: Release, *, together: bool) -> Release:
-            return _mended(task, ground, release, together=together)
+        deadline = clock
+
+        def in_time(more: float = 0.0) -> bool:
+            return cut is None or deadline.left > -more  # without Mondrian's, any is wanted
 
         if bucketized:
-            whole = published(np.zeros(len(dealt), dtype=np.int32), 0)
+            whole = release_of(np.zeros(len(dealt), dtype=np.int32), 0)
             refuse_exact(self.name, task, whole)
         if read.unsearched:
             # Whatever the criteria ask that counts cannot say: groups that are larger and nearer to
@@ -225,24 +224,26 @@ class Deal(Anonymizer):
             # the strictest if there is none; few are tried where a whole attack is the judge.
             step = 6 if task.at_end else 2
             for number, rules in enumerate(guards[::step]):
+                if not in_time():
+                    break
                 ground = ground.under(rules, ladder[: len(ladder) - step * number])
-                release = published(ground.cut([1.0]), 0)
-                if _violators(task, release).mean() > _FEW:
+                release = release_of(ground.cut([1.0]), 0)
+                if violators(task, release).mean() > _FEW:
                     continue
-                release = mended(release, together=False)
+                release = mended(task, ground, release, in_time, together=False)
                 if Finished(task).holds(release):
                     yield release
                     break
         if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
             began = clock.now
-            Finished(task).holds(published(_groups_of(cut, dealt), 0))
+            Finished(task).holds(release_of(groups_of(cut, dealt), 0))
             spent = (3 if limit else 2) * (clock.now - began + _EACH * len(dealt))
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
         started = starts(ground, self.starts)
         if cut is not None and not read.unsearched and not ground.many:
-            started.append(lambda _: _groups_of(cut, dealt))
+            started.append(lambda _: groups_of(cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0
         with Ticker("dealing", tenths(self.seconds)) as ticker:
 
@@ -255,7 +256,10 @@ class Deal(Anonymizer):
                 chains = search(ground, (task.seed, number), started, tell)
                 sweeps += sum(chain.sweeps for chain in chains)
                 clock.interrupted |= ground.clock.interrupted
-                release = mended(published(chains[0].best, sweeps), together=True)
+                release = release_of(chains[0].best, sweeps)
+                # What was found is worth as much time again before it is given up.
+                late = partial(in_time, self.seconds)
+                release = mended(task, ground, release, late, together=True)
                 noted = (*release.notes, *([INTERRUPTED] if clock.interrupted else []))
                 return chains[0].best, replace(release, notes=noted)
 
@@ -377,124 +381,3 @@ def _everybody(task: Task) -> dict[int | None, Groups]:
     for place, attribute in enumerate(counts.sensitive):
         found[place] = standing.groups_for(attribute.name).everybody()
     return found
-
-
-def _groups_of(release: Release, dealt: Dealt) -> Codes:
-    """Everybody's group in a release of the same table in which tuples are whole."""
-    placed = _placement(release)
-    group = np.zeros(len(dealt.counts), dtype=np.int32)
-    group[placed.tuples] = placed.groups
-    return group[dealt.tuples]
-
-
-def _placement(release: Release) -> Placement:
-    assert release.placement is not None
-    return release.placement.in_memory("dealing")
-
-
-def _published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Release:
-    """The release of these groups, numbered by their first tuple; -1: suppressed."""
-    total, inside = int(group.max()) + 1, np.flatnonzero(group >= 0)
-    first = np.full(total, len(dealt.counts), dtype=np.int64)
-    np.minimum.at(first, group[inside], dealt.tuples[inside])
-    number = np.full(total + 1, -1, dtype=np.int64)
-    numbers = np.arange(total)
-    if dealt.bucketized:  # the number of a bucket must not tell who is near whom
-        numbers = np.random.default_rng([task.seed, 3]).permutation(total)
-    number[np.argsort(first, kind="stable")] = numbers
-    numbered = number[group]
-    order = inside[np.argsort(numbered[inside], kind="stable")]
-    begins = np.searchsorted(numbered[order], np.arange(total + 1))
-    regions = dealt.describe(order, begins)
-    pieces, n = np.unique(dealt.tuples * (total + 1) + numbered + 1, return_counts=True)
-    tuples, groups = np.divmod(pieces, total + 1)
-    placement = Placement(task.table, tuples, groups - 1, n)
-    # Whose quasi-identifiers are those of somebody in another group fits both: most often that
-    # tells that groups overlap, before regions are compared.
-    alike = dealt.counts.group_of[0][tuples[groups > 0]]
-    fits = np.unique(alike * total + groups[groups > 0] - 1)
-    apart = None if len(fits) == len(np.unique(alike)) else False
-    return build_release(placement, regions, found, seed=task.seed, disjoint=apart)
-
-
-def _mended(task: Task, ground: SearchGround, release: Release, *, together: bool) -> Release:
-    """Merge groups that a criterion fails with near ones, until none fails or nothing helps.
-
-    `together`: also the worst groups where only all of them together fail, more of them each time.
-    """
-    assert isinstance(release.made, MadeHere)
-    share, found = _WORST, release.made.findings
-    for _ in range(_MENDED):
-        failing = _violators(task, release)
-        if together and not failing.any():
-            failing = _worst_groups(task, release, share)
-            share = min(2 * share, 1.0)
-        if not failing.any() or len(failing) < 2:
-            break
-        group = _people_in(release)
-        release = _published(ground.dealt, _merged(ground, group, failing), task, found)
-    return release
-
-
-def _worst_groups(task: Task, release: Release, share: float) -> Bools:
-    """This share of the groups, the worst by a criterion that fails; none if all hold."""
-    chosen = np.zeros(len(release.groups), dtype=bool)
-    for criterion in task.require:
-        verdict = judge(criterion, release)
-        measured = verdict.per_group
-        if verdict.holds or measured is None or len(measured) != len(chosen):
-            continue
-        badness = measured if verdict.sense in ("at_most", "below") else -measured
-        chosen[np.argsort(-badness, kind="stable")[: int(np.ceil(share * len(chosen)))]] = True
-        break
-    return chosen
-
-
-def _violators(task: Task, release: Release) -> Bools:
-    """The groups that some criterion of scope "group" fails."""
-    bad = np.zeros(len(release.groups), dtype=bool)
-    for criterion in task.by_group:
-        if release.regions.exact and criterion.about_identity:
-            continue  # that is the same in whatever buckets
-        for groups in groups_about(criterion, release):
-            bad |= ~criterion.holds(groups)
-    return bad
-
-
-def _people_in(release: Release) -> Ints:
-    """Everybody's group: of people with the same tuple it does not matter who is where."""
-    placed = _placement(release)
-    by_tuple = np.argsort(placed.tuples, kind="stable")
-    return np.repeat(placed.groups[by_tuple], placed.n[by_tuple])
-
-
-def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
-    """Every failing group joins another one of which somebody is near, the cheapest pairs first."""
-    pairs = _near_groups(ground.orders, group, failing)
-    by_group = np.argsort(group, kind="stable").astype(np.int32)
-    begins = np.searchsorted(group[by_group], np.arange(len(failing) + 1))
-    alone = ground.costs(by_group, begins)
-    many = np.diff(begins)
-    both = by_group[run_places(begins[pairs.ravel()], many[pairs.ravel()])]
-    costs = ground.costs(both, offsets_of(many[pairs].sum(axis=1))) - alone[pairs].sum(axis=1)
-    becomes = np.arange(len(failing))
-    free = np.ones(len(failing), dtype=bool)
-    for one, other in pairs[np.argsort(costs, kind="stable")].tolist():
-        if free[one] and free[other]:
-            becomes[one] = other
-            free[one] = free[other] = False
-    merged = np.where(group < 0, -1, becomes[group]).astype(np.int32)
-    merged[group >= 0] = np.unique(merged[group >= 0], return_inverse=True)[1].reshape(-1)
-    return merged
-
-
-def _near_groups(orders: Codes, group: Ints, failing: Bools) -> Ints:
-    """Pairs of a failing group and another, of which somebody is near on an order."""
-    found = []
-    for line in group[orders]:
-        for away in range(1, _NEAR + 1):
-            here, there = line[:-away], line[away:]
-            found += [(here, there), (there, here)]
-    one, other = (np.concatenate(side) for side in zip(*found, strict=True))
-    kept = (one >= 0) & (other >= 0) & failing[one] & (one != other)
-    return np.unique(np.stack([one[kept], other[kept]], axis=1), axis=0)

@@ -6,6 +6,8 @@ from sfumato.adversaries.composition.attack import intersection_attack as inters
 from sfumato.adversaries.leakage.observer import Observer as Observer
 from sfumato.adversaries.linkage.risks import Linkage as Linkage
 from sfumato.adversaries.linkage.risks import linkage as linkage
+from sfumato.adversaries.linkage.special_uniques import SpecialUniques as SpecialUniques
+from sfumato.adversaries.linkage.special_uniques import special_uniques as special_uniques
 from sfumato.adversaries.random_worlds import RandomWorlds as RandomWorlds
 from sfumato.adversaries.randomised import SemanticPrivacy as SemanticPrivacy
 from sfumato.adversaries.randomised import semantic_privacy as semantic_privacy

@@ -360,6 +360,61 @@ def intersect(
         say(f"Evidence (private): {private}", err=True)
 
 
+# `sfumato attack uniques`: who is found by few facts?
+
+
+@reads(*OF_RELEASES)
+def uniques(
+    release: ReleaseFiles,
+    policy: PolicyFile,
+    size: Annotated[int, typer.Option(help="How many columns are known at most.")] = 3,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="What is known: a quasi-identifier; all of them otherwise. Repeatable."),
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(help="The share of the population in the file, for DIS-SUDA scores."),
+    ] = None,
+    json: AsJson = False,
+    html: PageFile = None,
+    private: Annotated[
+        Path | None,
+        typer.Option(help="Also write it with the values that tell most (.html or .json)."),
+    ] = None,
+    force: Force = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Find special uniques (SUDA2): people who are alone by few columns of a table or release.
+
+    Example: sfumato attack uniques patients.csv --policy policy.toml --size 3
+    """
+    from sfumato.adversaries.linkage.special_uniques import special_uniques
+    from sfumato.cli.options import load_rules, read_judged
+    from sfumato.cli.show import show_document
+    from sfumato.files import write_text
+    from sfumato.report.characterization import check_files
+    from sfumato.report.sections.record_risks import uniques_document
+
+    check_files(html, private, force=force, tables=False)
+    rules, schema = load_rules(policy)
+    judged = read_judged(release, rules, schema, reading)
+    document = uniques_document(
+        special_uniques(judged, size, columns=column, sampling_fraction=sampling_fraction)
+    )
+    if html is not None:
+        document.save_page(html, force=force)
+    if private is not None:
+        as_json = private.suffix == ".json"
+        text = document.to_json(private=True) if as_json else document.to_html(private=True)
+        write_text(private, text, force=force, what="page")
+    show_document(document.public(), json=json)
+    for written in (html, private):
+        if written is not None:
+            say(f"Saved (private): {written}", err=True)
+
+
 def adversaries(json: AsJson = False) -> None:
     """Tell every adversary there is, from weak to strong: what she asks, knows, and when she runs.
 
@@ -379,4 +434,5 @@ attack = typer.Typer(
 )
 attack.command()(relative)
 attack.command()(intersect)
+attack.command()(uniques)
 attack.command("list")(adversaries)

@@ -252,9 +252,12 @@ class Characterization:
         return self.document().text()
 
 
-def check_files(html: Path | None, private: Path | None, *, force: bool) -> None:
-    """Refuse names that cannot be written; before any work is done."""
-    for path, allowed in ((html, _PAGES), (private, (*_PAGES, ".json", *_TABLES))):
+def check_files(
+    html: Path | None, private: Path | None, *, force: bool, tables: bool = True
+) -> None:
+    """Refuse names that cannot be written; before any work is done. `tables`: .csv may be."""
+    evidence = (*_PAGES, ".json", *(_TABLES if tables else ()))
+    for path, allowed in ((html, _PAGES), (private, evidence)):
         if path is None:
             continue
         if path.suffix not in allowed:

@@ -16,7 +16,7 @@ _KEYS = 1 << 62  # beyond, keys are numbered anew before another column is packe
 
 
 @nb.njit(cache=True, nogil=True)
-def _numbered(keys: Ints, slots: Ints) -> np.int64:
+def _numbered(keys: Ints, slots: Ints) -> int:
     """Replace keys by 0, 1, 2, ..., equal ones by the same number; how many there are."""
     mask = len(slots) - 1
     first = np.empty(len(keys), np.int64)  # the key that has each number

@@ -53,7 +53,7 @@ def alone(codes: Codes, sizes: Ints, columns: Ints, people: Ints, known: Bits) -
     while (1 << bits) < 2 * many:
         bits += 1
     slots = np.empty(1 << bits, np.int64)
-    space = np.int64(1)
+    space = 1
     for column in columns:
         if space > _KEYS // max(sizes[column], 1):
             space = _numbered(keys, slots)

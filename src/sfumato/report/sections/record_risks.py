@@ -1,4 +1,7 @@
-"""Records at risk as sections and documents: who is alone by few columns, and by which."""
+"""Records at risk as sections and documents: who is alone by few columns, and by which.
+
+Stands apart: it alone knows special uniques, which the command line and reports show.
+"""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.release.made import MadeHere, Placement, Randomised, ReadFrom
 from sfumato.release.release import Release
+from sfumato.release.treatment import column_treatments
 from sfumato.workflow.anonymize import anonymize
 from tests.anonymizers import noisy
 from tests.anonymizers.examples import EXAMPLES, Example, example_of
@@ -175,6 +176,58 @@ def test_its_placement_accounts_for_everybody(
         placement.groups[kept], weights=placement.n[kept], minlength=len(release.groups)
     )
     assert (sizes == release.groups.sizes).all()
+
+
+# -- what was done to each column -----------------------------------------------------------------
+
+
+@each
+def test_what_was_done_to_each_column_is_told(
+    anonymizer: Anonymizer, example: Example, table: sf.Table
+) -> None:
+    """Level, values left, cells changed and people before and after, as the tables show them."""
+    release = release_of(anonymizer, example, table)
+    told = {one.column: one for one in column_treatments(release, table)}
+    cells: dict[str, Counter[Any]] = {}
+    for rows in tables_of(release).values():
+        for row in rows:
+            for name in told.keys() & row.keys():
+                cells.setdefault(name, Counter())[row[name]] += row.get("count", 1)
+    assert {name for name, one in told.items() if one.published} == cells.keys()
+    assert (told["name"].done, told["secret"].done) == ("removed", "left at home")
+    for name, shown in cells.items():
+        one, own = told[name], Counter(row[COLUMNS.index(name)] for row in people())
+        assert (one.values_before, one.values_after) == (len(own), len(shown))
+        assert one.cells == shown.total() == release.people
+        assert sum(share.before for share in one.shares) == pytest.approx(1, abs=1e-4)
+        assert sum(share.after for share in one.shares) == pytest.approx(1, abs=1e-4)
+        if not release.regions.centroids:
+            texts = {str(value) for value in own}
+            assert one.changed == sum(
+                many for cell, many in shown.items() if str(cell) not in texts
+            )
+        labels = {"(missing)" if cell is None else str(cell): many for cell, many in shown.items()}
+        if labels.keys() == {share.label for share in one.shares}:
+            for share in one.shares:
+                assert share.after == pytest.approx(labels[share.label] / one.cells, abs=1e-6)
+
+
+@each_name
+def test_without_the_table_only_what_is_published_is_told(
+    name: str, table: sf.Table, tmp_path: Path
+) -> None:
+    example = example_of(name)
+    release = (
+        noisy.release(noisy.read(noisy.people()), noisy.noise())
+        if example.noisy
+        else release_of(example.runs[0], example, table)
+    )
+    schema = release.schema
+    public = release.save(tmp_path / "out") / "public"
+    seen = column_treatments(sf.read_release(public, schema))
+    assert column_treatments(release) == seen
+    assert all(one.values_before is None for one in seen)
+    assert all(share.before is None for one in seen for share in one.shares)
 
 
 # -- how it was made ------------------------------------------------------------------------------

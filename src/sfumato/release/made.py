@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -224,6 +224,39 @@ class Findings:
     def distances(self) -> DistanceUnits | None:
         """What somebody must measure in who looks for the nearest group; None: nobody does."""
         return None
+
+
+# -- what was done besides ----------------------------------------------------------------------
+
+Done = Literal[
+    "as it is",
+    "generalized",
+    "microaggregated",
+    "in buckets",
+    "noise",
+    "mean of the group",
+    "cells blanked",
+    "perturbed",
+    "pseudonym",
+    "removed",
+    "left at home",
+]
+
+
+@dataclass(frozen=True)
+class Treated:
+    """What was done to a column that its description does not show, entered by whoever did it.
+
+    `how` tells it in words that anybody may read: the mechanism and its parameters, nothing of the
+    data. Private are `changed`, the cells that do not show the person's own value any more, and
+    `before`, people by the value they had, where the counts of the table no longer tell.
+    """
+
+    column: str
+    done: Done
+    how: str
+    changed: int | None = None
+    before: Mapping[str, int] | None = None
 
 
 # -- the three ways -----------------------------------------------------------------------------

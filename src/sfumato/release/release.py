@@ -31,6 +31,7 @@ from sfumato.release.made import (
     Randomised,
     ReadFrom,
     TablePlacement,
+    Treated,
     WildcardMatching,
 )
 from sfumato.release.read.source import StrayColumns, reading_notes
@@ -56,9 +57,9 @@ class Release:
     every group's `reference`. `disjoint`: no QI combination fits two groups. `population`: the
     summed survey weights of each group, the people of the population it stands for. `several`: who
     is in several groups, where rows of one person are. `by_row`: where a pseudonym links rows, the
-    same by row, for what is asked of the one value that a row has. `made` is private: by which
-    anonymizer the release was made here, from where it was read, or by which noise it was
-    randomised.
+    same by row, for what is asked of the one value that a row has. `treated`: what was done to
+    columns that their descriptions do not show. `made` is private: by which anonymizer the release
+    was made here, from where it was read, or by which noise it was randomised.
     """
 
     schema: Schema
@@ -72,6 +73,7 @@ class Release:
     made: Made = field(default_factory=ReadFrom, repr=False)
     several: SeveralGroups | None = field(default=None, repr=False)
     by_row: Release | None = field(default=None, repr=False)
+    treated: tuple[Treated, ...] = field(default=(), repr=False)
 
     @cached_property
     def by_attribute(self) -> dict[str, Groups]:

@@ -29,7 +29,7 @@ RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
 BOUND = re.compile(r"(?:<|at most <?)([\d,.e+-]+)")  # a number that is not told exactly
 
-Kind = Literal["lines", "steps", "bars", "points", "cloud", "map"]
+Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares"]
 Number = float | int | str | None
 PolicyStatus = Literal["holds", "violated", "could_not_judge"]
 Mood = Literal["", "good", "bad", "unsure"]
@@ -78,9 +78,10 @@ class Chart:
     """A chart: `x`, `y` and `z` are what the axes show, `alt` says it all without the picture.
 
     "cloud" is points in space; the others are flat; "map" is points with labels, of which some
-    stand out. `percent` names the axes that show shares ("x", "y", "xy"); `behind` are thin lines
-    behind it all, None where one ends; `ticks` are the places marked along x, or along the axis of
-    texts in their order. The numbers along a `bare` axis mean nothing and are not shown.
+    stand out; "shares" are small bars by label, drawn without any script. `percent` names the axes
+    that show shares ("x", "y", "xy"); `behind` are thin lines behind it all, None where one ends;
+    `ticks` are the places marked along x, or along the axis of texts in their order. The numbers
+    along a `bare` axis mean nothing and are not shown.
     """
 
     title: str

@@ -13,7 +13,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sfumato.report.document import BOUND, Chart, Document, Section, Sheet, is_word, mood_of, plain
+from sfumato.report.document import (
+    BOUND,
+    Chart,
+    Document,
+    Section,
+    Sheet,
+    is_word,
+    mood_of,
+    percentage,
+    plain,
+)
 from sfumato.report.html.draw import draw, drawable
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -23,7 +33,8 @@ _CONTENTS = 6  # so many sections have a list of them above
 
 def document_page(document: Document) -> str:
     """Every section of the document, private ones too: callers choose what they pass."""
-    drawn = any(section.charts for section in document.sections)
+    charts = [chart for section in document.sections for chart in section.charts]
+    drawn = any(chart.kind != "shares" for chart in charts)
     single = any(section.private for section in document.sections)
     return _fill(
         plotly_script() if drawn else "",
@@ -42,6 +53,7 @@ def _section(section: Section, at: int) -> dict[str, Any]:
         "private": section.private,
         "paragraphs": section.paragraphs,
         "tables": section.tables,
+        "shares": [chart for chart in section.charts if chart.kind == "shares"],
         "charts": [
             {
                 "title": chart.title,
@@ -50,8 +62,33 @@ def _section(section: Section, at: int) -> dict[str, Any]:
                 "numbers": numbers_of(chart),
             }
             for no, chart in enumerate(section.charts)
+            if chart.kind != "shares"
         ],
     }
+
+
+def bars_of(chart: Chart) -> list[dict[str, Any]]:
+    """Of each label its bars: whose they are, how long, and the number beside them.
+
+    The longest of a chart is as long as there is room.
+    """
+    shares = [share for series in chart.series for share in series.y]
+    most = max([share for share in shares if isinstance(share, int | float)], default=0) or 1
+    return [
+        {
+            "label": label,
+            "bars": [
+                {
+                    "name": series.name,
+                    "length": share / most if isinstance(share, int | float) else 0,
+                    "text": percentage(share),
+                }
+                for series in chart.series
+                for share in [series.y[at]]
+            ],
+        }
+        for at, label in enumerate(chart.series[0].x)
+    ]
 
 
 @dataclass(frozen=True)
@@ -97,8 +134,10 @@ def numbers_of(chart: Chart) -> Sheet | None:
     first = chart.series[0]
     alike = all(list(one.x) == list(first.x) and one.text is None for one in chart.series)
     if alike and chart.kind != "cloud":
+        names = tuple(one.name for one in chart.series)
         rows = zip(first.x, *(one.y for one in chart.series), strict=True)
-        return Sheet((chart.x, *(one.name for one in chart.series)), tuple(rows))
+        shares = names if chart.kind == "shares" else ()
+        return Sheet((chart.x, *names), tuple(rows), percent=shares)
     columns = ["series", chart.x, chart.y]
     columns += [chart.z] if chart.kind == "cloud" else []
     named = any(one.text is not None for one in chart.series)
@@ -146,7 +185,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["cells_of"] = cells_of
+    environment.globals |= {"cells_of": cells_of, "bars_of": bars_of}
     return environment.get_template("document.html")
 
 

@@ -24,6 +24,12 @@ from sfumato.progress import phase
 from sfumato.report.document import SCHEMA_VERSION, Answer, Document, Section, cell_text, number
 from sfumato.report.price import price_section
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
+from sfumato.report.sections.columns import (
+    brief_treatments,
+    treatment_facts,
+    treatments_section,
+    without_pictures,
+)
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.criteria import (
     brief_worst_groups,
@@ -114,6 +120,7 @@ def notes_section(report: Report) -> Section:
 
 SECTIONS: tuple[Maker, ...] = (
     criteria_section,
+    treatments_section,
     usefulness_section,
     contest_section,
     lambda report: report.served,
@@ -160,6 +167,7 @@ def summary(report: Report) -> Document:
     contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        *without_pictures(treatments_section(report)),
         *([] if contest is None else [contest]),
         *([] if (served := _brief_use(report)) is None else [served]),
         replace(threats, words="", charts=()),
@@ -208,6 +216,7 @@ def brief(report: Report, *, private: bool) -> Document:
     contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        brief_treatments(report),
         None if contest is None else replace(contest, words=""),
         brief_worst_groups(report, private=private),
         brief_linkage(report),
@@ -322,6 +331,7 @@ def _facts(report: Report) -> dict[str, object]:
         # Shares of few people would tell how few; the section on linkage tells what may be told.
         "linkage": None if public or report.linkage is None else _linkage(report.linkage),
         "columns": [asdict(column) for column in report.columns],
+        "treatments": treatment_facts(report),
         "threats": [row.to_dict() for row in matrix(report)],
         "notes": report.notes,
     }

@@ -1,0 +1,327 @@
+"""How people are distributed over what is published of a column, beside what they have.
+
+Labels that exclude each other are told as they stand. Ranges that overlap, or are many, are spread
+over a few ranges of their axis, each evenly along its length; sets are spread over their members.
+So a distribution has a few lines, whatever the release, and says nothing that the labels and the
+numbers of people who show them do not say.
+
+Stands apart from `treatment.py`: it knows regions and people, and nothing of releases.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.numbers import Floats
+from sfumato.schema.domain import Domain
+from sfumato.schema.region import (
+    MISSING,
+    Mask,
+    Region,
+    Span,
+    ValueSet,
+    codes_inside,
+    contains_region,
+    overlaps,
+    place_of,
+    reading_key,
+    text_of,
+)
+
+MOST_SHARES = 10  # values or ranges that a distribution is told by
+OTHERS = "other values"
+NO_VALUE = ValueSet(frozenset({None}))
+Shown = Sequence[tuple[Region, float]]  # what cells show, and how many do
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of people with a value, or with one of a range; None where it is not known."""
+
+    label: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True)
+class Had:
+    """The values of a column in its table, and how many people have each."""
+
+    domain: Domain
+    people: npt.NDArray[np.number]
+
+    @property
+    def number(self) -> int:
+        """How many values somebody has."""
+        return int((self.people > 0).sum())
+
+    @property
+    def present(self) -> int:
+        """How many values there may be but NULL, which is the last."""
+        return len(self.domain) - self.domain.has_null
+
+
+def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
+    """People by what is published of them and, where the table is at hand, by what they have."""
+    blank = sum(people for part, people in shown if part.text == "*")
+    lacking = sum(people for part, people in shown if part == NO_VALUE)
+    told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    rows: list[tuple[str, float, float]] = []
+    if told or (had is not None and had.present):
+        bins = _bins(told, had)
+        before = [0.0] * len(bins.labels) if had is None else bins.before(had)
+        rows = [
+            row
+            for row in zip(bins.labels, before, bins.after(told), strict=True)
+            if row[0] != OTHERS or row[1] or row[2]
+        ]
+    without = had.people[-1] if had is not None and had.domain.has_null else 0
+    if without or lacking:
+        rows.append((MISSING, float(without), lacking))
+    if blank:
+        rows.append(("*", 0.0, blank))
+    everybody, published = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    return tuple(
+        Share(
+            label,
+            round(one / everybody, 6) if had is not None and everybody else None,
+            round(other / published, 6) if published else None,
+        )
+        for label, one, other in rows
+    )
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Published labels that exclude each other; whoever has none of them comes last.
+
+    `within` tells of every published label the one that it lies in.
+    """
+
+    parts: tuple[Region, ...]
+    within: Mapping[str, str]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (*(part.text for part in self.parts), OTHERS)
+
+    def after(self, told: Shown) -> list[float]:
+        sums = dict.fromkeys(self.labels, 0.0)
+        for part, people in told:
+            sums[self.within.get(part.text, OTHERS)] += people
+        return list(sums.values())
+
+    def before(self, had: Had) -> list[float]:
+        sums = [0.0] * len(self.parts)
+        for place, codes in codes_inside(self.parts, np.arange(len(self.parts)), had.domain):
+            sums[place] = float(had.people[[code for code in codes if code < had.present]].sum())
+        return [*sums, float(had.people[: had.present].sum()) - sum(sums)]
+
+
+@dataclass(frozen=True)
+class _Ranges:
+    """Ranges between edges of an axis, the first and the last open.
+
+    `span` is where the axis ends for what is published as open (`<18`).
+    """
+
+    edges: tuple[float, ...]
+    labels: tuple[str, ...]
+    span: tuple[float, float]
+
+    def after(self, told: Shown) -> list[float]:
+        sums = np.zeros(len(self.labels))
+        bounds = np.array([-math.inf, *self.edges, math.inf])
+        for part, people in told:
+            low, high = np.clip(_ends(part), *self.span).tolist()
+            if low == high:
+                sums[np.searchsorted(self.edges, low, "right")] += people
+            else:
+                sums += people * np.diff(np.clip(bounds, low, high)) / (high - low)
+        return [float(people) for people in sums]
+
+    def before(self, had: Had) -> list[float]:
+        places = np.searchsorted(self.edges, had.domain.numbers()[: had.present], "right")
+        people = had.people[: had.present].astype(np.float64)
+        return [float(many) for many in np.bincount(places, people, minlength=len(self.labels))]
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Single values, the commonest ones by name; a cell counts for each of its members alike."""
+
+    labels: tuple[str, ...]
+    members: dict[str, Sequence[str]]
+
+    def after(self, told: Shown) -> list[float]:
+        sums = dict.fromkeys(self.labels, 0.0)
+        for part, people in told:
+            for member in self.members[part.text]:
+                label = member if member in sums else OTHERS
+                sums[label] += people / len(self.members[part.text])
+        return list(sums.values())
+
+    def before(self, had: Had) -> list[float]:
+        sums = dict.fromkeys(self.labels, 0.0)
+        for code in np.flatnonzero(had.people[: had.present]).tolist():
+            label = had.domain.labels[code]
+            sums[label if label in sums else OTHERS] += float(had.people[code])
+        return list(sums.values())
+
+
+def _bins(told: Shown, had: Had | None) -> _Labels | _Ranges | _Members:
+    """What a column's distribution is told by: its labels, ranges of its axis, or members."""
+    parts = [part for part, _ in told]
+    if not parts and had is not None:  # everybody is shown with *
+        held = np.flatnonzero(had.people[: had.present]).tolist()
+        parts = [ValueSet(frozenset({had.domain.values[code]})) for code in held]
+    if all(_on_axis(part) for part in parts) and (had is None or had.domain.kind in _AXES):
+        few = len(parts) <= MOST_SHARES and not _meet(parts)
+        return _labels(told, parts, had) if few else _ranges(parts)
+    outer = _outermost(parts)
+    return _members(told, parts, had) if outer is None else _labels(told, parts, had, outer)
+
+
+_AXES = ("numeric", "date")
+_MOST_COMPARED = 60  # regions, each with each
+
+
+def _meet(parts: Sequence[Region]) -> bool:
+    """Whether some value fits two of them, or they are written alike."""
+    pairs = ((one, other) for place, one in enumerate(parts) for other in parts[:place])
+    return any(overlaps(one, other) or one.text == other.text for one, other in pairs)
+
+
+def _outermost(parts: Sequence[Region]) -> Mapping[str, str] | None:
+    """The widest label that each label lies in; None where they do not exclude each other."""
+    own = {part.text: part.text for part in parts}
+    values = all(isinstance(part, ValueSet) and len(part.values) == 1 for part in parts)
+    shapes = {re.sub(r"[^*]", "-", part.text) for part in parts if isinstance(part, Mask)}
+    masks = len(shapes) == 1 and all(isinstance(part, Mask) for part in parts)
+    if len(own) == len(parts) and (values or masks):
+        return own
+    if len(own) < len(parts) or len(parts) > _MOST_COMPARED:
+        return None
+    wide = [
+        part
+        for part in parts
+        if not any(contains_region(other, part) for other in parts if other is not part)
+    ]
+    if _meet(wide) or (len(wide) == 1 and len(parts) > 1):
+        return None
+    return {
+        part.text: next(other.text for other in wide if contains_region(other, part))
+        for part in parts
+    }
+
+
+def _labels(
+    told: Shown,
+    parts: Sequence[Region],
+    had: Had | None,
+    within: Mapping[str, str] | None = None,
+) -> _Labels:
+    """The labels of the most people."""
+    lies_in = within or {part.text: part.text for part in parts}
+    wide = [part for part in parts if lies_in[part.text] == part.text]
+    every = _Labels(tuple(wide), lies_in)
+    many = every.before(had) if not told and had is not None else every.after(told)
+    places = sorted(range(len(wide)), key=lambda place: -many[place])
+    if len(wide) > MOST_SHARES:
+        places = places[: MOST_SHARES - 1]
+    named = tuple(sorted((wide[place] for place in places), key=_order))
+    texts = {part.text for part in named}
+    return _Labels(named, {one: other for one, other in lies_in.items() if other in texts})
+
+
+def _order(part: Region) -> tuple[float, tuple[float, str, str]]:
+    """Numbers and ranges along their axis, words as people read them."""
+    return _ends(part)[0] if _on_axis(part) else math.inf, reading_key(part.text)
+
+
+def _own_ends(part: Region) -> list[object]:
+    if isinstance(part, Span):
+        return [part.low, part.high]
+    return [*part.values] if isinstance(part, ValueSet) else []
+
+
+def _on_axis(part: Region) -> bool:
+    """Whether a cell lies on an axis of numbers or dates."""
+    ends = _own_ends(part)
+    return (isinstance(part, Span) or len(ends) == 1) and all(
+        isinstance(end, int | float | dt.date) and not isinstance(end, bool) for end in ends
+    )
+
+
+def _ends(part: Region) -> tuple[float, float]:
+    ends = [place_of(end) for end in _own_ends(part) if isinstance(end, int | float | dt.date)]
+    return ends[0], ends[-1]
+
+
+def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _Members:
+    """The commonest values by name, and what each cell may stand for: itself, if nobody knows."""
+    members: dict[str, Sequence[str]] = {}
+    if had is not None:
+        listed = codes_inside(parts, np.arange(len(parts)), had.domain)
+        labels = had.domain.labels
+        members = {parts[place].text: [labels[code] for code in codes] for place, codes in listed}
+    for part in parts:
+        if not members.get(part.text):
+            bare = isinstance(part, ValueSet) and part.label is None
+            values = part.values if isinstance(part, ValueSet) and bare else ()
+            members[part.text] = sorted(map(text_of, values)) or [part.text]
+    every = tuple(dict.fromkeys(member for listed in members.values() for member in listed))
+    common: Floats = np.array(_Members((*every, OTHERS), members).after(told))
+    if had is not None:
+        common = np.array(_Members((*every, OTHERS), members).before(had))
+    first = sorted(range(len(every)), key=lambda place: (-common[place], reading_key(every[place])))
+    named = sorted((every[place] for place in first[: MOST_SHARES - 1]), key=reading_key)
+    return _Members((*named, OTHERS), members)
+
+
+def _ranges(parts: Sequence[Region]) -> _Ranges:
+    """A few ranges between round numbers, or the first days of years or months."""
+    ends = [end for part in parts for end in _ends(part) if not math.isinf(end)]
+    low, high = min(ends), max(ends)
+    if any(isinstance(end, dt.date) for end in _own_ends(parts[0])):
+        edges = _dates(low, high)
+        texts = [dt.date.fromordinal(int(edge)).isoformat() for edge in edges]
+    else:
+        edges = _round_numbers(low, high)
+        texts = [f"{edge:.10g}" for edge in edges]
+    between = [f"[{one}, {other})" for one, other in pairwise(texts)]
+    step = (edges[-1] - edges[0]) / max(len(edges) - 1, 1) or 1.0
+    labels = (f"<{texts[0]}", *between, f">={texts[-1]}")
+    return _Ranges(tuple(edges), labels, (low - step, high + step))
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    wide = (high - low) / (MOST_SHARES - 2)
+    if wide <= 0:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(wide))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= wide * (1 - 1e-9))
+    first = math.floor(low / step) + 1
+    return [step * place for place in range(first, max(math.ceil(high / step), first + 1))]
+
+
+def _dates(low: float, high: float) -> list[float]:
+    first, last = dt.date.fromordinal(int(low)), dt.date.fromordinal(int(high))
+    months = (last.year - first.year) * 12 + last.month - first.month
+    if months < MOST_SHARES // 2:
+        step = max(1, math.ceil((high - low) / (MOST_SHARES - 2)))
+        start = int(low) + step
+        return [float(day) for day in range(start, max(int(high), start) + 1, step)]
+    wide = months / (MOST_SHARES - 2)
+    step = next((one for one in (1, 2, 3, 6, 12) if one >= wide), 12 * math.ceil(wide / 12))
+    start = first.year * 12 + first.month - 1
+    places = range(start - start % step + step, start + months + 1, step)
+    return [float(dt.date(place // 12, place % 12 + 1, 1).toordinal()) for place in places]

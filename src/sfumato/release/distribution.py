@@ -5,7 +5,7 @@ over a few ranges of their axis, each evenly along its length; sets are spread o
 So a distribution has a few lines, whatever the release, and says nothing that the labels and the
 numbers of people who show them do not say.
 
-Stands apart from `treatment.py`: it knows regions and people, and nothing of releases.
+Stands apart: unlike `treatment.py` it knows regions and people, and nothing of releases.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
 
 
 @dataclass(frozen=True)
-class _Labels:
+class _LabelBins:
     """Published labels that exclude each other; whoever has none of them comes last.
 
     `within` tells of every published label the one that it lies in.
@@ -127,7 +127,7 @@ class _Labels:
 
 
 @dataclass(frozen=True)
-class _Ranges:
+class _RangeBins:
     """Ranges between edges of an axis, the first and the last open.
 
     `span` is where the axis ends for what is published as open (`<18`).
@@ -155,7 +155,7 @@ class _Ranges:
 
 
 @dataclass(frozen=True)
-class _Members:
+class _MemberBins:
     """Single values, the commonest ones by name; a cell counts for each of its members alike."""
 
     labels: tuple[str, ...]
@@ -177,7 +177,7 @@ class _Members:
         return list(sums.values())
 
 
-def _bins(told: Shown, had: Had | None) -> _Labels | _Ranges | _Members:
+def _bins(told: Shown, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins:
     """What a column's distribution is told by: its labels, ranges of its axis, or members."""
     parts = [part for part, _ in told]
     if not parts and had is not None:  # everybody is shown with *
@@ -228,18 +228,18 @@ def _labels(
     parts: Sequence[Region],
     had: Had | None,
     within: Mapping[str, str] | None = None,
-) -> _Labels:
+) -> _LabelBins:
     """The labels of the most people."""
     lies_in = within or {part.text: part.text for part in parts}
     wide = [part for part in parts if lies_in[part.text] == part.text]
-    every = _Labels(tuple(wide), lies_in)
+    every = _LabelBins(tuple(wide), lies_in)
     many = every.before(had) if not told and had is not None else every.after(told)
     places = sorted(range(len(wide)), key=lambda place: -many[place])
     if len(wide) > MOST_SHARES:
         places = places[: MOST_SHARES - 1]
     named = tuple(sorted((wide[place] for place in places), key=_order))
     texts = {part.text for part in named}
-    return _Labels(named, {one: other for one, other in lies_in.items() if other in texts})
+    return _LabelBins(named, {one: other for one, other in lies_in.items() if other in texts})
 
 
 def _order(part: Region) -> tuple[float, tuple[float, str, str]]:
@@ -266,7 +266,7 @@ def _ends(part: Region) -> tuple[float, float]:
     return ends[0], ends[-1]
 
 
-def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _Members:
+def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _MemberBins:
     """The commonest values by name, and what each cell may stand for: itself, if nobody knows."""
     members: dict[str, Sequence[str]] = {}
     if had is not None:
@@ -279,15 +279,15 @@ def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _Members:
             values = part.values if isinstance(part, ValueSet) and bare else ()
             members[part.text] = sorted(map(text_of, values)) or [part.text]
     every = tuple(dict.fromkeys(member for listed in members.values() for member in listed))
-    common: Floats = np.array(_Members((*every, OTHERS), members).after(told))
+    common: Floats = np.array(_MemberBins((*every, OTHERS), members).after(told))
     if had is not None:
-        common = np.array(_Members((*every, OTHERS), members).before(had))
+        common = np.array(_MemberBins((*every, OTHERS), members).before(had))
     first = sorted(range(len(every)), key=lambda place: (-common[place], reading_key(every[place])))
     named = sorted((every[place] for place in first[: MOST_SHARES - 1]), key=reading_key)
-    return _Members((*named, OTHERS), members)
+    return _MemberBins((*named, OTHERS), members)
 
 
-def _ranges(parts: Sequence[Region]) -> _Ranges:
+def _ranges(parts: Sequence[Region]) -> _RangeBins:
     """A few ranges between round numbers, or the first days of years or months."""
     ends = [end for part in parts for end in _ends(part) if not math.isinf(end)]
     low, high = min(ends), max(ends)
@@ -300,7 +300,7 @@ def _ranges(parts: Sequence[Region]) -> _Ranges:
     between = [f"[{one}, {other})" for one, other in pairwise(texts)]
     step = (edges[-1] - edges[0]) / max(len(edges) - 1, 1) or 1.0
     labels = (f"<{texts[0]}", *between, f">={texts[-1]}")
-    return _Ranges(tuple(edges), labels, (low - step, high + step))
+    return _RangeBins(tuple(edges), labels, (low - step, high + step))
 
 
 def _round_numbers(low: float, high: float) -> list[float]:

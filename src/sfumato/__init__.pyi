@@ -73,6 +73,11 @@ from sfumato.policy.draft.draft import draft_policy as draft_policy
 from sfumato.policy.draft.propose import ProposedHierarchy as ProposedHierarchy
 from sfumato.policy.draft.propose import propose_hierarchy as propose_hierarchy
 from sfumato.policy.model import Policy as Policy
+from sfumato.policy.rules.base import Paragraph as Paragraph
+from sfumato.policy.rules.conventions import PublicFile as PublicFile
+from sfumato.policy.rules.conventions import RiskThreshold as RiskThreshold
+from sfumato.policy.rules.conventions import StatisticsOffice as StatisticsOffice
+from sfumato.policy.rules.safe_harbor import SafeHarbor as SafeHarbor
 from sfumato.release.groups import Groups as Groups
 from sfumato.release.guarantee import Guarantee as Guarantee
 from sfumato.release.read.read_release import read_release as read_release
@@ -89,6 +94,7 @@ from sfumato.schema.recipes import mask as mask
 from sfumato.schema.recipes import prefix as prefix
 from sfumato.schema.recipes import suppression as suppression
 from sfumato.schema.recipes import taxonomy as taxonomy
+from sfumato.schema.recipes import zip3 as zip3
 from sfumato.schema.roles import Schema as Schema
 from sfumato.table import Table as Table
 from sfumato.table import read as read

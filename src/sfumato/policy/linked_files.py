@@ -256,7 +256,7 @@ class Links:
             return [told for source in value.sources for told in self._sources(value, source)]
         if isinstance(value, Table | Release):
             return self._held("population", value)
-        return value
+        return self._relative(value) if isinstance(value, Path) else value
 
     def any_in(self, criteria: Sequence[Any]) -> bool:
         """Whether some criterion holds people from outside, whom a schema must describe."""

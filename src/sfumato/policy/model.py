@@ -20,6 +20,7 @@ from sfumato.engines.form import check_format
 from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
+from sfumato.policy.rules.base import RuleSet
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 from sfumato.utility import utility_named
@@ -36,7 +37,8 @@ class Policy:
     what is made best, `suppression` is the share of people it may suppress. `use` says what the
     release is for: loss is then measured by that, so another utility cannot be named beside it.
     `read` says how the file the policy was written for is to be read: how it is written, and by
-    which engine; `format` in which a release is written, if not the way its table came.
+    which engine; `format` in which a release is written, if not the way its table came. `profile`
+    is a rule set whose paragraphs are judged besides.
     """
 
     require: Sequence[Criterion]
@@ -47,6 +49,7 @@ class Policy:
     use: Use | None = None
     read: Reading = field(default_factory=Reading)
     format: str | None = None
+    profile: RuleSet | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):
@@ -62,6 +65,7 @@ class Policy:
         if self.format is not None:
             check_format(self.format)
         expect("read", self.read, Reading, "a Reading")
+        expect("profile", self.profile, (RuleSet, type(None)), "a rule set such as SafeHarbor()")
         if (
             strange := self.read.given_fields().keys()
             - self.read.about(*OF_POLICIES).given_fields().keys()
@@ -154,7 +158,7 @@ class Policy:
             "anonymizer": self.maker.name,
             "utility": self.utility,
             "suppression": self.suppression,
-        }
+        } | ({} if self.profile is None else {"profile": self.profile.name})
 
     def save(self, path: str | Path) -> None:
         """Write the policy as TOML that `load` reads back as an equal policy."""

@@ -30,6 +30,9 @@ from sfumato.errors import (
 )
 from sfumato.files import write_text
 from sfumato.policy.linked_files import Links, linked
+from sfumato.policy.rules import RULE_SETS
+from sfumato.policy.rules.base import RuleSet
+from sfumato.policy.rules.safe_harbor import ZIPS
 from sfumato.schema import recipes
 from sfumato.schema.calendar import dates
 from sfumato.schema.hierarchy import Hierarchy
@@ -137,6 +140,11 @@ class Icd10Model(_Strict):
     kind: Literal["icd10"]
 
 
+class Zip3Model(_Strict):
+    kind: Literal["zip3"]
+    populous: list[str]
+
+
 class SuppressionModel(_Strict):
     kind: Literal["suppression"]
 
@@ -159,6 +167,7 @@ HierarchyModel = Annotated[
     | AgeGroupsModel
     | MaskModel
     | Icd10Model
+    | Zip3Model
     | SuppressionModel
     | TaxonomyModel
     | DatesModel,
@@ -186,6 +195,7 @@ class SchemaModel(_Strict):
     rows: str = "gathered"
     knows: int | str = "all"
     household: str | None = None
+    insist: list[str] = Field(default_factory=list)
 
 
 class UseModel(_Strict):
@@ -202,6 +212,7 @@ class PolicyModel(_Strict):
     utility: str = "loss"
     suppression: Number = 0.0
     format: str | None = None
+    profile: str | dict[str, Any] | None = None
     use: UseModel | None = None
 
 
@@ -246,6 +257,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
             for place, entry in enumerate(model.require, start=1)
         ]
         anonymizer = _anonymizer(model.anonymizer)
+        profile = _profile(model.profile, folder)
         use = None if model.use is None else Use(**model.use.model_dump())
     except SfumatoError as error:
         raise type(error)(f"{path.name}: {error}") from None
@@ -256,6 +268,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         "utility": model.utility,
         "suppression": model.suppression,
         "format": model.format,
+        "profile": profile,
         "use": use,
         "read": read,
     }
@@ -338,6 +351,7 @@ _KINDS: dict[str, type[BaseModel]] = {
     "intervals": IntervalsModel,
     "age_groups": AgeGroupsModel,
     "icd10": Icd10Model,
+    "zip3": Zip3Model,
     "mask": MaskModel,
     "suppression": SuppressionModel,
     "taxonomy": TaxonomyModel,
@@ -349,6 +363,7 @@ _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
     ),
     "age_groups": lambda spec, _: recipes.age_groups(spec.groups),
     "icd10": lambda *_: recipes.icd10(),
+    "zip3": lambda spec, _: recipes.zip3(spec.populous),
     "mask": lambda spec, _: recipes.mask(spec.keep),
     "suppression": lambda *_: recipes.suppression(),
     "taxonomy": _taxonomy,
@@ -367,6 +382,16 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
 
 def _anonymizer(entry: dict[str, Any] | None) -> Anonymizer | None:
     return None if entry is None else construct("[anonymizer]", entry, ANONYMIZERS)
+
+
+def _profile(given: str | dict[str, Any] | None, folder: Path) -> RuleSet | None:
+    """The rule set that is named, alone or in a table with its keys."""
+    if given is None:
+        return None
+    entry: dict[str, Any] = {KIND: given} if isinstance(given, str) else dict(given)
+    if isinstance(entry.get(ZIPS), str):
+        entry[ZIPS] = folder / entry[ZIPS]
+    return construct("[profile]", entry, RULE_SETS)
 
 
 def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hierarchy:
@@ -398,6 +423,9 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     if reading := policy.read.given_fields():
         lines += ["", "[read]"]
         lines += [f"{key} = {toml_value(_plain(entry))}" for key, entry in reading.items()]
+    if policy.profile is not None:
+        lines += ["", "[profile]", f"kind = {toml_value(policy.profile.name)}"]
+        lines += _options(policy.profile, files)
     if policy.use is not None:
         lines += ["", "[use]", *_options(policy.use, files)]
     if policy.anonymizer is not None:

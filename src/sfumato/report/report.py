@@ -23,6 +23,7 @@ from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
+from sfumato.policy.rules.base import RuleFinding
 from sfumato.progress import phase
 from sfumato.release.description import Singletons
 from sfumato.release.groups import Groups
@@ -208,8 +209,9 @@ class Report:
 
     `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
     most away, the weakest first; every audit measures both. `published` are the verdicts measured
-    on what is published alone, the only figures that may be told. `evidence` is what sections,
-    costs and suggestions are worked out from when asked for.
+    on what is published alone, the only figures that may be told. `rules` are the paragraphs of the
+    policy's rule set. `evidence` is what sections, costs and suggestions are worked out from when
+    asked for.
     """
 
     summary: ReleaseSummary
@@ -219,6 +221,7 @@ class Report:
     linkage: Linkage | None = None
     columns: tuple[ColumnRisk, ...] = ()
     published: tuple[Verdict, ...] = ()
+    rules: RuleFinding | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     audience: Literal["private", "public"] = "private"
 
@@ -228,10 +231,15 @@ class Report:
 
     @property
     def status(self) -> PolicyStatus:
-        """violated if anything is; else could_not_judge unless every criterion holds."""
-        if any(verdict.status == "violated" for verdict in self.verdicts):
+        """violated if anything is; else could_not_judge unless every criterion holds.
+
+        A paragraph of the rule set counts as a criterion does.
+        """
+        ruled = "holds" if self.rules is None else self.rules.status
+        if ruled == "violated" or any(one.status == "violated" for one in self.verdicts):
             return "violated"
-        return "holds" if all(verdict.holds for verdict in self.verdicts) else "could_not_judge"
+        held = ruled == "holds" and all(verdict.holds for verdict in self.verdicts)
+        return "holds" if held else "could_not_judge"
 
     @property
     def holds(self) -> bool:
@@ -379,6 +387,7 @@ def _public(report: Report) -> Report:
         notes=tuple(note for note in seen.notes if not any(sign.isdigit() for sign in note)),
         linkage=seen.linkage,
         published=report.published,
+        rules=None if report.rules is None else report.rules.public(),
         evidence=seen.evidence,
         audience="public",
     )

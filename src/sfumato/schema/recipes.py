@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -145,6 +146,7 @@ def _read_taxonomy(path: Path) -> Taxonomy:
 
 Number = int | float
 MOST_LANDMARKS = 1_000_000
+ELSEWHERE = "000"  # what stands for the first three digits of a ZIP code where few people live
 
 
 @dataclass(frozen=True)
@@ -308,6 +310,38 @@ class Icd10(Hierarchy):
         return family_labelled(text)
 
 
+@dataclass(frozen=True)
+class Zip3(Hierarchy):
+    """ZIP codes to their first three digits where those are `populous`, else to 000."""
+
+    kind: ClassVar[str] = "zip3"
+    populous: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for digits in self.populous:
+            if not isinstance(digits, str) or not re.fullmatch(r"[0-9]{3}", digits):
+                raise SchemaError(f"zip3: populous: {quoted(digits)} is not three digits")
+
+    def regions(self, domain: Domain) -> list[list[Region]]:
+        texts = [text_of(value) for value in domain.values if value is not None]
+        odd = sorted(text for text in texts if not re.fullmatch(r"[0-9]{5}", text))
+        if odd:
+            raise SchemaError(
+                f"column {domain.name!r}: {len(odd)} value(s) are no ZIP codes of five digits: "
+                f"{forms_of(odd)}; correct them, or use mask or suppression"
+            )
+        known = {*self.populous}
+        rest = ValueSet(frozenset(text for text in texts if text[:3] not in known), ELSEWHERE)
+        return [[Mask(f"{text[:3]}**") if text[:3] in known else rest for text in texts]]
+
+    def read_label(self, text: str) -> Region | None:
+        if text != ELSEWHERE:
+            return None
+        rest = {f"{digits:03d}" for digits in range(1000)} - {*self.populous}
+        codes = (f"{digits}{last:02d}" for digits in rest for last in range(100))
+        return ValueSet(frozenset(codes), ELSEWHERE)
+
+
 def _plain(number: Fraction) -> Number:
     return int(number) if number.denominator == 1 else float(number)
 
@@ -411,6 +445,13 @@ def prefix(*lengths: int | Sequence[int]) -> Masking:
     for length in lengths:
         kept += length if isinstance(length, Sequence) else [length]
     return Masking(tuple(kept))
+
+
+def zip3(populous: Sequence[str]) -> Zip3:
+    """ZIP codes to three digits where they are listed as `populous`, all others to 000."""
+    if isinstance(populous, str):
+        raise SchemaError(f"zip3: populous = {quoted(populous)} is not a list of three digits each")
+    return Zip3(tuple(populous))
 
 
 def icd10() -> Icd10:

@@ -42,6 +42,7 @@ class Schema:
     whose it is ("unlinked"), or rows with a pseudonym ("linked").
     knows: how many of a person's rows an adversary knows, a number or "all".
     household: names the household a person belongs to.
+    insist: columns of free text that are published although anything may stand in them.
     """
 
     quasi: Sequence[str]
@@ -63,9 +64,10 @@ class Schema:
     rows: ShownRows = "gathered"
     knows: int | Literal["all"] = "all"
     household: str | None = None
+    insist: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for role in ("quasi", "sensitive", "identifiers", "keep"):
+        for role in ("quasi", "sensitive", "identifiers", "keep", "insist"):
             given = getattr(self, role)
             if not isinstance(given, str) and not isinstance(given, Collection):
                 raise SchemaError(f"{role} = {quoted(given)} is not a list of column names")
@@ -77,6 +79,11 @@ class Schema:
         if not self.quasi:
             raise SchemaError("quasi is empty: name the columns an adversary may know")
         self._check_one_role_each()
+        for name in self.insist:
+            if name not in (*self.quasi, *self.sensitive, *self.keep):
+                raise SchemaError(
+                    f"insist: column {name!r} is not published; list it in keep, quasi or sensitive"
+                )
         if not isinstance(self.nulls, str) or self.nulls not in ("value", "error"):
             raise SchemaError(f"nulls: {quoted(self.nulls)} is not allowed; use 'value' or 'error'")
         if not isinstance(self.several, str) or self.several not in ("set", "multiset"):
@@ -113,7 +120,7 @@ class Schema:
             if not isinstance(recipe, Hierarchy):
                 raise SchemaError(
                     f"hierarchies: column {name!r} has {quoted(recipe)}; use intervals, mask, "
-                    "taxonomy, dates, icd10, age_groups or suppression"
+                    "taxonomy, dates, icd10, zip3, age_groups or suppression"
                 )
         for name, level in self.levels.items():
             if name not in self.sensitive or name not in self.hierarchies:

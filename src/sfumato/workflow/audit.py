@@ -17,9 +17,11 @@ from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakes
 from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_threats
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
+from sfumato.policy.rules.base import JudgedRelease, RuleFinding
 from sfumato.progress import phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.groups import Groups
+from sfumato.release.handed_out import handed_out
 from sfumato.release.made import MadeHere
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
@@ -158,6 +160,7 @@ def audit(
     threats = _threats(release, seen, criteria, linked)
     threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
     besides = _strays(release.stray)
+    rules = None if given is None else judge_rules(given, release, verdicts, linked)
     return Report(
         summary=_summary(release, raw=shows_all(release)),
         findings=tuple(
@@ -168,6 +171,7 @@ def audit(
         linkage=linked,
         columns=weakest_columns(release),
         published=(*besides, *_as_published(release, criteria, verdicts)),
+        rules=rules,
         evidence=Evidence(
             release,
             criteria,
@@ -177,6 +181,20 @@ def audit(
             table,
         ),
     )
+
+
+def judge_rules(
+    policy: Policy, release: Release, verdicts: Sequence[Verdict], linked: Linkage
+) -> RuleFinding | None:
+    """What the policy's rule set, if it names one, says of what the release hands out."""
+    if policy.profile is None:
+        return None
+    columns = handed_out(release)
+    judged = JudgedRelease(release, tuple(policy.require), tuple(verdicts), linked, columns)
+    found = policy.profile.judge(judged)
+    for column in judged.columns:
+        column.forget()
+    return found
 
 
 @dataclass(frozen=True)

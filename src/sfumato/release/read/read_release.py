@@ -354,7 +354,7 @@ def read_column(
 
 def table_as_published(table: Table) -> Release:
     """A table read as if it were handed out: the one way in which raw tables are judged."""
-    stray = stray_columns(table.source, table.schema) if table.of_file else StrayColumns()
+    stray = stray_columns(table.engine, table.source, table.schema, file=table.of_file)
     by_words = [domain for domain in table.counts.quasi if domain.kind not in ("numeric", "date")]
     read = {
         domain.name: read_column(domain, table.source, table.schema, ours=False)

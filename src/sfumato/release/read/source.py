@@ -6,11 +6,12 @@ in it, and columns of which nothing is known, are part of what is judged (`Stray
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sfumato.counts.columns import values_in
 from sfumato.engines.base import Engine, Source, missing_column
 from sfumato.errors import InputError
+from sfumato.release.handed_out import HandedOut, columns_of
 from sfumato.release.read.cells import published_order
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
@@ -28,15 +29,17 @@ _WHY = {
 
 @dataclass(frozen=True)
 class StrayColumns:
-    """Columns a published file has besides those that are judged."""
+    """Columns a published file has besides those that are judged; `handed_out`: all it has."""
 
     identifiers: tuple[str, ...] = ()
     without_role: tuple[str, ...] = ()
+    handed_out: HandedOut = field(default=HandedOut(()), repr=False, compare=False)
 
     def __add__(self, other: StrayColumns) -> StrayColumns:
         return StrayColumns(
             tuple(dict.fromkeys(self.identifiers + other.identifiers)),
             tuple(dict.fromkeys(self.without_role + other.without_role)),
+            self.handed_out + other.handed_out,
         )
 
 
@@ -92,17 +95,23 @@ def open_release(
         protect=if_there(schema.protect),
         household=if_there(schema.household),
     )
-    return registered, kept, tuple(notes), stray_columns(registered, schema, count)
+    return registered, kept, tuple(notes), stray_columns(engine, registered, schema, count)
 
 
-def stray_columns(source: Source, schema: Schema, count: str | None = None) -> StrayColumns:
-    """The columns of a published file that no role accounts for."""
+def stray_columns(
+    engine: Engine, source: Source, schema: Schema, count: str | None = None, *, file: bool = True
+) -> StrayColumns:
+    """The columns of a published file that no role accounts for; of a frame there are none."""
+    columns = columns_of(engine, source, schema, whole=file)
+    if not file:
+        return StrayColumns(handed_out=columns)
     published = (*source.types, *source.others)
     roles = {name for role, name in schema.roles() if role != "identifiers"} | {count}
     hidden = set(schema.identifiers)
     return StrayColumns(
         tuple(name for name in published if name in hidden),
         tuple(name for name in published if name not in hidden | roles),
+        columns,
     )
 
 

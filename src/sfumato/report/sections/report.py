@@ -45,6 +45,7 @@ from sfumato.report.sections.linkage import (
 from sfumato.report.sections.next_steps import next_steps_section
 from sfumato.report.sections.realistic import observer_section, realistic_section
 from sfumato.report.sections.relative_threat import relative_document
+from sfumato.report.sections.rule_set import rule_set_section, rules_facts, rules_told
 from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import brief_threats, matrix, threats_section
@@ -120,6 +121,7 @@ def notes_section(report: Report) -> Section:
 
 SECTIONS: tuple[Maker, ...] = (
     criteria_section,
+    rule_set_section,
     treatments_section,
     usefulness_section,
     contest_section,
@@ -165,8 +167,10 @@ def summary(report: Report) -> Document:
     next_steps = next_steps_section(report)
     threats = threats_section(report)
     contest = contest_section(report)
+    rules = rule_set_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        *([] if rules is None else [rules]),
         *without_pictures(treatments_section(report)),
         *([] if contest is None else [contest]),
         *([] if (served := _brief_use(report)) is None else [served]),
@@ -216,6 +220,7 @@ def brief(report: Report, *, private: bool) -> Document:
     contest = contest_section(report)
     sections = [
         replace(criteria_section(report), words=""),
+        rule_set_section(report),
         brief_treatments(report),
         None if contest is None else replace(contest, words=""),
         brief_worst_groups(report, private=private),
@@ -268,14 +273,20 @@ def headline(report: Report) -> str:
         return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
     if report.status == "violated":
         failing = [verdict for verdict in verdicts if verdict.status == "violated"]
-        reasons = "; ".join(_shortfall(verdict) for verdict in failing)
+        ruled = report.rules is not None and report.rules.status == "violated"
+        reasons = "; ".join([*map(_shortfall, failing), *([_ruled(report)] if ruled else ())])
         return f"The policy is violated: {reasons}."
     open_ = [verdict for verdict in verdicts if not verdict.holds]
     reasons = "; ".join(
         f"{verdict.criterion}{_about(verdict)} ({verdict.note or verdict.status.replace('_', ' ')})"
         for verdict in open_
     )
+    reasons = "; ".join(filter(None, (reasons, _ruled(report))))
     return f"The policy could not be judged in full, so it is not shown safe: {reasons}."
+
+
+def _ruled(report: Report) -> str:
+    return "" if report.rules is None else rules_told(report.rules)
 
 
 def _shortfall(verdict: Verdict) -> str:
@@ -328,6 +339,7 @@ def _facts(report: Report) -> dict[str, object]:
         "glance": glance(report),
         "warnings": [] if public else closing_words(report),
         "verdicts": [_finding(finding) for finding in report.findings],
+        "rule_set": None if report.rules is None else rules_facts(report.rules),
         # Shares of few people would tell how few; the section on linkage tells what may be told.
         "linkage": None if public or report.linkage is None else _linkage(report.linkage),
         "columns": [asdict(column) for column in report.columns],

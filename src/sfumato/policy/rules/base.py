@@ -1,0 +1,124 @@
+"""A rule set judges what is handed out, paragraph by paragraph: facts, no legal advice.
+
+A paragraph is one condition of a published text. It holds, does not hold (which column, how many
+cells; no cell is ever quoted), or could not be judged, which is never safe: a program does not know
+what a photograph shows, nor what its owner knows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from sfumato.adversaries.linkage.risks import Linkage
+from sfumato.criteria.base import Criterion, Status, Verdict
+from sfumato.release.handed_out import LATER, ColumnCells, HandedOut
+from sfumato.release.release import Release
+
+NO_ADVICE = "Facts about this file, measured by the text named; no legal advice."
+FREE_TEXT = "free text"
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """`name` is its number in the text, `statement` what it asks in short, `reason` why so.
+
+    `reason` counts cells and people: it is its owner's.
+    """
+
+    name: str
+    statement: str
+    status: Status
+    reason: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether nothing of it stands in the way of handing the file out."""
+        return self.status in ("holds", "not_applicable")
+
+
+@dataclass(frozen=True)
+class RuleFinding:
+    """What a rule set says of a release."""
+
+    name: str
+    source: str
+    paragraphs: tuple[Paragraph, ...]
+
+    @property
+    def status(self) -> Status:
+        statuses = {paragraph.status for paragraph in self.paragraphs}
+        if "violated" in statuses:
+            return "violated"
+        return "holds" if statuses <= {"holds", "not_applicable"} else "cannot_judge"
+
+    def having(self, status: Status) -> list[Paragraph]:
+        return [paragraph for paragraph in self.paragraphs if paragraph.status == status]
+
+    def public(self) -> RuleFinding:
+        """Without reasons: they count single cells."""
+        bare = (replace(paragraph, reason="") for paragraph in self.paragraphs)
+        return replace(self, paragraphs=tuple(bare))
+
+
+@dataclass(frozen=True)
+class JudgedRelease:
+    """What a rule set may ask: the release, what it hands out, its verdicts and linkage risks."""
+
+    release: Release
+    criteria: Sequence[Criterion]
+    verdicts: Sequence[Verdict]
+    linkage: Linkage
+    handed_out: HandedOut | None
+
+    @property
+    def columns(self) -> tuple[ColumnCells, ...]:
+        return () if self.handed_out is None else self.handed_out.columns
+
+    def verdict_of(self, criterion: str) -> Verdict | None:
+        """What was found of a criterion that the policy requires, the worst of several."""
+        found = [verdict for verdict in self.verdicts if verdict.criterion == criterion]
+        return min(found, key=lambda verdict: verdict.holds, default=None)
+
+
+class RuleSet(ABC):
+    """Published conditions on a file; its fields are the keys of `[profile]` in a policy."""
+
+    name: ClassVar[str]
+    source: ClassVar[str]  # the text, as it is cited
+
+    @abstractmethod
+    def paragraphs(self, judged: JudgedRelease) -> Iterator[Paragraph]:
+        """Every paragraph with its status."""
+
+    def judge(self, judged: JudgedRelease) -> RuleFinding:
+        return RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
+
+
+def unread(name: str, statement: str) -> Paragraph:
+    """A paragraph about cells where these are not known yet."""
+    return Paragraph(name, statement, "cannot_judge", LATER)
+
+
+@dataclass(frozen=True)
+class Against:
+    """What speaks against a paragraph; not `sure`: it may, and nobody can tell."""
+
+    reason: str
+    sure: bool = True
+
+
+def settled(name: str, statement: str, found: Iterable[Against]) -> Paragraph:
+    """A paragraph that holds unless something speaks against it, or may do so."""
+    listed = list(found)
+    sure = dict.fromkeys(against.reason for against in listed if against.sure)
+    unsure = dict.fromkeys(against.reason for against in listed if not against.sure)
+    status: Status = "violated" if sure else "cannot_judge" if unsure else "holds"
+    return Paragraph(name, statement, status, "; ".join([*sure, *unsure]))
+
+
+def counted(column: str, cells: int, what: str) -> str:
+    """A reason: which column, how many cells, of what."""
+    return f"{column}: {cells:,} cell{'s' * (cells != 1)} {what}"

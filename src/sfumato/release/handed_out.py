@@ -1,0 +1,199 @@
+"""What a release hands out, column by column: its cells as texts, and what they look like.
+
+Rules about a file (no phone numbers, years only) are about cells, not about groups of people. The
+cells of a file that was read are counted by its engine, those of a release made here once they are
+what would be written. Nothing here is told to anybody but as a number of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sfumato.engines.base import Engine, Source, fresh, literal, named, select
+from sfumato.engines.choose import open_engine
+from sfumato.engines.reading import Reading
+from sfumato.schema.identifier_forms import FORMS, IdentifierForm
+from sfumato.schema.region import MISSING
+from sfumato.schema.roles import Schema
+
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
+LISTED = 100_000  # distinct cells that are looked at one by one
+_MANY_ROWS = 1_000_000  # from which cells are kept where they take no memory
+LONG = 60  # characters
+_WORDS = 4  # of a sentence
+_TEXTS = 20  # different ones, below which texts are categories
+_OWN = 0.2  # different texts per cell from which they are people's own
+LATER = (
+    "the table is larger than memory, and its cells are known when they are written: audit the "
+    "folder"
+)
+
+
+@dataclass(frozen=True)
+class CellSizes:
+    """Cells of a column that say something: how many, how many different ones, and their length.
+
+    `words` and `longest` are those of the different texts: words on average, characters at most.
+    """
+
+    cells: int
+    distinct: int
+    words: float
+    longest: int
+
+    @property
+    def is_free_text(self) -> bool:
+        """Long texts, most of which somebody wrote for one person: anything may stand in them."""
+        own = self.distinct >= _TEXTS and self.distinct >= _OWN * self.cells
+        few = 2 < self.distinct < _TEXTS and self.distinct >= 0.9 * self.cells  # of a small table
+        long = self.words >= _WORDS or (self.longest > LONG and self.words >= 2)
+        return (own or few) and long
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """A column that is handed out; `role` is what the schema says of it ("" if nothing)."""
+
+    name: str
+    role: str
+    kind: pa.DataType
+    engine: Engine = field(repr=False)
+    source: Source = field(repr=False)
+
+    @property
+    def is_text(self) -> bool:
+        return bool(pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind))
+
+    @property
+    def is_binary(self) -> bool:
+        return bool(pa.types.is_binary(self.kind) or pa.types.is_large_binary(self.kind))
+
+    @cached_property
+    def _texts(self) -> str:
+        """The engine's table of different cells that say something: texts v, and how often n."""
+        text = f"CAST({self.source.column(self.name)} AS STRING)"
+        nothing = ", ".join(map(literal, ("", "*", MISSING)))
+        each = select([named(text, "v"), named("COUNT(*)", "n")], self.source.name, group=[text])
+        kept, many = fresh("handed_out"), self.source.rows > _MANY_ROWS
+        said = f"SELECT v, n FROM ({each}) AS every_cell WHERE v NOT IN ({nothing})"
+        self.engine.materialize(kept, said, large=many)
+        return kept
+
+    def forget(self) -> None:
+        """Drop what the engine keeps of its cells; what was counted stays known."""
+        if "_texts" in self.__dict__:
+            self.engine.drop(self.__dict__.pop("_texts"))
+
+    @cached_property
+    def counts(self) -> CellSizes:
+        """How many cells there are, and of what length."""
+        spaces = "LENGTH(v) - LENGTH(REPLACE(v, ' ', ''))"
+        found = self.engine.fetch(
+            select(
+                [
+                    named("CAST(COALESCE(SUM(n), 0) AS BIGINT)", "cells"),
+                    named("CAST(COUNT(*) AS BIGINT)", "distinct_cells"),
+                    named(f"CAST(COALESCE(AVG({spaces}), 0) AS DOUBLE)", "spaces"),
+                    named("CAST(COALESCE(MAX(LENGTH(v)), 0) AS BIGINT)", "longest"),
+                ],
+                self._texts,
+            )
+        )
+        cells, distinct, spaces_each, longest = (column[0].as_py() for column in found.columns)
+        return CellSizes(cells, distinct, spaces_each + 1, longest)
+
+    @cached_property
+    def listed(self) -> dict[str, int] | None:
+        """The different cells and how often each stands; None where they are too many to list."""
+        if self.counts.distinct > LISTED:
+            return None
+        found = self.engine.fetch(select(["v", "n"], self._texts))
+        return dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+
+    def matching(self, pattern: str) -> int:
+        """How many cells fit a pattern somewhere."""
+        return self._cells_with({"": pattern})[""]
+
+    @cached_property
+    def forms(self) -> dict[str, int]:
+        """How many cells hold something of each form, of those that any does."""
+        found = self._cells_with({name: form.pattern for name, form in FORMS.items()})
+        for name, form in FORMS.items():
+            if found[name] and form.check is not None:
+                found[name] = self._checked(form, found[name])
+        return {name: cells for name, cells in found.items() if cells}
+
+    def _cells_with(self, patterns: Mapping[str, str]) -> dict[str, int]:
+        listed = [
+            named(
+                f"CAST(COALESCE(SUM(CASE WHEN {_fits(pattern)} THEN n ELSE 0 END), 0) AS BIGINT)",
+                f"p{place}",
+            )
+            for place, pattern in enumerate(patterns.values())
+        ]
+        found = self.engine.fetch(select(listed, self._texts))
+        return {
+            name: int(column[0].as_py())
+            for name, column in zip(patterns, found.columns, strict=True)
+        }
+
+    def _checked(self, form: IdentifierForm, fitting: int) -> int:
+        """The cells among those that fit whose check digits are right; all where they are many."""
+        texts = f"{self._texts} WHERE {_fits(form.pattern)} LIMIT {LISTED + 1}"
+        found = self.engine.fetch(select(["v", "n"], texts))
+        if found.num_rows > LISTED:
+            return fitting
+        pairs = zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
+        return sum(n for text, n in pairs if form.found_in(text))
+
+
+def _fits(pattern: str) -> str:
+    """SQL of all engines: a pattern is found in a text; what is found is never empty."""
+    return f"regexp_extract(v, {literal(pattern)}, 0) <> ''"
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """The columns of the files that are handed out; `unseen`: others stand there, by name only."""
+
+    columns: tuple[ColumnCells, ...]
+    unseen: tuple[str, ...] = ()
+
+    def __add__(self, other: HandedOut) -> HandedOut:
+        return HandedOut(self.columns + other.columns, self.unseen + other.unseen)
+
+
+def columns_of(engine: Engine, source: Source, schema: Schema, *, whole: bool) -> HandedOut:
+    """The columns of a source; `whole`: as a file, with those that have no role or name people."""
+    roles = {name: role for role, name in schema.roles()}
+    never = {schema.person} if schema.rows == "unlinked" else set()  # its owner's evidence
+    columns = [
+        ColumnCells(name, roles.get(name, ""), kind, engine, source)
+        for name, kind in source.types.items()
+        if name not in never and (whole or roles.get(name, "identifiers") != "identifiers")
+    ]
+    return HandedOut(tuple(columns), source.others if whole else ())
+
+
+def handed_out(release: Release) -> HandedOut | None:
+    """What a release hands out; None where that is not known before it is written."""
+    from sfumato.release.made import ReadFrom
+
+    if isinstance(release.made, ReadFrom):
+        found = release.made.stray.handed_out
+        return found if found.columns else None
+    placed = release.placement
+    if placed is not None and not placed.fits_memory:
+        return None
+    written = HandedOut(())
+    for table in release.tables().values():
+        engine = open_engine(table, Reading())
+        written += columns_of(engine, engine.register(table), release.schema, whole=True)
+    return written

@@ -1,0 +1,196 @@
+"""Safe Harbor by what a file shows: each of the eighteen kinds, and what only looks like one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+
+ROWS = 40
+
+
+def judged(columns: dict[str, list[object]], **options: object) -> dict[str, sf.Paragraph]:
+    """The paragraphs of a file that has these columns as they are."""
+    table = pa.table({"group": ["a", "b"] * (ROWS // 2), **columns})
+    schema = sf.Schema(["group"], keep=list(columns), insist=list(columns))
+    rules = sf.SafeHarbor(**{"as_of": 2026, **options})  # type: ignore[arg-type]
+    report = sf.audit(sf.read(table, schema), sf.Policy([sf.KAnonymity(1)], profile=rules))
+    assert report.rules is not None
+    return {paragraph.name: paragraph for paragraph in report.rules.paragraphs}
+
+
+def some(form: str) -> list[object]:
+    """Forty different cells of a form."""
+    return [form.format(number, number % 28 + 1) for number in range(ROWS)]
+
+
+NAMES = [f"{first} {last}" for first in ("Ann", "Bob", "Eva", "Tim") for last in (
+    "Abel", "Berg", "Cole", "Dorn", "Ebel", "Funk", "Gray", "Hart", "Iver", "Jost")]  # fmt: skip
+OF_EACH = [
+    ("A", "surname", some("Mill{}er")),
+    ("A", "who", NAMES),
+    ("B", "city", some("Town {}")),
+    ("B", "zip", some("130{0:02d}")),
+    ("B", "area code", some("130{0:02d}-1234")),
+    ("C", "admission", some("2020-03-{1:02d}")),
+    ("C", "seen", some("{1}.3.2020")),
+    ("C", "birth_date", some("199003{1:02d}")),
+    ("C", "month", some("{1}")),
+    ("D", "contact", some("617-555-01{0:02d}")),
+    ("D", "phone", some("61755501{0:02d}")),
+    ("E", "fax", some("617 5550 1{0:02d}")),
+    ("F", "contact", some("p{}@example.org")),
+    ("G", "number given", some("123-45-67{0:02d}")),
+    ("G", "ssn", some("1234567{0:02d}")),
+    ("H", "mrn", some("{0:07d}")),
+    ("H", "remark", some("MRN: 00{0:05d}")),
+    ("I", "insurance_no", some("Z{0:08d}")),
+    ("I", "insured", ["A123456780"] * 10 + [None] * 30),
+    ("J", "acct_no", some("{0:08d}")),
+    ("J", "paid to", ["DE89370400440532013000", *[None] * 39]),
+    ("K", "drivers_license", some("D{0:07d}")),
+    ("L", "vin", some("1HGCM82633A0{0:05d}")),
+    ("L", "car", ["1M8GDM9AXKP042788", *[None] * 39]),
+    ("M", "device_id", some("SN-{0:06d}")),
+    ("M", "sent by", some("00:1B:44:11:3A:{0:02d}")),
+    ("N", "link", some("https://example.org/{}")),
+    ("O", "from", some("192.168.0.{}")),
+    ("P", "fingerprint", some("loop {}")),
+    ("Q", "picture_file", some("face{}")),
+    ("Q", "scan", some("{}.jpg")),
+    ("R", "patient_key", some("P{0:06d}")),
+    ("R", "code", some("QX-{0:04d}-Z")),
+]
+
+
+def each_apart(columns: Iterable[tuple[str, list[object]]]) -> dict[str, list[object]]:
+    """Columns of one file; of equal names the later ones are numbered."""
+    apart: dict[str, list[object]] = {}
+    for name, cells in columns:
+        taken = sum(other.split(" no ")[0] == name for other in apart)
+        apart[f"{name} no {taken}" if taken else name] = cells
+    return apart
+
+
+def test_each_of_the_eighteen_is_found_and_no_cell_is_quoted() -> None:
+    columns = each_apart((name, cells) for _, name, cells in OF_EACH)
+    found = judged(columns)
+    for (letter, *_), name in zip(OF_EACH, columns, strict=True):
+        cells = [str(cell) for cell in columns[name] if cell is not None]
+        paragraph = found[f"({letter})"]
+        assert paragraph.status == "violated"
+        assert f"{name}: {len(cells)} cell" in paragraph.reason
+        assert not any(cell in paragraph.reason for cell in cells if len(cell) > 3)
+    assert {letter for letter, *_ in OF_EACH} == set("ABCDEFGHIJKLMNOPQR")
+
+
+NEAR_MISSES = [
+    ("shop", some("130{0:02d}")[:3] + ["13000"] * 37),  # five digits that are no ZIP code
+    ("has_phone", ["yes", "no"] * 20),
+    ("phone", ["yes", "no"] * 20),
+    ("year", ["1990", "2001"] * 20),
+    ("birth_year", ["1990-1994", "2000-2004"] * 20),
+    ("birth", ["<1937", "[1940, 1950)"] * 20),
+    ("admission", ["2019", "[2020-01-01, 2022-01-01)"] * 20),
+    ("admission", ["2010s", "*"] * 20),
+    ("age", ["89", "17"] * 20),
+    ("age", ["[85, 90)", ">=90", "80-89", "90+"] * 10),
+    ("state", ["NY", "MA"] * 20),
+    ("country", ["US", "CA"] * 20),
+    ("zip", ["000", "***"] * 20),
+    ("zip", ["1****", "*"] * 20),
+    ("cost", some("1{}.25")),
+    ("drug_name", ["Aspirin", "Ibuprofen", "Paracetamol", "None"] * 10),
+    ("payee", ["DE88370400440532013000", *[None] * 39]),  # wrong check digits
+    ("insured", ["A123456781"] * 40),
+    ("account_balance", ["-", "+"] * 20),
+    ("pressure", ["120/80", "130/85"] * 20),
+    ("dose", ["1.2.0", "0.5.1"] * 20),
+    ("icd", ["I25.10", "E11.9"] * 20),
+    ("length_of_stay_days", some("{}")),
+]
+
+
+def test_what_only_looks_like_one_is_let_through() -> None:
+    found = judged(each_apart(NEAR_MISSES), no_actual_knowledge=True).values()
+    assert [paragraph for paragraph in found if not paragraph.answered] == []
+
+
+AGES = {"90": 1, "91": 1, "[85, 95)": 1, "85-94": 1, "9*": 1, ">=95": 1, "89": 0, ">=85": 0}
+
+
+def test_ages_of_ninety_and_over_are_one_category() -> None:
+    columns = {f"age {place}": [age, *["30"] * (ROWS - 1)] for place, age in enumerate(AGES)}
+    reason = judged(columns)["(C)"].reason
+    told = [f"{name}: 1 cell that" in reason for name in columns]
+    assert told == [bool(cells) for cells in AGES.values()]
+
+
+def test_a_year_of_birth_that_tells_an_age_of_ninety_does_not_hold() -> None:
+    years = ["1936", *["1990"] * (ROWS - 1)]
+    assert judged({"birth_year": years})["(C)"].status == "violated"
+    assert judged({"birth_year": years}, as_of=2025)["(C)"].status == "holds"
+
+
+ZIPS = {
+    "130**": "",
+    "130": "",
+    "059**": "areas not known",  # 20,000 people are not more than 20,000
+    "777**": "areas not known",  # nobody said how many live there
+    "13***": "",  # all of 130 are in it
+    "1305*": "more than three digits",
+    "{130**, 059**}": "areas not known",
+    "Ithaca": "no ZIP codes",
+}
+
+
+@pytest.mark.parametrize("file", [True, False])
+def test_three_digits_of_a_zip_code_need_more_than_20_000_people(
+    tmp_path: Path, *, file: bool
+) -> None:
+    listed = tmp_path / "zips.csv"
+    listed.write_text("zip,people\n13053,15000\n13068,5001\n05901,20000\n")
+    people = str(listed) if file else {"130": 20_001, "059": 20_000}
+    columns = {f"zip {place}": [cell, *["*"] * (ROWS - 1)] for place, cell in enumerate(ZIPS)}
+    reasons = judged(columns, zip_population=people)["(B)"].reason.split("; ")
+    told = {reason.split(":")[0]: reason for reason in reasons}
+    for name, why in zip(columns, ZIPS.values(), strict=True):
+        assert (name in told) == bool(why)
+        assert why in told.get(name, "")
+
+
+def test_without_a_population_every_three_digits_are_too_few_people() -> None:
+    found = judged({"zip": ["130**"] * ROWS})["(B)"]
+    assert found.status == "violated"
+    assert "no zip_population" in found.reason
+
+
+def test_what_nobody_can_judge_is_not_safe_until_its_owner_states_it() -> None:
+    assert judged({"sex": ["F", "M"] * 20})["(ii)"].status == "cannot_judge"
+    stated = judged({"sex": ["F", "M"] * 20}, no_actual_knowledge=True)["(ii)"]
+    assert stated.status == "holds"
+    assert "not checked" in stated.reason
+
+
+def test_bytes_may_be_a_picture() -> None:
+    found = judged({"blob": [bytes([number]) for number in range(ROWS)]})
+    assert found["(Q)"].status == "cannot_judge"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"as_of": "2020"},
+        {"zip_population": 3},
+        {"zip_population": {"13": 5}},
+        {"zip_population": "no"},
+    ],
+)
+def test_wrong_keys_are_refused_in_one_line(given: dict[str, object]) -> None:
+    with pytest.raises(sf.PolicyError) as refused:
+        sf.SafeHarbor(**given)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)

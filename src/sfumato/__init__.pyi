@@ -58,6 +58,7 @@ from sfumato.criteria.likeness import DeltaDisclosure as DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound as RelativeThreatBound
 from sfumato.criteria.several_rows import SeveralRows as SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy as SkylinePrivacy
+from sfumato.criteria.special_uniques import NoSpecialUniques as NoSpecialUniques
 from sfumato.engines.reading import Reading as Reading
 from sfumato.errors import InputError as InputError
 from sfumato.errors import MissingExtra as MissingExtra

@@ -28,7 +28,9 @@ from sfumato.criteria.diversity import EntropyDiversity, RecursiveDiversity
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.errors import InputError, PolicyError
 from sfumato.release.beside import Beside
+from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
+from sfumato.schema.region import ValueSet
 from tests.criteria.examples import EXAMPLES, VALUES
 from tests.oracles.tables import Small, group_counts, tables
 
@@ -56,8 +58,10 @@ def labelled(counts: object, reference: object, width: int) -> Groups:
 
 
 def weighted(groups: Groups) -> Groups:
-    """Groups of people who stand for one and a half people of the population each."""
-    return groups.with_beside(Beside(population=groups.sizes * 1.5))
+    """Groups that show a value each, of people who stand for one and a half of the population."""
+    values = tuple(ValueSet(frozenset({place})) for place in range(len(groups)))
+    regions = Regions(("x",), (values,), np.arange(len(groups), dtype=np.int32)[None, :])
+    return groups.with_beside(Beside(regions, groups.sizes * 1.5))
 
 
 def groups_of(small: Small) -> Groups:

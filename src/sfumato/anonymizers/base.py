@@ -18,6 +18,7 @@ import pyarrow as pa
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion, GroupCriterion, ReleaseCriterion, Verdict, judge
+from sfumato.criteria.together import JudgedTogether
 from sfumato.engines.base import fresh
 from sfumato.errors import NoSafeRelease, PolicyError, quoted
 from sfumato.numbers import Codes, Floats, Ints, offsets_of, sums_by
@@ -99,6 +100,10 @@ class Task:
     def upward_closed(self, criterion: Criterion) -> bool:
         """Whether a group that holds, merged with anything, holds, as this table is counted."""
         return criterion.upward_closed and not self._by_person(criterion)
+
+    def coarsening_closed(self, criterion: Criterion) -> bool:
+        """Whether it holds at every coarser node of a lattice, where it does and all are kept."""
+        return isinstance(criterion, JudgedTogether) or self.merge_closed(criterion)
 
     def _by_person(self, criterion: Criterion) -> bool:
         counts = self.table.counts

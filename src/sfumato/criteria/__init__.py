@@ -15,12 +15,14 @@ from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
 from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.several_rows import SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
+from sfumato.criteria.special_uniques import NoSpecialUniques
 
 CRITERIA: dict[str, type[Criterion]] = {
     criterion.name: criterion
     for criterion in (
         KAnonymity,
         AlphaK,
+        NoSpecialUniques,
         SeveralRows,
         DistinctDiversity,
         EntropyDiversity,

@@ -11,13 +11,21 @@ buckets; alpha is judged on the buckets, which is what they are for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import combinations
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from sfumato.adversaries.base import Asked
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
+from sfumato.adversaries.linkage.special_uniques import (
+    BY_FEW_COLUMNS,
+    FewColumns,
+    fewest_alike,
+    largest_sets,
+)
 from sfumato.adversaries.locating.people import (
     SLACK,
     PopulationPerGroup,
@@ -25,11 +33,21 @@ from sfumato.adversaries.locating.people import (
     people_surely_inside,
 )
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
-from sfumato.criteria.base import EXACT, GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.counts.counts import TableCounts
+from sfumato.criteria.base import (
+    EXACT,
+    Criterion,
+    GroupCriterion,
+    Measure,
+    Verdict,
+    parameter,
+    summarize,
+)
 from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
-from sfumato.errors import PolicyError, quoted
+from sfumato.criteria.together import Together
+from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
@@ -147,38 +165,138 @@ class _KMapOfOverlap(KMap):
 
 @dataclass(frozen=True)
 class KAnonymity(GroupCriterion):
-    """Every group has at least k people."""
+    """Every group has at least k people; or everybody shares what she shows of few columns with k.
+
+    Whoever sees only some columns of her target finds all who show the same there, in whatever
+    group. `columns`: she sees these; `sets`: one of these lists; `up_to`: any so many of them. One
+    of the three may be given, and k is then asked of no more than that: whoever knows all columns
+    may find fewer. What groups show must be equal, not only overlap, as between groups.
+    """
 
     name: ClassVar[str] = "k-anonymity"
     adversary: ClassVar[str] = PROSECUTOR
-    merge_closed: ClassVar[bool] = True
-    upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     k: int
+    _: KW_ONLY
+    columns: Sequence[str] | None = None
+    sets: Sequence[Sequence[str]] | None = None
+    up_to: int | None = None
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
+        given = [key for key in ("columns", "sets", "up_to") if getattr(self, key) is not None]
+        if len(given) > 1:
+            raise PolicyError(
+                f"{self.name}: {given[0]} and {given[1]} both say what is seen; give one"
+            )
+        if self.up_to is not None:
+            parameter(self.name, "up_to", self.up_to, whole=True, least=1)
+        for key in ("columns", "sets"):
+            listed = getattr(self, key)
+            if listed is None:
+                continue
+            each = [listed] if key == "columns" else listed
+            if isinstance(each, str) or not each or not all(map(_names, each)):
+                what = "a list of columns" if key == "columns" else "lists of columns"
+                raise PolicyError(
+                    f"{self.name}: {key} = {quoted(listed)} is not allowed; it must be {what}"
+                )
+            kept = tuple(map(tuple, each))
+            object.__setattr__(self, key, kept[0] if key == "columns" else kept)
+
+    @property
+    def of_some_columns(self) -> bool:
+        """Whether k is asked of some columns at a time: then groups are judged together."""
+        return not (self.columns is None and self.sets is None and self.up_to is None)
+
+    @property
+    def merge_closed(self) -> bool:  # type: ignore[override]
+        return not self.of_some_columns
+
+    @property
+    def upward_closed(self) -> bool:  # type: ignore[override]
+        return not self.of_some_columns
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"regions"}) if self.of_some_columns else frozenset()
 
     @property
     def required(self) -> str:
-        return f"k ≥ {self.k}"
+        over = ""
+        if self.columns is not None:
+            over = f" over {', '.join(self.columns)}"
+        elif self.sets is not None:
+            over = f" over each of {len(self.sets)} sets of columns"
+        elif self.up_to is not None:
+            over = f" over any {self.up_to} columns" if self.up_to > 1 else " over any column"
+        return f"k ≥ {self.k}{over}"
+
+    @property
+    def against(self) -> str:
+        return BY_FEW_COLUMNS if self.of_some_columns else PROSECUTOR
 
     @property
     def fewest_people(self) -> int:
-        return self.k
+        return 1 if self.of_some_columns else self.k
 
     def bounds(self, adversary: str) -> bool:
         """A journalist is weaker; a marketer is right as often as prosecutors are on average."""
-        return adversary in WHOSE_ROW
+        return adversary == BY_FEW_COLUMNS or (adversary in WHOSE_ROW and not self.of_some_columns)
+
+    def seen(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
+        """The sets of a release's columns that k is asked of; those that are part of others are
+        left out, for k holds there if it does in these."""
+        if self.up_to is not None:
+            return list(combinations(columns, min(self.up_to, len(columns))))
+        sets = [self.columns] if self.columns is not None else self.sets or ()
+        for name in (name for one in sets for name in one):
+            if name not in columns:
+                raise PolicyError(
+                    f"{self.name}: {name!r} is no quasi-identifier; {did_you_mean(name, columns)}"
+                )
+        return largest_sets(columns, sets)
+
+    def adversaries(self, release: Release) -> Iterator[Asked]:
+        groups = release.indistinguishable
+        if self.of_some_columns and not self.inapplicable(groups):
+            assert groups.regions is not None
+            yield Asked(FewColumns(tuple(self.seen(groups.regions.columns))), groups)
+
+    def bind(self, counts: TableCounts) -> Criterion:
+        if not self.of_some_columns:
+            return super().bind(counts)
+        self.seen([domain.name for domain in counts.quasi])
+        return Together(self, KAnonymity(self.k))
+
+    def inapplicable(self, groups: Groups) -> str:
+        reason = super().inapplicable(groups)
+        if reason or not self.of_some_columns:
+            return reason
+        if groups.regions is None:
+            return "the groups do not publish what they show in each column"
+        if groups.several is not None and not groups.several.listed:
+            return "people are in several groups, and who they are is not known"
+        return ""
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        return summarize(groups, groups.sizes, "at_least"), groups.sizes >= self.k
+        people = groups.sizes
+        if self.of_some_columns:
+            assert groups.regions is not None
+            people = fewest_alike(groups, self.seen(groups.regions.columns))
+        return summarize(groups, people, "at_least"), people >= self.k
 
-    def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
-        return [fewest(self.k)]
+    def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
+        return None if self.of_some_columns else [fewest(self.k)]
+
+
+def _names(given: object) -> bool:
+    """Whether it is a list of one or more names."""
+    listed = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    return listed and all(isinstance(name, str) for name in given)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

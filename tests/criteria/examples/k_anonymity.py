@@ -18,6 +18,13 @@ EXAMPLES: dict[str, Example] = {
             (lambda: KAnonymity(True), "k"),
             (lambda: KAnonymity(None), "k"),
             (lambda: KAnonymity(math.inf), "k"),
+            (lambda: KAnonymity(2, columns="age"), "columns"),
+            (lambda: KAnonymity(2, columns=[]), "columns"),
+            (lambda: KAnonymity(2, sets=["age", "zip"]), "sets"),
+            (lambda: KAnonymity(2, sets=[]), "sets"),
+            (lambda: KAnonymity(2, sets=[[]]), "sets"),
+            (lambda: KAnonymity(2, up_to=0), "up_to"),
+            (lambda: KAnonymity(2, columns=["age"], up_to=1), "columns"),
         ),
     ),
     "alpha-k-anonymity": Example(

@@ -32,7 +32,7 @@ NULL is a value like any other here; sdcMicro's `missing` is none.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -40,12 +40,13 @@ from math import comb, prod
 
 import numpy as np
 
-from sfumato.adversaries.base import BeliefChange, Threat
+from sfumato.adversaries.base import BeliefChange, Threat, moved
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect
 from sfumato.numbers import Codes, Floats, Ints, sums_by
 from sfumato.progress import Ticker
 from sfumato.release.beside import Headcount
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.region import Region
 from sfumato.table import Table
@@ -157,6 +158,81 @@ def special_uniques(
             "most 1"
         )
     return people.search([people.columns.index(name) for name in chosen], size, fraction)
+
+
+def fewest_alike(groups: Groups, sets: Iterable[Sequence[str]]) -> Ints:
+    """By how few people each group is shared at the worst, of who sees one of these sets.
+
+    Groups that show the same there are one. Give all groups of a release, with what they publish.
+    """
+    regions, several = groups.regions, groups.several
+    assert regions is not None
+    fewest = np.full(len(groups), np.iinfo(np.int64).max)
+    for columns in sets:
+        places = [regions.columns.index(name) for name in columns]
+        widths = [len(regions.parts[place]) for place in places]
+        number, first = rank_rows(regions.codes[places], widths)
+        people = sums_by(number, groups.own_people, len(first))
+        if several is not None and several.person is not None and several.group is not None:
+            # Whoever is in several of the groups that look alike is one person.
+            pairs = np.stack([several.person, number[several.group]])
+            once, times = np.unique(pairs, axis=1, return_counts=True)
+            people -= sums_by(once[1], times - 1, len(first))
+        fewest = np.minimum(fewest, people[number])
+    return fewest
+
+
+def largest_sets(columns: Sequence[str], sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The sets that are part of no other one: who hides among k people in these does in the others.
+
+    Each in the order of the columns.
+    """
+    ordered = {tuple(name for name in columns if name in one) for one in sets}
+    return [one for one in sorted(ordered) if not any(set(one) < set(other) for other in ordered)]
+
+
+@dataclass(frozen=True)
+class FewColumns:
+    """A prosecutor who sees one of these sets of columns of her target, whichever it is."""
+
+    sets: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        return BY_FEW_COLUMNS
+
+    def attack(self, release: Release, groups: Groups | None = None) -> FoundByFew:
+        return FoundByFew(self, release.indistinguishable if groups is None else groups)
+
+
+@dataclass(frozen=True)
+class FoundByFew:
+    """Whose row she finds, and how surely."""
+
+    adversary: FewColumns
+    groups: Groups
+
+    def threats(self) -> list[Threat]:
+        sets = self.adversary.sets
+        largest = max(len(one) for one in sets)
+        knows = (
+            f"{', '.join(sets[0])} of the target"
+            if len(sets) == 1
+            else (f"one of {len(sets):,} sets of up to {largest} columns of the target")
+        )
+        fewest = fewest_alike(self.groups, sets)
+        blind = 1 / self.groups.people()
+        risk = 1 / fewest
+        alone = self.groups.headcount(fewest == 1)
+        return [
+            Threat(
+                BY_FEW_COLUMNS,
+                f"{knows}, who is in the release",
+                f"which row is the target's: for sure for {alone} people",
+                people=self.groups.headcount(moved(np.full(len(risk), blind), risk)),
+                belief=BeliefChange(blind, float(risk.max())),
+            )
+        ]
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class Judge:
         # its own and inherited by every finer node.
         ordered = sorted(task.by_group, key=lambda c: (not task.upward_closed(c), c.reads_values))
         self.checks = [(c, attribute) for c in ordered for attribute in task.about(c)]
-        merging = all(task.merge_closed(c) for c in task.searched)
+        merging = all(task.coarsening_closed(c) for c in task.searched)
         # Without suppression a merge-closed failure is inherited by finer nodes as well.
         self._inherits_all = self.limit == 0 and merging
         # Safety is inherited by coarser nodes when suppressed people can only become fewer, or

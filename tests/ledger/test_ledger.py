@@ -81,7 +81,7 @@ def test_ends_dates_labels_and_lists_come_back() -> None:
         Span(dt.date(2020, 1, 1), dt.date(2021, 1, 1), label="2020"),
         Span(low=dt.datetime(2020, 5, 1, 12, 30)),
         Span(high=3.5, high_closed=True),
-        Span(high=3.5, missing=True),
+        Span(high=3.5, beside=frozenset({"N", None})),
         ValueSet(frozenset({True, None, 2, "x"}), "all sorts"),
         Mask("13**"),
         Anything(),

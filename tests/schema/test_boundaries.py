@@ -77,7 +77,7 @@ def test_blocks_are_told_truly_and_bounds_are_nobody_s_where_there_is_room(
             # Whole numbers and days are one apart; decimals and stamps nearer than that.
             assert place_of(cut) - below <= 1
     if null:
-        assert found.block_of[-1] == found.null == len(found) - 1
+        assert found.block_of[-1] == found.values == len(found) - 1
 
 
 def test_bounds_are_the_roundest_there_are() -> None:

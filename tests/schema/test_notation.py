@@ -125,10 +125,12 @@ def test_what_is_no_date_notation(text: str) -> None:
 def test_a_range_or_the_missing_value() -> None:
     labels = {"young": Span(0, 30, label="young"), "x or (missing)": values("x")}
     declared = Notation("numeric", labels)
-    assert declared.read("young or (missing)") == Span(0, 30, label="young", missing=True)
+    assert declared.read("young or (missing)") == Span(
+        0, 30, label="young", beside=frozenset({None})
+    )
     assert declared.read("x or (missing)") == values("x")  # labels first
     assert declared.read("20-29 or (missing)") == Span(
-        20, 29, high_closed=True, label="20-29", missing=True
+        20, 29, high_closed=True, label="20-29", beside=frozenset({None})
     )
     for odd in ("7 or (missing)", "* or (missing)", " or (missing)", "[2, 3)or (missing)"):
         assert NUMERIC.read(odd) is None
@@ -190,11 +192,12 @@ def test_numbers_and_days() -> None:
 whole = st.integers(-(10**6), 10**6)
 decimal = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3))
 dates = st.dates(dt.date(1800, 1, 1), dt.date(2200, 1, 1))
+BESIDE = st.frozensets(st.none())
 words = st.text("abc XYZ019-,{}\"'~<>[]().+\n", min_size=1, max_size=8)
 
 
 def spans(end: st.SearchStrategy[int | float | dt.date]) -> st.SearchStrategy[Span]:
-    return st.builds(lambda span, missing: replace(span, missing=missing), told(end), st.booleans())
+    return st.builds(lambda span, beside: replace(span, beside=beside), told(end), BESIDE)
 
 
 @st.composite
@@ -222,10 +225,10 @@ regions: dict[Axis, st.SearchStrategy[Region]] = {
         spans(dates),
         sets(dates),
         st.builds(
-            lambda day, unit, missing: replace(period(day, unit), missing=missing),
+            lambda day, unit, beside: replace(period(day, unit), beside=beside),
             dates,
             st.sampled_from(PERIODS),
-            st.booleans(),
+            BESIDE,
         ),
         st.just(Mask("2021-0*-**")),
     ),

@@ -33,7 +33,7 @@ def test_each_kind_contains_what_it_says() -> None:
     assert Mask("3*").contains(35)
     assert not Mask("130**").contains("130531")
     assert ValueSet(frozenset({"a", None})).contains(None)
-    assert Span(20, 30, missing=True).contains(None)
+    assert Span(20, 30, beside=frozenset({None})).contains(None)
     assert not Span(20, 30).contains(None)
     assert Anything().contains(None)
 
@@ -43,9 +43,9 @@ def test_each_kind_contains_what_it_says() -> None:
     [
         (Span(20, 30), "[20, 30)"),
         (Span(high=18), "<18"),
-        (Span(20, 30, missing=True), "[20, 30) or (missing)"),
-        (Span(20, 30, label="twenties", missing=True), "twenties or (missing)"),
-        (Span(missing=True), "*"),
+        (Span(20, 30, beside=frozenset({None})), "[20, 30) or (missing)"),
+        (Span(20, 30, label="twenties", beside=frozenset({None})), "twenties or (missing)"),
+        (Span(beside=frozenset({None})), "*"),
         (Span(low=90), ">=90"),
         (Span(-math.inf, 5, high_closed=True), "<=5"),
         (Span(1.5, 2.5, low_closed=False, high_closed=True), "(1.5, 2.5]"),
@@ -76,12 +76,12 @@ def test_what_cannot_be_compared_is_taken_to_overlap() -> None:
 
 
 spans = st.builds(
-    lambda low, width, a, b, missing: Span(low, low + width, a, b, missing=missing),
+    lambda low, width, a, b, beside: Span(low, low + width, a, b, beside=beside),
     st.integers(0, 8),
     st.integers(0, 5),
     st.booleans(),
     st.booleans(),
-    st.booleans(),
+    st.frozensets(st.sampled_from(["N", None])),
 )
 
 
@@ -118,7 +118,7 @@ def some_region(number: int) -> Region:
         return Mask("".join(rng.choice(["*", "1", "2"], 2)))
     low, high = sorted(rng.choice(12, 2, replace=False).tolist())
     ends = bool(rng.integers(2)), bool(rng.integers(2))
-    return Span(low, high, *ends, missing=bool(rng.integers(2)))
+    return Span(low, high, *ends, beside=frozenset([None] * int(rng.integers(2))))
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))

@@ -281,7 +281,7 @@ def axis_of(domain: Domain, codes: Codes, n: Ints) -> StandardizedColumn:
 def _check_codes(table: Table) -> None:
     """Refuse codes among numbers: whoever has one would be published with the others' mean."""
     for domain in table.counts.quasi:
-        if domain.has_null and domain.name in table.source.codes:
+        if any(special is not None for special in domain.specials):
             raise InputError(
                 f"microaggregation: column {domain.name!r} holds a code among its numbers, and "
                 "no centre stands for both; use mondrian or lattice, or list the code in missing"

@@ -404,6 +404,11 @@ class Noise(Anonymizer):
         schema = task.table.schema
         check_table(task.table, self.name)
         self._check(schema, task.require)
+        for name in {*schema.judged} & {*task.table.source.codes}:
+            raise PolicyError(
+                f"{self.name}: column {name!r} has codes, which its declared values lack; list "
+                "them in missing of [read]"
+            )
         cells = CellGrid.of(schema, self.levels)
         drawing = calibrated(self.mechanism, self.epsilon, self.delta, self.neighbours)
         near = (
@@ -424,7 +429,7 @@ class Noise(Anonymizer):
             ),
             total,
             f"release of {task.table.source.label}",
-            _plain_form(task.table.source.form),
+            task.table.source.form.written_as(task.table.source.form.format),
             (
                 near,
                 *(() if total is None else exact),
@@ -493,8 +498,3 @@ class Noise(Anonymizer):
                 f"{self.name}: column {COUNT!r} has the name of the published counts; rename it, "
                 "or use publish = 'rows'"
             )
-
-
-def _plain_form(form: FileForm) -> FileForm:
-    """A file's format; its dialect was told from its rows, of which noise tells nothing else."""
-    return form.written_as(form.format)

@@ -141,6 +141,7 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
         untyped=source.is_untyped(name) or (name in schema.lists and not is_list(source, name)),
         declared=declared,
         extra=leaves,
+        specials=source.codes.get(name, ()),
     )
     if domain.has_null and schema.nulls == "error":
         raise InputError(
@@ -160,8 +161,7 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
     kind: Kind = "ordered" if domain.is_ordered else "categorical"
     labels = list(coarse.labels)
     if domain.has_null and level < levels.height - 1:
-        labels = [*labels[:-1]]
-        return Domain(name, kind, (*labels, None)), coarse.codes[codes]
+        return Domain(name, kind, (*labels[:-1], None)), coarse.codes[codes]
     return Domain(name, kind, tuple(labels)), coarse.codes[codes]
 
 

@@ -64,7 +64,7 @@ class Source:
     the contrary of `untyped` is true. `one_each`: every row is known to be another person.
     `others`: columns that stand there besides and were not asked for. `form`: how it is written.
     `doubts`: columns that are texts because what they mean is not plain, and what to say of them.
-    `codes`: what stands among the numbers of a column in the place of a missing value.
+    `codes`: what stands among the numbers or dates of a column and is none.
     `notes`: what must be said of how it was read.
     """
 
@@ -78,7 +78,7 @@ class Source:
     others: tuple[str, ...] = ()
     form: FileForm = field(default_factory=FileForm)
     doubts: Mapping[str, str] = field(default_factory=dict)
-    codes: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -89,13 +89,15 @@ def as_written(
     if not (some or stated.missing or stated.codes):
         return source, {}
     cells = {
-        name: with_marks(source.column(name), stated.marks(name), kind)
+        name: with_marks(
+            source.column(name), (*stated.marks(name), *stated.codes.get(name, ())), kind
+        )
         for name, kind in source.types.items()
     }
     columns = []
     for name, texts in some.items():
-        marks = stated.marks(name)
-        known = [text for text in dict.fromkeys(texts) if not marks or text.strip() not in marks]
+        no_value = {*stated.marks(name), *stated.codes.get(name, ())}
+        known = [text for text in dict.fromkeys(texts) if text.strip() not in no_value]
         wanted = needed is None or name in needed
         if not known and wanted:
             few = f"SELECT x FROM (SELECT {cells[name]} AS x FROM {source.name}) WHERE x <> ''"
@@ -107,7 +109,7 @@ def as_written(
         counts = fetch(f"SELECT {', '.join(listed)} FROM {source.name}")
         return [column[0].as_py() for column in counts.columns]
 
-    codes = _codes_beside(source, cells, stated, counted)
+    codes = _codes_beside(source, stated)
     found = find_forms(columns, stated, counted, numbers=source.untyped)
     types = dict(source.types)
     meant = {**cells, **found.cells}
@@ -116,22 +118,21 @@ def as_written(
             kind = "TIMESTAMP" if form.has_time else "DATE"
             meant[name] = f"CAST({form.moment(cells[name])} AS {kind})"
             types[name] = pa.timestamp("us") if form.has_time else pa.date32()
+    for name, listed in codes.items():
+        if is_string(source.types[name]):
+            text = f"TRIM({source.column(name)})"
+            some_code = f"{text} IN ({', '.join(map(literal, listed))})"
+            meant[name] = f"CASE WHEN {some_code} THEN {text} ELSE {meant[name]} END"
     changed = any(cell != source.column(name) for name, cell in meant.items())
     file_form = replace(
         source.form,
         decimal=found.decimal or source.form.decimal,
         dates={name: form.pattern for name, form in found.dates.items()},
-        missing={
-            **{name: marks[0] for name in source.types if (marks := stated.marks(name))},
-            **codes,
-        },
+        missing={name: marks[0] for name in source.types if (marks := stated.marks(name))},
+        codes=codes,
     )
     written = replace(source, types=types, doubts=found.doubts, codes=codes, form=file_form)
-    notes = [
-        f"{name}: {code!r} is read as a code beside the numbers and told as (missing); if it means "
-        "that there is no value, list it in missing instead of codes"
-        for name, code in codes.items()
-    ]
+    notes: list[str] = []
     if not (stated.exact or stated.decimal or found.decimal) and source.form.delimiter == ";":
         notes += [
             f"{column.name}: 1.234 is read as little more than one; if it is a thousand and more, "
@@ -142,31 +143,15 @@ def as_written(
     return replace(written, notes=(*source.notes, *notes)), meant if changed else {}
 
 
-def _codes_beside(
-    source: Source, cells: Mapping[str, str], stated: StatedForms, counted: Counted
-) -> dict[str, str]:
-    """The one code that stands beside the numbers or dates of a column, by column.
-
-    It takes the place that a missing value has otherwise: never averaged, in no range. There is one
-    such place, so two codes, or a code and missing cells, are refused rather than mixed up.
-    """
-    columns = {name: codes for name, codes in stated.codes.items() if name in source.types}
-    if columns and not (source.untyped and source.form.is_text):
+def _codes_beside(source: Source, stated: StatedForms) -> dict[str, tuple[str, ...]]:
+    """The special codes that stand beside the numbers or dates of columns."""
+    columns = {
+        name: tuple(codes) for name, codes in stated.codes.items() if codes and name in source.types
+    }
+    # A release of ours says which of its texts are codes, whatever its format.
+    if columns and not (stated.exact or (source.untyped and source.form.is_text)):
         raise InputError("codes are for text files; a file with types tells codes by its labels")
-    beside: dict[str, str] = {}
-    for name, codes in columns.items():
-        column = source.column(name)
-        tests = [f"TRIM({column}) = {literal(code)}" for code in codes]
-        *each, nothing = counted([*tests, f"{cells[name]} IS NULL"])
-        kinds = sum(n > 0 for n in each) + (nothing > sum(each))
-        if kinds > 1:
-            raise InputError(
-                f"column {name!r} has {kinds} kinds of cells beside its numbers (codes, or no "
-                "value at all), and one can be told apart from them; list them in missing to take "
-                "them for one, or make a column of its own of them"
-            )
-        beside[name] = next((code for code, n in zip(codes, each, strict=True) if n), codes[0])
-    return beside
+    return columns
 
 
 def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:

@@ -31,7 +31,8 @@ class FileForm:
 
     Of a text: `packing` is how it is packed, `missing` what stands for no value in a column,
     `dates` how its dates are written (as strftime says it), `decimals` the decimal sign of its
-    numbers once it is known which columns are published as such. Of a file with types: `types` are
+    numbers once it is known which columns are published as such. `codes` are texts that stand among
+    the numbers or dates of a column and are none. Of a file with types: `types` are
     those of its columns. `labels` say what a column is, `value_labels` what its codes stand for,
     `formats` and `measures` how the program it is of shows a column and what it takes it for;
     `sheet` is the one of a workbook.
@@ -46,6 +47,7 @@ class FileForm:
     missing: Mapping[str, str] = field(default_factory=dict)
     dates: Mapping[str, str] = field(default_factory=dict)
     decimals: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[str | float, str]] = field(default_factory=dict)
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class FileForm:
         check_format(format)
         return FileForm(
             format=format,  # type: ignore[arg-type]  # checked
+            codes=self.codes,
             labels=self.labels,
             value_labels=self.value_labels,
             types=self.types,
@@ -103,13 +106,16 @@ class FileForm:
             },
         )
 
-    def published(self, columns: Sequence[pa.Field], *, points: bool) -> FileForm:
+    def published(
+        self, columns: Sequence[pa.Field], *, points: bool, scales: Mapping[str, str]
+    ) -> FileForm:
         """The form of these columns: of dates and numbers where every cell is one.
 
-        `points`: a cell may be a mean.
-        Years of two digits come out with four: nobody need be told of which century they are.
+        `points`: a cell may be a mean. `scales`: the type of texts that are numbers or dates but
+        for special codes. Years of two digits come out with four: nobody need be told of which
+        century they are.
         """
-        kinds = {column.name: str(column.type) for column in columns}
+        kinds = {**{column.name: str(column.type) for column in columns}, **scales}
         if not self.is_text:
             return self
         return replace(
@@ -139,6 +145,8 @@ class FileForm:
             told = getattr(self, field_name)
             if told := {name: told[name] for name in columns if name in told}:
                 content[field_name] = told
+        if codes := {name: list(self.codes[name]) for name in columns if name in self.codes}:
+            content["codes"] = codes
         return content
 
     def labels_of(self, column: str) -> dict[str, object]:
@@ -153,12 +161,14 @@ class FileForm:
     @classmethod
     def told(cls, content: Mapping[str, object]) -> FileForm:
         """What a manifest says; a ValueError where it says what no form of ours is."""
-        known = {"format", "packing", *_PLAIN_TEXTS, *_BY_COLUMN}
+        known = {"format", "packing", "codes", *_PLAIN_TEXTS, *_BY_COLUMN}
         form = cls(**{n: value for n, value in content.items() if n in known})  # type: ignore[arg-type]
         texts = [form.format, form.packing, *(getattr(form, name) for name in _PLAIN_TEXTS)]
         for name in _BY_COLUMN:
             told = getattr(form, name)
             texts += [*told, *told.values()] if isinstance(told, dict) else [None]
+        for name, codes in form.codes.items() if isinstance(form.codes, dict) else [("", None)]:
+            texts += [name, *codes] if isinstance(codes, list) else [None]
         if "format" not in content or not all(isinstance(text, str) for text in texts):
             raise ValueError("a field is missing, or no text")
         if form.format not in FORMATS or form.packing not in get_args(Packing):

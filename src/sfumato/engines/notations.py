@@ -89,9 +89,10 @@ class StatedForms:
     exact: bool = False
 
     def marks(self, column: str) -> tuple[str, ...]:
-        """What stands for no value in a column, or for none on its scale."""
-        missing = (*self.missing.get(column, ()), *self.missing.get(EVERY, ()))
-        return (*missing, *self.codes.get(column, ()))
+        """What stands for no value in a column."""
+        codes = self.codes.get(column, ())
+        marks = (*self.missing.get(column, ()), *self.missing.get(EVERY, ()))
+        return tuple(mark for mark in marks if mark not in codes)
 
     def dates_of(self, column: str) -> str | None:
         return self.dates.get(column, self.dates.get(EVERY))

@@ -303,7 +303,13 @@ class Reading:
         """What it says of how cells are written."""
         if self.form is not None:
             marks = {name: (mark,) for name, mark in self.form.missing.items()}
-            return StatedForms(marks, self.form.dates, decimals=self.form.decimals, exact=True)
+            return StatedForms(
+                marks,
+                self.form.dates,
+                decimals=self.form.decimals,
+                codes=self.form.codes,
+                exact=True,
+            )
         dates = {EVERY: self.dates} if isinstance(self.dates, str) else self.dates or {}
         missing = self.missing or {}
         if not isinstance(missing, Mapping):

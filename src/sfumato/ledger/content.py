@@ -66,7 +66,8 @@ def spell_region(region: Region) -> dict[str, Any]:
     if isinstance(region, Span):
         ends = [spell_value(region.low), spell_value(region.high)]
         spelt = {"span": ends, "closed": [region.low_closed, region.high_closed]}
-        return _labelled({**spelt, **({"missing": True} if region.missing else {})}, region.label)
+        beside = sorted(region.beside, key=lambda special: (special is None, special or ""))
+        return _labelled({**spelt, **({"beside": beside} if beside else {})}, region.label)
     if isinstance(region, CodeFamily):
         return {"codes": region.text}
     return {"mask": region.pattern} if isinstance(region, Mask) else {"any": True}
@@ -83,8 +84,8 @@ def read_region(told: dict[str, Any]) -> Region:
     if "span" in told:
         low, high = (read_value(end) for end in told["span"])
         with_low, with_high = told["closed"]
-        missing = told.get("missing", False)
-        return Span(low, high, with_low, with_high, told.get("label"), missing)
+        beside = frozenset(told.get("beside", ()))
+        return Span(low, high, with_low, with_high, told.get("label"), beside)
     if "mask" in told:
         return Mask(told["mask"])
     if "codes" in told and (family := family_labelled(str(told["codes"]))) is not None:

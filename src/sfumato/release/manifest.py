@@ -75,11 +75,16 @@ def write_people(release: Release, private: Path, files: Mapping[str, str]) -> N
 
 
 def read_people(
-    path: Path, release: Release, published: Placement, files: Mapping[str, str]
+    path: Path,
+    release: Release,
+    published: Placement,
+    files: Mapping[str, str],
+    codes_beside: Mapping[str, Sequence[str]],
 ) -> Inside:
     """Who is in which group of a release that was read back.
 
-    `published`: the tuples that were read; `files` as the manifest lists them.
+    `published`: the tuples that were read; `files` as the manifest lists them; `codes_beside`: the
+    special codes of columns.
     """
     rows, head = _opened(path)
     regions = release.regions.require_regions()
@@ -104,7 +109,10 @@ def read_people(
     domains, codes = [], []
     for place, name in enumerate(regions.columns):
         coded = rows.column(f"exact {place}").combine_chunks().dictionary_encode("encode")
-        domain, code_of = build_domain(name, coded.dictionary, untyped=False)
+        specials = codes_beside.get(name, ())
+        domain, code_of = build_domain(
+            name, coded.dictionary, untyped=bool(specials), specials=specials
+        )
         domains.append(domain)
         codes.append(code_of[coded.indices.to_numpy()])
         _check_inside(path, domain, codes[-1], regions.parts[place], regions.codes[place][group])

@@ -70,10 +70,9 @@ def apart(regions: Sequence[Region]) -> bool:
                     place = place_of(value)
                     ends.append((place, place, True, True, True))
         elif isinstance(region, Span):
-            if region.missing:
-                if None in texts:
-                    return False
-                texts.add(None)
+            if texts & region.beside:
+                return False
+            texts |= region.beside
             low, high = place_of(region.low), place_of(region.high)
             ends.append((low, high, region.low_closed, region.high_closed, False))
         elif isinstance(region, CodeFamily):
@@ -158,8 +157,11 @@ def _meets(regions: Sequence[Region]) -> Meets | None:
         with_low = np.array([span.low_closed for span in ranges])
         with_high = np.array([span.high_closed for span in ranges])
         before = (low[:, None] < high) | ((low[:, None] == high) & with_low[:, None] & with_high)
-        missing = np.array([span.missing for span in ranges])
-        table[np.ix_(spans, spans)] = (before & before.T) | (missing[:, None] & missing)
+        meets = before & before.T
+        for special in frozenset[str | None]().union(*(span.beside for span in ranges)):
+            having = np.array([special in span.beside for span in ranges])
+            meets |= having[:, None] & having
+        table[np.ix_(spans, spans)] = meets
     for one in others.tolist():
         for other in range(len(regions)):
             table[one, other] = table[other, one] = overlaps(regions[one], regions[other])
@@ -187,7 +189,7 @@ def _hulls(regions: Sequence[Region], codes: npt.NDArray[np.int32]) -> Hulls | N
     """Each group's region as a stretch of whole numbers; regions that meet have some in common.
 
     The missing value lies beyond all others. None for columns without such an order, those with
-    masks or with words beside ranges.
+    masks, or with words or special codes beside ranges.
     """
     if all(isinstance(region, ValueSet) for region in regions):
         texts = [sorted(_texts(region)) for region in regions if isinstance(region, ValueSet)]
@@ -196,9 +198,9 @@ def _hulls(regions: Sequence[Region], codes: npt.NDArray[np.int32]) -> Hulls | N
         return np.array(low)[codes], np.array(high)[codes]
     ends: list[tuple[float, bool, float, bool]] = []
     for region in regions:
-        if isinstance(region, Span):
-            high_end = np.inf if region.missing else place_of(region.high)
-            closed = region.missing or region.high_closed
+        if isinstance(region, Span) and region.beside <= {None}:
+            high_end = np.inf if region.beside else place_of(region.high)
+            closed = bool(region.beside) or region.high_closed
             ends.append((place_of(region.low), region.low_closed, high_end, closed))
             continue
         values = region.values if isinstance(region, ValueSet) else ()

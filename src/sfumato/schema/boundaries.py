@@ -38,6 +38,7 @@ Unit = int | float | str
 _DIGITS = 15  # decimal digits that every float has
 _OUTSIDE = 20  # the first and last bound lie within this part of the column's extent
 _LARGE = 1 << 60
+BESIDE = 1 << 30  # added to the last block of a cell that takes in special codes and NULL as well
 _NUMPY_UNIT = {"second": "s", "minute": "m", "hour": "h", "day": "D", "month": "M", "year": "Y"}
 _LONGEST = {  # microseconds that a calendar unit lasts at most
     "millisecond": 10**3,
@@ -59,7 +60,8 @@ class Boundaries:
 
     Block b is told by the bounds `lower[b]` (included) and `upper[b]` (not included); `cuts[b]` is
     the bound between block b and the next, `own[b]` whether exactly one person has that value.
-    `block_of[code]` is the block of each value of the domain; NULL is a block after the last.
+    `block_of[code]` is the block of each value of the domain; special codes and NULL are blocks of
+    their own after the last.
     `first` and `last` are where the least and greatest value of a block lie that people have.
     `alone[b]`: the one value of the domain in this block, if it may be told as it is. `declared`:
     the bounds are those of a hierarchy, whoever is in the table.
@@ -77,38 +79,37 @@ class Boundaries:
     declared: bool
 
     def __len__(self) -> int:
-        return len(self.lower) + self.domain.has_null
+        return len(self.lower) + len(self.domain.specials)
 
     @property
-    def null(self) -> int:
-        """The block of NULL, whether anybody has it or not."""
+    def values(self) -> int:
+        """How many blocks of values there are; special codes and NULL come after them."""
         return len(self.lower)
 
     def cell(self, low: int, high: int) -> Region:
         """What tells the blocks `low` to `high` as a part of a partition: ends where it was cut.
 
-        From the block of NULL on, `high` takes in NULL: after all blocks of values, or (from
-        `null + 1` on) after the blocks up to `high - null - 1`.
+        Where values are told, a `high` after theirs takes in all special codes and NULL: after all
+        blocks of values, or (`BESIDE` more) after those up to `high - BESIDE`.
         """
         if low == 0 and high == len(self) - 1:
             return Anything()
-        if low < self.null <= high:
-            return replace(self._cut_cell(low, self._reach(high)), missing=True)
+        if low < self.values <= high:
+            cell = self._cut_cell(low, self._reach(high))
+            return replace(cell, beside=frozenset(self.domain.specials))
         known = self._simple(low, high)
         return self._cut_cell(low, high) if known is None else known
 
     def _reach(self, high: int) -> int:
         """The last block of values up to a bound of a cell."""
-        if high <= self.null:
-            return min(high, self.null - 1)
-        return high - self.null - 1
+        return high - BESIDE if high >= BESIDE else min(high, self.values - 1)
 
     def _cut_cell(self, low: int, high: int) -> Span:
-        if low == 0 and high == self.null - 1:  # all but NULL: an open cell would read as `*`
+        if low == 0 and high == self.values - 1:  # all values: an open cell would read as `*`
             return Span(self.lower[0], self.upper[-1])
         if low == 0:
             return Span(high=self.cuts[high])
-        if high == self.null - 1:
+        if high == self.values - 1:
             return Span(low=self.cuts[low - 1])
         return Span(self.cuts[low - 1], self.cuts[high])
 
@@ -116,9 +117,10 @@ class Boundaries:
         """The narrowest that may be told of the blocks `low` to `high`, inside those `within`.
 
         An end that is the value of one person gives way outwards, as far as there is room. Where
-        somebody has NULL, few may have a value: the cell is told, which was cut among many.
+        somebody has NULL or a special code, few may have a value: the cell is told, which was cut
+        among many.
         """
-        if low < self.null <= high:
+        if low < self.values <= high:
             return self.cell(*within)
         if (known := self._simple(low, high)) is not None:
             return known
@@ -130,8 +132,9 @@ class Boundaries:
         return self._between(self.lower[low], self.upper[high])
 
     def _simple(self, low: int, high: int) -> Region | None:
-        if low == self.null:
-            return ValueSet(frozenset({None}))
+        if low >= self.values:
+            first = low - self.values
+            return ValueSet(frozenset(self.domain.specials[first : high - self.values + 1]))
         if low == high and self.alone[low] is not None:
             return ValueSet(frozenset({self.alone[low]}))
         return None
@@ -151,9 +154,9 @@ def boundaries_of(levels: Levels, unit: Unit | None, people: Ints) -> Boundaries
     check_kind(domain, unit)
     if domain.kind not in ("numeric", "date"):
         return None
-    present = np.flatnonzero(people[: len(domain) - domain.has_null])
+    present = np.flatnonzero(people[: domain.placed])
     if not len(present):
-        present = np.arange(len(domain) - domain.has_null)
+        present = np.arange(domain.placed)
     if not len(present):
         return None
     if unit is None and levels.height > 2:
@@ -177,8 +180,8 @@ def _assembled(
     np.minimum.at(first, block_of[present], places[present])
     np.maximum.at(last, block_of[present], places[present])
     own = np.array([_having(domain, people, cut) == 1 for cut in cuts], dtype=bool)
-    if domain.has_null:
-        block_of = np.append(block_of, np.int32(len(lower)))
+    specials = np.arange(len(domain) - domain.placed, dtype=np.int32)
+    block_of = np.append(block_of, specials + np.int32(len(lower)))
     return Boundaries(
         domain,
         block_of,
@@ -204,7 +207,7 @@ def _having(domain: Domain, people: Ints, value: End) -> int:
 def _of_hierarchy(levels: Levels, people: Ints, present: Ints) -> Boundaries:
     """A block for every run of values with one label of the finest level."""
     domain, finest = levels.domain, levels[1]
-    total = len(domain) - domain.has_null
+    total = domain.placed
     label = finest.codes[:total]
     starts = np.flatnonzero(np.append(True, label[1:] != label[:-1]))
     block_of = (np.cumsum(np.append(True, label[1:] != label[:-1])) - 1).astype(np.int32)
@@ -242,7 +245,7 @@ def _of_grid(domain: Domain, grid: Grid, people: Ints, present: Ints, free: bool
     places = grid.places[present]
     bounds, allowed = grid.between(places[:-1], places[1:])
     inner = bounds[allowed]
-    total = len(domain) - domain.has_null
+    total = domain.placed
     block_of = np.searchsorted(inner, grid.places[:total], side="right").astype(np.int32)
     cuts = [grid.end(bound) for bound in inner]
     extent = places[-1] - places[0]
@@ -265,8 +268,8 @@ def _of_grid(domain: Domain, grid: Grid, people: Ints, present: Ints, free: bool
 class Grid(ABC):
     """Where the bounds of a column may lie.
 
-    `places` are the domain's values (NULL left out) on an axis of whole numbers; `longest` is how
-    far two neighbouring points of the grid are apart at most.
+    `places` are the domain's values (without NULL and special codes) on an axis of whole numbers;
+    `longest` is how far two neighbouring points of the grid are apart at most.
     """
 
     places: Any
@@ -288,7 +291,7 @@ class Grid(ABC):
 
 def grid_of(domain: Domain, unit: Unit | None) -> Grid:
     """The grid of a column's declared unit, or one as fine as its values."""
-    values: list[Any] = list(domain.values[: len(domain) - domain.has_null])
+    values: list[Any] = list(domain.values[: domain.placed])
     return _Calendar(values, unit) if domain.kind == "date" else _Decimals(values, unit)
 
 

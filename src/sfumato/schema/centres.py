@@ -74,7 +74,7 @@ def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | Non
         finite = sorted(place for place in ends if math.isfinite(place))
         if finite:
             return Centres(domain, people, _Listed([ends[place] for place in finite]))
-    places = domain.numbers()[: len(domain) - domain.has_null]
+    places = domain.numbers()[: domain.placed]
     extent = float(places[-1] - places[0]) if len(places) else 0.0
     if domain.kind == "date":
         timed = any(isinstance(value, dt.datetime) for value in domain.values)

@@ -3,7 +3,9 @@
 Everything after reading works on codes. A domain is built once from the *distinct* values of a
 column (never from rows), in one of four kinds: `categorical` (text, sorted as people read it, 2
 before 10), `ordered` (a declared list, in the declared order), `numeric` and `date` (in their own
-order). NULL, where the schema allows it, is the last code: a value like any other.
+order). After them come values without a place in that order: the special codes that stand among
+numbers or dates (`N`, `refused`), which are texts, and NULL, where the schema allows it. Each is a
+value like any other.
 
 Text files carry no types, so a CSV column is numeric when every distinct value is a plain number
 without leading zeros (`01301` is a zip code, not 1,301), a date when every one is an ISO date
@@ -26,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.errors import InputError, SchemaError, forms_of, name_some
-from sfumato.numbers import Codes, as_quantity, exact, number_array
+from sfumato.numbers import Bools, Codes, as_quantity, exact, number_array
 from sfumato.schema.region import COMPARED, DECIMAL, PADDED, Value, place_of, text_of
 
 Kind = Literal["categorical", "ordered", "numeric", "date"]
@@ -57,6 +59,21 @@ class Domain:
     def has_null(self) -> bool:
         return bool(self.values) and self.values[-1] is None
 
+    @cached_property
+    def placed(self) -> int:
+        """How many codes, the first ones, have a place in the domain's order."""
+        if self.kind not in ("numeric", "date"):
+            return len(self) - self.has_null
+        size = len(self)
+        while size and (self.values[size - 1] is None or isinstance(self.values[size - 1], str)):
+            size -= 1
+        return size
+
+    @property
+    def specials(self) -> tuple[str | None, ...]:
+        """The values after those: codes that stand beside numbers or dates, and NULL."""
+        return self.values[self.placed :]  # type: ignore[return-value]
+
     @property
     def is_ordered(self) -> bool:
         return self.kind != "categorical"
@@ -77,7 +94,7 @@ class Domain:
         return self._codes_by_text.get(text_of(value))
 
     def numbers(self) -> npt.NDArray[np.float64]:
-        """Where numbers and dates lie on their axis; NULL and text as NaN."""
+        """Where numbers and dates lie on their axis; NULL, special codes and text as NaN."""
         places = [
             float("nan") if value is None or isinstance(value, str) else place_of(value)
             for value in self.values
@@ -92,12 +109,20 @@ def build_domain(
     untyped: bool,
     declared: Declared | None = None,
     extra: Sequence[str] = (),
+    specials: Sequence[str] = (),
 ) -> tuple[Domain, Codes]:
     """The domain of a column and the code of each distinct raw value.
 
     `raw` holds the distinct values as the engine returned them; `untyped` says they are text from
-    a text file whose type must be inferred; `extra` are further values a taxonomy knows.
+    a text file whose type must be inferred; `extra` are further values a taxonomy knows, `specials`
+    texts that are no numbers or dates where the others are.
     """
+    if specials and _may_be_numbers(declared) and pa.types.is_string(raw.type):
+        is_special = pc.fill_null(pc.is_in(raw, value_set=pa.array(specials, pa.string())), False)
+        if pc.any(is_special).as_py():
+            rest = raw.filter(pc.invert(is_special))
+            scale = build_domain(name, rest, untyped=untyped, declared=declared, extra=extra)
+            return _beside(raw, is_special.to_numpy(zero_copy_only=False), specials, *scale)
     typed = _plain(name, raw)
     forced = declared if isinstance(declared, str) else None
     if forced is not None and forced not in KINDS:
@@ -116,6 +141,55 @@ def build_domain(
     if extra:
         return _known_domain(name, kind, typed, list(extra))
     return _seen_domain(name, kind, typed)
+
+
+def guess_domain(name: str, raw: pa.Array) -> tuple[Domain, Codes]:
+    """The same of values of which nobody says what they are, such as somebody's knowledge.
+
+    Texts that are numbers but for a few words are numbers: a range contains no text.
+    """
+    texts = raw.drop_null().to_pylist() if pa.types.is_string(raw.type) else []
+    words = [text for text in texts if exact(text) is None]
+    specials = words if len(words) < len(texts) else ()
+    try:
+        return build_domain(name, raw, untyped=True, specials=specials)
+    except InputError:
+        return build_domain(name, raw, untyped=False)
+
+
+def _may_be_numbers(declared: Declared | None) -> bool:
+    if declared is None or isinstance(declared, str):
+        return declared in (None, "numeric", "date")
+    return not any(isinstance(value, str) for value in declared)
+
+
+def _beside(
+    raw: pa.Array, is_special: Bools, specials: Sequence[str], scale: Domain, codes: Codes
+) -> tuple[Domain, Codes]:
+    """A domain of numbers or dates with the special codes that occur, and NULL, after them."""
+    values = scale.values[: scale.placed]
+    if scale.kind not in ("numeric", "date") and values:
+        raise InputError(
+            f"column {scale.name!r} has codes, but holds neither numbers nor dates beside them, so "
+            "that they are values like all others; leave it out of codes"
+        )
+    twice = [text for text in specials if scale.code(text) is not None]
+    if twice:
+        raise InputError(
+            f"column {scale.name!r}: the code {name_some(twice)} also stands there as a number "
+            "written in another way; write it one way"
+        )
+    texts = raw.to_pylist()
+    present = {text for text, special in zip(texts, is_special, strict=True) if special}
+    listed = [text for text in dict.fromkeys(specials) if text in present]
+    null = (None,) if scale.has_null else ()
+    kind: Kind = scale.kind if values else "numeric"
+    domain = Domain(scale.name, kind, (*values, *listed, *null))
+    whole = np.empty(len(raw), dtype=np.int32)
+    whole[~is_special] = np.where(codes < len(values), codes, len(domain) - 1)
+    place = {text: len(values) + nth for nth, text in enumerate(listed)}
+    whole[is_special] = [place[texts[at]] for at in np.flatnonzero(is_special)]
+    return domain, whole
 
 
 def _why_not(typed: pa.Array, forced: str) -> str:

@@ -6,14 +6,15 @@ the last level is the single label `*`. Binding validates what every later searc
 value has a label on each level, and levels are nested (values once together stay together), so
 that groups of a coarser release are unions of groups of a finer one.
 
-NULL has no place in intervals or masks: it stays itself on every level below `*`.
+NULL and special codes have no place in intervals or masks: each stays itself on every level below
+`*`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -73,7 +74,8 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def regions(self, domain: Domain) -> list[list[Region]]:
-        """For each level between the values and `*`: the region of each non-NULL value.
+        """For each level between the values and `*`: the region of each value of a domain that has
+        no NULL and no special codes.
 
         Raise `SchemaError` where a value has none.
         """
@@ -85,10 +87,11 @@ class Hierarchy(ABC):
             tuple(ValueSet(frozenset({value})) for value in domain.values),
         )
         levels = [identity]
-        for regions in self.regions(domain):
-            if domain.has_null:
-                top = bool(regions) and all(region == whole for region in regions)
-                regions = [*regions, whole if top else ValueSet(frozenset({None}))]
+        scale = replace(domain, values=domain.values[: domain.placed])
+        for regions in self.regions(scale):
+            top = bool(regions) and all(region == whole for region in regions)
+            for special in domain.specials:
+                regions = [*regions, whole if top else ValueSet(frozenset({special}))]
             level = _level(regions)
             _check_nested(domain, levels[-1], level, len(levels))
             # A taxonomy may spell out its top; heights must not depend on the data otherwise.

@@ -15,6 +15,7 @@ the reader of the file.
     2021-W07  2021-05  2021-Q2  2021  2020s    a period, in a column of dates
     (empty)  (missing)           the value is missing
     [20, 30) or (missing)        a range or period, or the value is missing
+    [20, 30) or {N, (missing)}   or one of the special codes that were declared
 
 `read(region.text)` is the region again, given the column's labels; a `Span` without any end is
 written `*` and read as anything.
@@ -34,7 +35,7 @@ from sfumato.numbers import as_quantity, exact, exact_text
 from sfumato.schema.calendar import Period, period
 from sfumato.schema.region import (
     MISSING,
-    OR_MISSING,
+    OR,
     Anything,
     End,
     Mask,
@@ -169,8 +170,9 @@ class Notation:
     have no ranges, so that `20-29` is a category; "mixed" ones (nobody said what they are) hold
     words beside numbers, dates and ranges of them. labels: the values of the column's domain and
     the labels of its hierarchy, by text; closed: there are no other values. separator: what stands
-    between the members of a set. zeros: whether `007` may be a number. exact_numbers: numbers have
-    too many digits to be told apart as quantities, so that each is a word, written one way.
+    between the members of a set. specials: codes that stand beside numbers or dates. zeros: whether
+    `007` may be a number. exact_numbers: numbers have too many digits to be told apart as
+    quantities, so that each is a word, written one way.
     """
 
     axis: Axis = "mixed"
@@ -179,6 +181,7 @@ class Notation:
     separator: str | None = None
     zeros: bool = True
     exact_numbers: bool = False
+    specials: frozenset[str] = frozenset()
 
     def read(self, text: str | None) -> Region | None:
         """The region a cell publishes, or None where it cannot be read."""
@@ -188,12 +191,14 @@ class Notation:
         known = self.labels.get(text) or self.labels.get(body)
         if known is not None:
             return known
+        if body in self.specials:
+            return ValueSet(frozenset({body}))
         if body in ("", MISSING):
             return _NO_VALUE
         if body == "*":
             return Anything()
-        if (spared := self._or_missing(body)) is not None:
-            return spared
+        if (wider := self._or_beside(body)) is not None:
+            return wider
         region = self._number_or_day(body) or self._notation(body)
         if region is None and self._takes_words and not self._is_set(body):
             return ValueSet(frozenset({text}))
@@ -218,15 +223,27 @@ class Notation:
         if region is not None:
             return _as_published(region, body)
         masked = "*" in body and not set("[]{}<>") & set(body)
-        return Mask(body) if masked and not body.endswith(OR_MISSING) else None
+        return Mask(body) if masked and self._split(body) is None else None
 
-    def _or_missing(self, body: str) -> Span | None:
-        """`[20, 30) or (missing)`: a range, a period or a label of one; or no value."""
-        if not body.endswith(OR_MISSING):
+    def _split(self, body: str) -> tuple[str, frozenset[str | None]] | None:
+        """What stands before `or`, and the special codes or the missing value behind it."""
+        before, _, behind = body.partition(OR)
+        if not behind:
             return None
-        range_text = body.removesuffix(OR_MISSING).strip()
+        known: set[str | None] = set()
+        for piece, _ in members(behind.strip()):
+            if piece not in self.specials and piece != MISSING:
+                return None
+            known.add(piece if piece in self.specials else None)
+        return (before.strip(), frozenset(known)) if known else None
+
+    def _or_beside(self, body: str) -> Span | None:
+        """`[20, 30) or (missing)`: a range, a period or a label of one; or none of its scale."""
+        if (both := self._split(body)) is None:
+            return None
+        range_text, beside = both
         region = self.labels.get(range_text) or self._notation(range_text)
-        return replace(region, missing=True) if isinstance(region, Span) else None
+        return replace(region, beside=beside) if isinstance(region, Span) else None
 
     def _number_or_day(self, body: str) -> ValueSet | None:
         """A plain number or date, where the column holds such."""
@@ -252,6 +269,8 @@ class Notation:
         values: set[Value] = set()
         for piece, quoted in pieces:
             region = self.labels.get(piece)
+            if region is None and piece in self.specials:
+                region = ValueSet(frozenset({piece}))
             if region is None and piece == MISSING:
                 region = _NO_VALUE
             if region is None:

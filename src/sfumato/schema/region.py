@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | dt.date | None
 End = int | float | dt.date
 MISSING = "(missing)"
-OR_MISSING = f" or {MISSING}"
+OR = " or "
 
 
 def place_of(end: End) -> float:
@@ -126,8 +126,8 @@ def _member(text: str) -> str:
 class Span:
     """An interval of numbers or dates, published as `[20, 30)`, `<18`, `>=90` or by a label.
 
-    missing: or the value is missing, published as `[20, 30) or (missing)`; a label names the
-    interval alone.
+    beside: or it is one of these special codes, or missing (None), published as
+    `[20, 30) or (missing)` and `[20, 30) or {N, -9}`; a label names the interval alone.
     """
 
     low: End = -math.inf
@@ -135,11 +135,11 @@ class Span:
     low_closed: bool = True
     high_closed: bool = False
     label: str | None = None
-    missing: bool = False
+    beside: frozenset[str | None] = frozenset()
 
     def contains(self, value: Value) -> bool:
-        if value is None:
-            return self.missing
+        if value is None or isinstance(value, str):
+            return value in self.beside
         if not isinstance(value, int | float | dt.date) or isinstance(value, bool):
             return False
         place, low, high = place_of(value), place_of(self.low), place_of(self.high)
@@ -152,7 +152,9 @@ class Span:
     @property
     def text(self) -> str:
         interval = self._interval
-        return f"{interval}{OR_MISSING}" if self.missing and interval != "*" else interval
+        if not self.beside or interval == "*":
+            return interval
+        return f"{interval}{OR}{ValueSet(frozenset[Value](self.beside)).text}"
 
     @property
     def _interval(self) -> str:
@@ -198,7 +200,7 @@ def overlaps(one: Region, other: Region) -> bool:
     if isinstance(other, ValueSet):
         return any(one.contains(value) for value in other.values)
     if isinstance(one, Span) and isinstance(other, Span):
-        if one.missing and other.missing:
+        if one.beside & other.beside:
             return True
         low = max(one.low, other.low, key=place_of)
         high = min(one.high, other.high, key=place_of)
@@ -227,7 +229,7 @@ def contains_region(one: Region, other: Region) -> bool:
         high, inner_high = place_of(one.high), place_of(other.high)
         begins = low < inner_low or (low == inner_low and one.low_closed >= other.low_closed)
         ends = high > inner_high or (high == inner_high and one.high_closed >= other.high_closed)
-        return begins and ends and dated[0] == dated[1] and one.missing >= other.missing
+        return begins and ends and dated[0] == dated[1] and one.beside >= other.beside
     if isinstance(one, Mask) and isinstance(other, Mask):
         return len(one.pattern) == len(other.pattern) and all(
             a in ("*", b) for a, b in zip(one.pattern, other.pattern, strict=True)
@@ -245,7 +247,8 @@ def meaning(region: Region) -> Hashable:
     if isinstance(region, Span):
         low, high = place_of(region.low), place_of(region.high)
         if low == high and region.low_closed and region.high_closed:
-            return frozenset({text_of(region.low)}), region.missing
+            specials = frozenset(text_of(one) for one in region.beside if one is not None)
+            return frozenset({text_of(region.low)}) | specials, None in region.beside
         dated = isinstance(region.low, dt.date) or isinstance(region.high, dt.date)
         return (
             dated,
@@ -253,7 +256,7 @@ def meaning(region: Region) -> Hashable:
             high,
             region.low_closed or math.isinf(low),
             region.high_closed and not math.isinf(high),
-            region.missing,
+            region.beside,
         )
     return region.text
 
@@ -274,7 +277,7 @@ def codes_inside(
     masks = _Masks()
     inside: dict[int, Sequence[int]] = {}
     spans = []
-    present = len(domain) - domain.has_null
+    present = domain.placed
     for number in used.tolist():
         part = parts[number]
         if isinstance(part, Mask):
@@ -298,8 +301,8 @@ def codes_inside(
         run = _run_on_axis(part, axis, domain)
         if run is None:
             run = _run(part, domain.values[:present])
-        without = [present] if part.missing and domain.has_null else []
-        inside[number] = [*run, *without] if without else run
+        beside = [code for code, one in enumerate(domain.specials, present) if one in part.beside]
+        inside[number] = [*run, *beside] if beside else run
     listed = [(number, inside[number]) for number in used.tolist() if number in inside]
     return listed + masks.codes_inside(domain)
 
@@ -384,8 +387,9 @@ class Coverage:
         """How far each region is from a single value: 0 one value, 1 the whole domain.
 
         Numbers and dates by the extent of the covered values over the domain's; others by their
-        number. NULL beside numbers is one value more: of `size` values in all, a region of extent e
-        and NULL is widened by (e * (size - 2) + 1) / (size - 1), between 2 values of many and all.
+        number. Special codes and NULL beside numbers are values more: of `size` values in all and
+        p numbers, a region of extent e and s of them is widened by (e * (p - 1) + s) / (size - 1),
+        between 2 values of many and all.
         """
         return self._widening
 
@@ -405,13 +409,16 @@ class Coverage:
         whole = float(present[-1]) - float(present[0])
         if not 0 < whole < np.inf:  # moments too close to be told apart on the axis, or infinity
             return by_number
-        with_null = np.isnan(numbers[self.last])
-        greatest = self.last.copy()
-        for part in np.flatnonzero(with_null & (self.count > 1)).tolist():
-            greatest[part] = self.codes(part)[-2]
-        extent = (numbers[greatest] - numbers[self.first]) / whole
-        beside = np.where(self.count > 1, (extent * (size - 2) + 1) / (size - 1), 0.0)
-        extent = np.where(with_null, beside, extent)
+        greatest, specials = self.last.copy(), np.zeros(len(self.last))
+        for part in np.flatnonzero(self.last >= len(present)).tolist():
+            codes = self.codes(part)
+            inside = int(np.searchsorted(codes, len(present)))
+            greatest[part] = codes[inside - 1] if inside else self.first[part]
+            specials[part] = len(codes) - inside
+        alone = self.first >= len(present)  # nothing but special codes
+        extent = np.where(alone, 0.0, numbers[greatest] - numbers[self.first]) / whole
+        beside = (extent * (len(present) - 1) + specials - alone) / (size - 1)
+        extent = np.where(specials > 0, beside, extent)
         return np.where(self.count == size, 1.0, extent)
 
 

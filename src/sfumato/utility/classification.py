@@ -8,12 +8,12 @@ tree. `measure` tells both accuracies and that of always saying the commonest va
 
 The target is the first sensitive attribute or any other judged column; a quasi-identifier that is
 the target is left out of the features. What a tree sees of a region, if each covered value is
-equally likely: of a column with an order the mean of the covered values (and the chance of NULL),
-of one without, the chance of each of its 50 commonest values. A target published as a region
-teaches all covered values in equal parts; a bucket teaches each of its people its values in their
-proportion. Suppressed people teach nothing; where nobody is left to learn from, the target is
-guessed at random. A set of sensitive values counts as one value.
-Not applicable (NaN) without a target, and to centroids and noise.
+equally likely: of a column with an order the mean of the covered values (and the chances of NULL
+and special codes), of one without, the chance of each of its 50 commonest values. A target
+published as a region teaches all covered values in equal parts; a bucket teaches each of its people
+its values in their proportion. Suppressed people teach nothing; where nobody is left to learn from,
+the target is guessed at random. A set of sensitive values counts as one value. Not applicable (NaN)
+without a target, and to centroids and noise.
 
 Lessons are a table or release as a model sees it.
 """
@@ -112,13 +112,13 @@ def _features(coverage: Coverage, counts: Counts, column: int) -> Matrix:
     if domain.is_ordered:
         codes = np.arange(len(domain), dtype=np.float64)
         places = codes if domain.kind == "ordered" else domain.numbers()
-        present = np.arange(len(domain)) < len(domain) - domain.has_null
+        present = codes < domain.placed
         middle = float(places[present].mean()) if present.any() else 0.0
         known = shares.mean(present)
         sums = shares.mean(np.where(present, places - middle, 0.0))
         seen.append(np.divide(sums, known, out=np.zeros_like(sums), where=known > 0))
-        if domain.has_null:
-            seen.append(1 - known)
+        for code in range(domain.placed, len(domain)):
+            seen.append(shares.mean(codes == code))
     else:
         people = np.bincount(counts.codes[column], weights=counts.n, minlength=len(domain))
         for code in np.sort(np.argsort(-people, kind="stable")[:COMMONEST]):

@@ -3,9 +3,10 @@
 An analyst asks "how many people are between 30 and 45, live in one of these towns and have one of
 these diagnoses?". Each of `queries` random queries restricts `columns` quasi-identifiers, drawn
 anew, and with `sensitive` the first sensitive attribute as well: a run of values where the column
-has an order (numbers, dates, declared lists; NULL lies in no range), any subset of them where it
-has none, each of as many values that all restrictions together keep about the share `selectivity`
-of all combinations. Queries depend on the table and `seed` only, so that releases compare.
+has an order (numbers, dates, declared lists; NULL and special codes lie in no range), any subset of
+them where it has none, each of as many values that all restrictions together keep about the share
+`selectivity` of all combinations. Queries depend on the table and `seed` only, so that releases
+compare.
 
 From the release the analyst answers by spreading each person evenly over the values her region
 covers; in a bucketized release the QIs are exact and each bucket's sensitive values are spread over
@@ -115,7 +116,7 @@ class QueryError(Utility):
 def _some(domain: Domain, share: float, chance: np.random.Generator) -> Bools:
     """A random run of an ordered domain, or a random subset of one without order."""
     wanted = np.zeros(len(domain), dtype=bool)
-    present = len(domain) - domain.has_null
+    present = domain.placed
     if domain.is_ordered and present:
         length = max(1, ceil(share * present))
         start = int(chance.integers(0, present - length + 1))

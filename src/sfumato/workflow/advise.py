@@ -168,8 +168,7 @@ def _ends(region: Region) -> list[Value]:
             _within(region.low, region.low_closed, 1),
             _within(region.high, region.high_closed, -1),
         ]
-        missing: list[Value] = [None] if region.missing else []
-        return [*(end for end in ends if end is not None), *missing]
+        return [*(end for end in ends if end is not None), *region.beside]
     return []
 
 

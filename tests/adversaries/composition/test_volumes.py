@@ -21,7 +21,14 @@ CASES = {
         [1, 47, 1],
     ),
     "anything is all that is shown": ([(0, 9), Anything()], [10, 10]),
-    "one more where it may be missing": ([Span(0, 5), Span(5, 9, missing=True)], [5, 5]),
+    "one more for each that may be beside it": (
+        [
+            Span(0, 5),
+            Span(5, 9, beside=frozenset({None})),
+            Span(9, 12, beside=frozenset({None, "N"})),
+        ],
+        [5, 5, 5],
+    ),
     "fractions have a length": ([Span(0.5, 2.0), Span(2.0, 2.5)], [1.5, 0.5]),
     "a fraction is the smallest step": ([1.5, Span(1.5, 2.0), Span(2.0, 3.0)], [0.5, 0.5, 1]),
     "days": ([Span(dt.date(2020, 1, 1), dt.date(2020, 1, 31), high_closed=True)], [31]),

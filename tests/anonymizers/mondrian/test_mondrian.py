@@ -325,8 +325,8 @@ def test_a_range_beside_the_missing_is_told_of_enough_people(
         having = [person for person in people if not lacks(table, 0, person)]
         assert not (isinstance(region, ValueSet) and None in region.values and having)
         if isinstance(region, Span):
-            assert region.missing == (len(having) < len(people))
-            assert len(having) >= max(2 * region.missing, k)
+            assert bool(region.beside) == (len(having) < len(people))
+            assert len(having) >= max(2 * len(region.beside), k)
 
 
 @settings(max_examples=few(40))

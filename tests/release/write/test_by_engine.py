@@ -346,7 +346,7 @@ def test_a_release_larger_than_memory_is_read_back(tmp_path: Path, monkeypatch, 
     rows = rows.set_column(rows.schema.get_field_index("age"), "age", pa.array(ages))
     release = made(sf.read(rows, schema), "mondrian", k=5)
     shown = release.regions.parts[release.regions.columns.index("age")]
-    assert any(isinstance(region, Span) and region.missing for region in shown)
+    assert any(isinstance(region, Span) and region.beside for region in shown)
     out = held(release).save(tmp_path / "out", format=form)
     whole = sf.read_release(out, schema)
     monkeypatch.setattr(duckdb_module, "_OURS", 0.03)

@@ -247,7 +247,7 @@ class _Ends:
         if self.stepwise:
             room += 1 - (math.isfinite(low) and not part.low_closed)
             room -= math.isfinite(high) and not part.high_closed
-        return max(room, self.step) + (self.step if part.missing else 0)
+        return max(room, self.step) + self.step * len(part.beside)
 
 
 INTERSECTION = PriorUse(

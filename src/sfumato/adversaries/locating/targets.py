@@ -37,7 +37,7 @@ from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, SfumatoError, name_some
 from sfumato.numbers import Bools, Codes, Ints, sums_by
 from sfumato.release.release import Release
-from sfumato.schema.domain import Domain, build_domain
+from sfumato.schema.domain import Domain, guess_domain
 from sfumato.schema.region import ValueSet
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, load_table
@@ -402,11 +402,7 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
 
 def _encode(name: str, array: pa.Array) -> tuple[Domain, Codes]:
     coded = array.dictionary_encode(null_encoding="encode")
-    try:
-        # Text that is a number throughout is one: a range contains no text.
-        domain, code_of = build_domain(name, coded.dictionary, untyped=True)
-    except InputError:
-        domain, code_of = build_domain(name, coded.dictionary, untyped=False)
+    domain, code_of = guess_domain(name, coded.dictionary)
     return domain, code_of[coded.indices.to_numpy()]
 
 

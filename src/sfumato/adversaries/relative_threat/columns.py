@@ -21,7 +21,7 @@ from sfumato.release.made import ReadFrom
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain, Kind
-from sfumato.schema.region import Anything, Region, Value, ValueSet, codes_inside, text_of
+from sfumato.schema.region import Anything, Region, Span, Value, ValueSet, codes_inside, text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
@@ -62,11 +62,11 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
         domain = known_domain(name, schema.domains.get(name), recipe)
     if release.regions.buckets is not None:
         listed = release.regions.buckets.domains[place]
-        return (listed, declared) if domain is None else (_with_null(domain, listed), declared)
+        return (listed, declared) if domain is None else (_with_specials(domain, listed), declared)
     parts = release.regions.require_regions().parts[place]
     if domain is None:
         domain = _of_parts(name, parts)
-    return _with_null(domain, parts), declared
+    return _with_specials(domain, parts), declared
 
 
 def _same_domain(one: Schema, other: Schema, name: str) -> bool:
@@ -109,15 +109,23 @@ def _of_parts(name: str, parts: Sequence[Region]) -> Domain:
     return Domain(name, kind, (*present, *missing))
 
 
-def _with_null(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
-    """With NULL as a value where the release shows it."""
-    if domain.has_null:
-        return domain
+def _with_specials(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
+    """With NULL, and special codes beside ranges, as values where the release shows them."""
+    specials: set[str | None] = set()
     if isinstance(shown, Domain):
-        null = shown.has_null
+        specials.update(shown.specials)
     else:
-        null = any(not isinstance(part, Anything) and part.contains(None) for part in shown)
-    return Domain(domain.name, domain.kind, (*domain.values, None)) if null else domain
+        specials.update(*(part.beside for part in shown if isinstance(part, Span)))
+        if any(not isinstance(part, Anything) and part.contains(None) for part in shown):
+            specials.add(None)
+    more = specials - set(domain.values)
+    if not more:
+        return domain
+    codes = sorted(special for special in more if special is not None)
+    known = [special for special in domain.specials if special is not None]
+    null = (None,) if None in specials or domain.has_null else ()
+    values = (*domain.values[: domain.placed], *known, *codes, *null)
+    return Domain(domain.name, domain.kind, values)
 
 
 def recode(name: str, codes: Codes, theirs: Domain, ours: Domain) -> Ints:

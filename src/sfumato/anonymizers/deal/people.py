@@ -34,7 +34,7 @@ from sfumato.table import Table
 
 SET, RANGE, LABEL = 0, 1, 2
 MOST_LABELS = 512  # of a level at which they are counted by group
-_FAR = 1e9  # where NULL lies beside numbers: any range to it is as wide as can be
+_FAR = 1e9  # where specials lie beside numbers: any range to them is as wide as can be
 
 
 class DealtColumns(NamedTuple):
@@ -188,18 +188,20 @@ class _Layout:
         self._low.append(np.array([0.0, _FAR]))
         self._high.append(np.array([0.0, _FAR]))
         self._ends += 2
-        return np.append(np.zeros(len(domain) - 1, dtype=np.int32), np.int32(1))
+        return (np.arange(len(domain)) >= domain.placed).astype(np.int32)
 
     def range(self, bounded: Boundaries, weight: float) -> Codes:
         domain, size = bounded.domain, len(bounded)
-        many = len(domain) - domain.has_null
+        many = domain.placed
         axis = np.arange(many) / max(len(domain) - 1, 1)
         numbers = domain.numbers()[:many]
         if many > 1 and 0 < numbers[-1] - numbers[0] < np.inf:
             axis = (numbers - numbers[0]) / (numbers[-1] - numbers[0])
-        low, high = np.full(size, _FAR), np.full(size, _FAR)
+        # Beyond all values, each as far from the next as one value is.
+        low = _FAR + np.arange(size) / max(len(domain) - 1, 1)
+        high = low.copy()
         blocks = bounded.block_of[:many]
-        low[: bounded.null], high[: bounded.null] = np.inf, -np.inf
+        low[: bounded.values], high[: bounded.values] = np.inf, -np.inf
         np.minimum.at(low, blocks, axis)
         np.maximum.at(high, blocks, axis)
         self._span(RANGE, self._ends, size, weight, 0)

@@ -18,7 +18,7 @@ from sfumato.anonymizers.mondrian import splits
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.release.description import Regions
-from sfumato.schema.boundaries import Boundaries, boundaries_of
+from sfumato.schema.boundaries import BESIDE, Boundaries, boundaries_of
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.recipes import Masking
@@ -42,7 +42,7 @@ class Columns:
     nested: Codes  # the domain size of a nested column, 0 for an ordered one
     labels: Codes  # labels of nested columns, level by level
     at: Ints  # where each column's labels begin
-    last: Codes  # the last code before NULL, where NULL is no neighbour of values; else -1
+    last: Codes  # the last code of a value, where specials come after it; else -1 (`splits.py`)
     own: Bools  # whether a cut after this code is told by the value of one person
     own_at: Ints  # where each column's begin
 
@@ -70,9 +70,12 @@ class Columns:
             len(one.domain) if bounded is None else len(bounded)
             for one, bounded in zip(levels, columns, strict=True)
         ]
-        apart = [
-            one.domain.has_null and not along for one, along in zip(levels, nested, strict=True)
-        ]
+        specials = np.array(
+            [
+                0 if along else len(one.domain.specials)
+                for one, along in zip(levels, nested, strict=True)
+            ]
+        )
         own = [
             np.zeros(size, dtype=bool)
             if bounded is None
@@ -86,7 +89,7 @@ class Columns:
             np.array(nested, dtype=np.int32),
             flat.astype(np.int32),
             np.array(at, dtype=np.int64),
-            np.where(apart, np.array(sizes) - 2, -1).astype(np.int32),
+            np.where(specials > 0, np.array(sizes) - 1 - specials, -1).astype(np.int32),
             np.concatenate(own),
             np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
         )
@@ -145,7 +148,7 @@ def narrowed(
     """Cells of all parts: node `nodes[i]` falls into `parts[i]` by `cut[i]` of `column[i]`.
 
     A part holds the rows `order[begins[p]:begins[p + 1]]` of the batch. A cell that was cut takes
-    in NULL where somebody in it has it (`splits.py` says how its upper bound tells that).
+    in specials where somebody in it has one (`splits.py` says how its upper bound tells that).
     """
     # Below all is by part. A part begins with its node's cell, and only in the column of the split
     # is it narrowed: by label where columns are nested (any row of the part has it, so the first),
@@ -166,14 +169,21 @@ def narrowed(
             low[here, one], high[here, one] = level, columns.labels[base + first[here]]
             continue
         last, codes = int(columns.last[one]), batch.rows.codes[order, one]
-        where = cut[of_node]
+        where, end = cut[of_node], int(columns.sizes[one]) - 1
         if last >= 0:
-            where = values_up_to(where, last)
-            high[here, one] = np.minimum(values_up_to(high[here, one], last), last)
+            # Where nobody has a value, specials are parted from each other.
+            apart = here[(where[here] > last) & (where[here] < BESIDE)]
+            after, before = apart[~left[apart]], apart[left[apart]]
+            low[before, one] = np.maximum(low[before, one], last + 1)
+            low[after, one], high[before, one] = where[after] + 1, where[before]
+            high[after, one] = np.minimum(high[after, one], end)
+            here = np.setdiff1d(here, apart, assume_unique=True)
+            where = values_up_to(where)
+            high[here, one] = np.minimum(values_up_to(high[here, one]), last)
         right = here[~left[here]]  # the left part of the same node is the one before
         # A clean cut puts equal values on one side, so that the bound parts them. In relaxed mode
         # people of one value may be on both sides, and only what they have can bound the parts;
-        # NULL is cut off in strict mode and in relaxed mode alike.
+        # specials are cut off in strict mode and in relaxed mode alike.
         clean = right if strict else right[where[right] == last]
         low[clean, one] = where[clean] + 1
         high[clean - 1, one] = np.minimum(where[clean], high[clean - 1, one])
@@ -189,16 +199,15 @@ def narrowed(
             # Whoever lacks a value stands beside the values of her part, or alone.
             lacking = here[np.maximum.reduceat(codes, begins[:-1])[here] > last]
             reached = high[lacking, one]
-            beside = splits.with_null(reached, last)
-            high[lacking, one] = np.where(reached == last, last + 1, beside)
+            high[lacking, one] = np.where(reached == last, end, reached + BESIDE)
             off = right[where[right] == last]
-            low[off, one] = high[off, one] = last + 1
+            low[off, one], high[off, one] = last + 1, end
     return low, high
 
 
-def values_up_to(bounds: Codes, last: int) -> Codes:
-    """The last code of a value that each bound takes in, of a column with NULL."""
-    taken = np.where(bounds > last + 1, bounds - last - 2, bounds)
+def values_up_to(bounds: Codes) -> Codes:
+    """The last code of a value that each bound takes in."""
+    taken = np.where(bounds >= BESIDE, bounds - BESIDE, bounds)
     return np.asarray(taken, dtype=np.int32)
 
 
@@ -219,12 +228,12 @@ def describe(
 def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
     """`low`, `high`: code bounds of an ordered column's cell; level and label of a nested one's.
 
-    How a bound takes in NULL is said in `splits.py`.
+    How a bound takes in specials is said in `splits.py`.
     """
     parts: list[tuple[Region, ...]] = []
     codes = np.empty((len(columns), len(low)), dtype=np.int32)
     for column, one in enumerate(columns.levels):
-        size = 2 * max(len(one.domain), one.height) + 2
+        size = 2 * BESIDE
         bounded = columns.boundaries[column]
         pairs = low[:, column].astype(np.int64) * size + high[:, column]
         distinct, codes[column] = np.unique(pairs, return_inverse=True)
@@ -241,12 +250,12 @@ def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
 def code_range(domain: Domain, low: int, high: int) -> Region:
     """The cell of a column of categories between two codes, both included.
 
-    A bound after the last code takes in NULL beside some codes (`splits.py`).
+    A bound may take in the specials beside some codes (`splits.py`).
     """
     if low == 0 and high == len(domain) - 1:
         return Anything()
-    values = domain.values[low : splits.up_to(high, len(domain) - 2) + 1]
-    return ValueSet(frozenset(values) | ({None} if high >= len(domain) else set()))
+    values = domain.values[low : splits.up_to(high) + 1]
+    return ValueSet(frozenset(values) | set(domain.specials if high >= BESIDE else ()))
 
 
 def tight_regions(

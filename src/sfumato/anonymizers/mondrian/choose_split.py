@@ -14,6 +14,7 @@ from sfumato.anonymizers.mondrian.check_split import Safety
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, rows_in
 from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.schema.boundaries import BESIDE
 
 Priority = Callable[[Floats, Ints], Floats]
 
@@ -174,7 +175,7 @@ class Choice:
             where[np.flatnonzero(cut)[few]] = splits.NONE
         if beside is NullSide.BELOW:
             made = (missing > 0) & (where != splits.NONE)
-            where[made] = splits.with_null(where[made], last[made])
+            where[made] = where[made] + BESIDE
         return where
 
     def _candidate(self, batch: Nodes, nodes: Ints, which: Codes, where: Codes) -> Split:
@@ -194,7 +195,9 @@ class Choice:
         )
         if not self._strict:
             halved = (columns.nested[which] == 0) & (where != splits.NONE)
-            halved &= where != columns.last[which]  # NULL is cut off as a whole
+            # Specials are cut off as a whole, and from each other.
+            end = columns.last[which]
+            halved &= (end < 0) | (where < end) | (where >= BESIDE)
             halves = splits.halves(
                 rows.codes,
                 starts[halved],
@@ -283,16 +286,17 @@ class Choice:
             reach = max(int(self.columns.sizes[column]) - 1, 1)
             widths[:, column] = (high[:, column] - low[:, column]) / reach
             numbers = one.domain.numbers()
-            last = size - 1 - one.domain.has_null
-            span = numbers[last] - numbers[0]
+            placed = one.domain.placed
+            span = numbers[placed - 1] - numbers[0] if placed else 0.0
             if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:
                 bounded = self.columns.boundaries[column]
                 below = above = numbers
                 if bounded is not None:
-                    missing = [np.nan] if one.domain.has_null else []
-                    below = np.append(bounded.first, missing)
-                    above = np.append(bounded.last, missing)
+                    nowhere = np.full(len(one.domain.specials), np.nan)
+                    below = np.append(bounded.first, nowhere)
+                    above = np.append(bounded.last, nowhere)
                 extent = (above[high[:, column]] - below[low[:, column]]) / span
+                extent = np.where(np.isnan(extent), widths[:, column], extent)  # specials alone
                 parted = high[:, column] > low[:, column]
                 widths[:, column] = np.where(parted, extent, 0.0)
         # A column that as many lack as a group needs is as wide as can be: they are parted first.

@@ -58,8 +58,8 @@ def all_cuts(
     """Every other cut of ordered columns that leaves `least` people on both sides.
 
     Returns node, column, cut and how far from half it is, cuts of a column ascending;
-    `tried[node, column]` is left out. Where a node has NULL beside values, NULL goes right or left,
-    and `warranted` people with a value are on both sides.
+    `tried[node, column]` is left out. Where a node has specials beside values, they go right or
+    left, and `warranted` people with a value are on both sides.
     """
     node_of = [np.int64(0) for _ in range(0)]
     column_of = [np.int32(0) for _ in range(0)]
@@ -75,11 +75,11 @@ def all_cuts(
                 continue
             order, present, begins = by_code(codes[start:stop, column])
             beside = present[0] <= last[column] < present[-1]
-            kinds = len(present) - 1 if beside else len(present)
+            kinds = np.searchsorted(present, last[column] + 1) if beside else len(present)
             having, needed = everybody, least
             if beside:
                 needed = warranted
-                for place in range(begins[kinds], begins[kinds + 1]):
+                for place in range(begins[kinds], begins[len(present)]):
                     having -= n[start + order[place]]
             for side in range(2 if beside else 1):
                 left = 0
@@ -94,7 +94,7 @@ def all_cuts(
                     if code != tried[node, column] and left >= needed and having - left >= needed:
                         node_of.append(np.int64(node))
                         column_of.append(code * 0 + np.int32(column))
-                        bound = code if side == 0 else splits.with_null(int(code), last[column])
+                        bound = code if side == 0 else splits.with_specials(int(code))
                         cut_of.append(np.int32(bound))
                         away_of.append(away)
     return (
@@ -146,12 +146,12 @@ def sides(
     while first < total:
         last = first
         end = ends[column[first]]
-        null_left = splits.takes_null(cut[first], end)
+        specials_left = splits.takes_specials(cut[first])
         while (
             last < total
             and node[last] == node[first]
             and column[last] == column[first]
-            and splits.takes_null(cut[last], end) == null_left
+            and splits.takes_specials(cut[last]) == specials_left
         ):
             last += 1
         start, stop = starts[node[first]], stops[node[first]]
@@ -165,11 +165,12 @@ def sides(
         everybody = n[start:stop].sum()
         order, present, begins = by_code(codes[start:stop, column[first]])
         on_left = 0
-        one = -1 if null_left else 0  # NULL is the last code that is present
+        valued = np.searchsorted(present, end + 1)  # the specials are the last that are present
+        one = valued - len(present) if specials_left else 0  # from -1 backwards: the specials
         for at in range(first, last):
-            bound = splits.up_to(cut[at], end)
+            bound = splits.up_to(cut[at])
             while one < len(present) and (one < 0 or present[one] <= bound):
-                kind = one if one >= 0 else len(present) - 1
+                kind = one if one >= 0 else len(present) + one
                 for place in range(begins[kind], begins[kind + 1]):
                     row = start + order[place]
                     on_left += n[row]

@@ -109,12 +109,12 @@ class LargeSearch:
                     codes = batch.rows.codes[inside, which]
                     node.fall_apart(which, part[inside], codes, made)
                     continue
-                bound, end = int(cut[place]), int(self._columns.last[which])
-                null = len(self._stored.quasi[which]) - 1
+                bound = int(cut[place])
+                specials = self._stored.quasi[which].placed
                 node.cut(
                     which,
-                    self._columns.last_value(which, splits.up_to(bound, end)),
-                    null if splits.takes_null(bound, end) else None,
+                    self._columns.last_value(which, splits.up_to(bound)),
+                    specials if splits.takes_specials(bound) else None,
                     (made[0], made[1]),
                 )
             level = [
@@ -227,13 +227,13 @@ class TreeNode:
     done: bool = False
 
     def cut(
-        self, column: int, bound: int, null: int | None, made: tuple[TreeNode, TreeNode]
+        self, column: int, bound: int, specials: int | None, made: tuple[TreeNode, TreeNode]
     ) -> None:
-        """Split between two codes; `null`: the code of NULL, where it goes left all the same."""
+        """Split between two codes; `specials`: the first of those that go left all the same."""
         below, above = f"q{column} <= {bound}", f"q{column} > {bound}"
-        if null is not None:
-            below = f"({below} OR q{column} = {null})"
-            above = f"({above} AND q{column} <> {null})"
+        if specials is not None:
+            below = f"({below} OR q{column} >= {specials})"
+            above = f"({above} AND q{column} < {specials})"
         self._grow([below, above], list(made))
 
     def fall_apart(self, column: int, part: Codes, code: Codes, made: list[TreeNode]) -> None:

@@ -7,9 +7,10 @@ A node is a run `start:stop` of rows, a row being one distinct tuple with n peop
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
 the first level that separates the node's people.
 
-In an ordered column NULL is no neighbour of the largest value: it is the code after `last[column]`,
-the last of a value (-1: a column without NULL, or a nested one). A cut at code c puts NULL on the
-right; the bound `with_null(c)` puts it on the left, beside the codes up to c.
+In an ordered column the specials (NULL, special codes) are no neighbours of the largest value: they
+are the codes after `last[column]`, the last of a value (-1: a column without any, or a nested one).
+A cut at the code c of a value puts all of them on the right; the bound `with_specials(c)` puts them
+on the left, beside the codes up to c. Where nobody has a value they are cut as values are.
 """
 
 from __future__ import annotations
@@ -18,26 +19,27 @@ import numba as nb
 import numpy as np
 
 from sfumato.numbers import Bools, Codes, Ints
+from sfumato.schema.boundaries import BESIDE
 
 NONE = -1
 
 
 @nb.njit(cache=True, nogil=True)
-def with_null(code: int, last: int) -> int:
-    """The bound that takes in NULL beside the codes up to this one."""
-    return code + last + 2
+def with_specials(code: int) -> int:
+    """The bound that takes in the specials beside the codes up to this one."""
+    return code + BESIDE
 
 
 @nb.njit(cache=True, nogil=True)
-def takes_null(bound: int, last: int) -> bool:
-    """Whether a bound takes in NULL beside some codes of values."""
-    return last >= 0 and bound > last + 1
+def takes_specials(bound: int) -> bool:
+    """Whether a bound takes in the specials beside some codes of values."""
+    return bound >= BESIDE
 
 
 @nb.njit(cache=True, nogil=True)
-def up_to(bound: int, last: int) -> int:
+def up_to(bound: int) -> int:
     """The last code of a value that a bound takes in."""
-    return bound - last - 2 if takes_null(bound, last) else bound
+    return bound - BESIDE if bound >= BESIDE else bound
 
 
 @nb.njit(cache=True, nogil=True)
@@ -54,7 +56,7 @@ def extents(
 ) -> tuple[Codes, Codes, Ints]:
     """Per node and column: least and greatest code, or for a nested column the level at which its
     people first part (-1: nowhere) and the label they still share above it; and how many people
-    have NULL where others have a value. Those do not count for the codes.
+    have a special where others have a value. Those do not count for the codes.
 
     `labels[at[c] + level * size + code]` is the label of a code of nested column c.
     """
@@ -73,15 +75,15 @@ def extents(
                         least = min(least, code)
                         greatest = max(greatest, code)
                 else:
-                    null = last[column] + 1
+                    end = last[column]
                     for row in range(start, stop):
                         code = codes[row, column]
-                        if code == null:
+                        if code > end:
                             missing[node, column] += n[row]
-                            continue
-                        least = min(least, code)
-                        greatest = code if greatest == null else max(greatest, code)
-                    if least == null:  # of everybody
+                        if least > end or code <= end:
+                            least = min(least, code)
+                            greatest = code if greatest > end >= code else max(greatest, code)
+                    if least > end:  # of everybody
                         missing[node, column] = 0
                 low[node, column], high[node, column] = least, greatest
                 continue
@@ -187,8 +189,8 @@ def halves(
 ) -> Codes:
     """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
 
-    Rows hold one person each. People with NULL go where the cut says; the others are halved. Part
-    of a row that lies in no given node: 0.
+    Rows hold one person each. People with a special go where the cut says; the others are halved.
+    Part of a row that lies in no given node: 0.
     """
     part = np.zeros(codes.shape[0], np.int32)
     for node in range(len(starts)):
@@ -198,7 +200,7 @@ def halves(
         valued = stop - start
         while end >= 0 and codes[start + order[valued - 1], column[node]] > end:
             valued -= 1
-            part[start + order[valued]] = 0 if takes_null(cut[node], end) else 1
+            part[start + order[valued]] = 0 if takes_specials(cut[node]) else 1
         for place in range(valued // 2, valued):
             part[start + order[place]] = 1
     return part
@@ -229,12 +231,12 @@ def assign(
             continue
         if nested[which] == 0:
             end = last[which]
-            bound = up_to(cut[node], end)
+            bound = up_to(cut[node])
             for row in range(start, stop):
                 part[row] = 1 if codes[row, which] > bound else 0
-            if takes_null(cut[node], end):
+            if takes_specials(cut[node]):
                 for row in range(start, stop):
-                    if codes[row, which] == end + 1:
+                    if codes[row, which] > end:
                         part[row] = 0
             parts[node] = 2
             continue

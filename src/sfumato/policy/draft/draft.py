@@ -23,7 +23,7 @@ from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
-from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks
+from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks, special_codes
 from sfumato.policy.draft.page import write
 from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
@@ -85,7 +85,7 @@ def _fits(sample: Sample, name: str, fit: Fit, values: pa.Array) -> bool:
 
 def _ends(domain: Domain) -> Domain:
     """Ranges fit all numbers when they fit the least and the greatest."""
-    numbers = domain.values[: len(domain) - domain.has_null]
+    numbers = domain.values[: domain.placed]
     return Domain(domain.name, domain.kind, (numbers[0], numbers[-1]) if numbers else ())
 
 
@@ -148,10 +148,12 @@ def draft_for(
     rows: int = ROWS,
     *,
     found: Mapping[str, Sequence[str]] | None = None,
+    coded: Mapping[str, Sequence[str]] | None = None,
 ) -> Draft:
     """The same for a file that is read as `reading` says.
 
-    `found`: marks for no value that it says because a first look found them.
+    `found`, `coded`: marks for no value, and codes among numbers, that it says because a first
+    look found them.
     """
     from sfumato.engines.duckdb import DuckDB
 
@@ -168,9 +170,12 @@ def draft_for(
     _check_glued(registered, profiles)
     if reading.missing is None and (marks := missing_marks(profiles)):
         return draft_for(source, replace(reading, missing=marks), rows, found=marks)
+    if reading.codes is None and registered.untyped and (codes := special_codes(profiles)):
+        return draft_for(source, replace(reading, codes=codes), rows, found=found, coded=codes)
     unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
     roles = settle(sample, decide(sample, profiles))
     questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]
+    questions += _coded(coded or {})
     questions += registered.notes
     written = _written(registered, reading).given_fields()
     untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
@@ -217,6 +222,15 @@ def _marked(found: Mapping[str, Sequence[str]]) -> list[str]:
     return [
         f"{', '.join(map(toml_value, found))}: {marks} is read as no value ([read] missing). "
         "Strike out what is a value of its own"
+    ]
+
+
+def _coded(found: Mapping[str, Sequence[str]]) -> list[str]:
+    """That words are taken for codes among numbers, where nobody said so."""
+    return [
+        f"{toml_value(name)}: {', '.join(map(toml_value, codes))} among its numbers is read as a "
+        "value of its own ([read] codes). What means that there is no value belongs in missing"
+        for name, codes in found.items()
     ]
 
 

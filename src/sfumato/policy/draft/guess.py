@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sfumato.numbers import exact
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.draft.words import OFFICIAL, counts_something
 from sfumato.policy.toml import toml_value
@@ -187,6 +188,21 @@ def missing_marks(profiles: Sequence[Profile]) -> dict[str, list[str]]:
         if marks and few and found.what == "text":
             marked[found.name] = sorted({mark.strip() for mark in marks})
     return marked
+
+
+_MOST_CODES = 5  # different words among the numbers of a column that may be its codes
+_CODE_ROWS = 3  # rows that each of them has at least: what one person has may be a slip of the pen
+
+
+def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
+    """The columns of numbers with a few words among them, each in several rows."""
+    coded = {}
+    for found in profiles:
+        rows = zip(map(str, found.values), found.counts.tolist(), strict=True)
+        words = [(text, n) for text, n in rows if exact(text.strip()) is None]
+        if found.mixed and len(words) <= _MOST_CODES and all(n >= _CODE_ROWS for _, n in words):
+            coded[found.name] = sorted({text.strip() for text, _ in words})
+    return coded
 
 
 @dataclass(frozen=True)

@@ -195,10 +195,10 @@ def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[What, Doma
         if is_list(sample.source, name):
             n = np.repeat(n, pc.fill_null(pc.list_value_length(raw), 0).to_numpy())
             raw, what = pc.list_flatten(raw), "list"
-        domain, codes, mixed = _domain(name, raw, n, sample.source.untyped)
+        domain, codes, mixed = _domain(name, raw, n, sample.source)
     except (SfumatoError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
         return "unusable", *nothing
-    size = len(domain) - domain.has_null
+    size = domain.placed
     counts = np.bincount(codes, weights=n, minlength=len(domain)).astype(np.int64)[:size]
     if what is None:
         what = _WHAT[domain.kind] if not pa.types.is_boolean(raw.type) else "boolean"
@@ -206,10 +206,11 @@ def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[What, Doma
 
 
 def _domain(
-    name: str, raw: pa.Array, n: Ints, untyped: bool
+    name: str, raw: pa.Array, n: Ints, source: Source
 ) -> tuple[Domain, np.ndarray[Any, Any], int]:
+    untyped, specials = source.untyped, source.codes.get(name, ())
     try:
-        return *build_domain(name, raw, untyped=untyped), 0
+        return *build_domain(name, raw, untyped=untyped, specials=specials), 0
     except InputError:
         if not untyped:
             raise

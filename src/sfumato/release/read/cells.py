@@ -112,13 +112,16 @@ def read_cells(
     *,
     untyped: bool = True,
     ours: bool = False,
+    specials: Sequence[str] = (),
 ) -> ReadColumn:
     """Read a column's distinct texts; `untyped`: they come from a text file.
 
     `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen, and
-    `06-07502` a code.
+    `06-07502` a code. `specials`: codes that stand beside its numbers or dates.
     """
-    notation, ambiguous = _notation(name, texts, schema, separator, untyped, ours=ours)
+    notation, ambiguous = _notation(
+        name, texts, schema, separator, untyped, ours=ours, specials=specials
+    )
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
     if unread:
@@ -216,24 +219,26 @@ def separators(separator: Separator, schema: Schema) -> Mapping[str, str]:
     return separator
 
 
-def published_order(name: str, texts: Texts, schema: Schema) -> Declared | None:
+def published_order(
+    name: str, texts: Texts, schema: Schema, specials: Sequence[str] = ()
+) -> Declared | None:
     """The domain of a sensitive column that shows labels of its level, not values any more.
 
     None when it shows plain values, which are yet to be put at their level.
     """
-    notation, _ = _notation(name, texts, schema, None, True)
-    present = [text for text in texts if text is not None]
+    notation, _ = _notation(name, texts, schema, None, True, specials=specials)
+    present = [text for text in texts if text is not None and text not in specials]
     regions = [notation.read(text) for text in present]
     if all(isinstance(region, ValueSet) and region.label is None for region in regions):
         return None
     if any(region is None for region in regions):
-        read_cells(name, texts, schema, None)  # says what cannot be read
+        read_cells(name, texts, schema, None, specials=specials)  # says what cannot be read
     places = [_begin(region) for region in regions]
     known = [place for place in places if place is not None]
     if len(known) < len(places):
         return "categorical"
     order = sorted(range(len(present)), key=lambda place: known[place])
-    return [present[place] for place in order]
+    return [*(present[place] for place in order), *(code for code in specials if code in texts)]
 
 
 def _begin(region: Region | None) -> float | None:
@@ -253,7 +258,14 @@ def _notation(
     untyped: bool,
     *,
     ours: bool = False,
+    specials: Sequence[str] = (),
 ) -> tuple[Notation, frozenset[str]]:
+    if specials:
+        others = [text for text in texts if text is None or text.strip() not in specials]
+        plain, ambiguous = _notation(name, others, schema, separator, untyped, ours=ours)
+        if plain.axis == "categorical" and not others:
+            plain = replace(plain, axis="numeric")
+        return replace(plain, specials=frozenset(specials)), ambiguous
     declared, recipe = schema.domains.get(name), schema.hierarchies.get(name)
     domain = known_domain(name, declared, recipe)
     if domain is not None:

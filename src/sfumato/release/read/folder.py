@@ -202,7 +202,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     kept = os.access(people, os.R_OK) and people.is_file()
     if kept and made.counted_from is not None and not release.shares_people:
         files = {name: digest(public / name) for name in manifest.files}
-        made = replace(made, people=read_people(people, release, made.counted_from, files))
+        inside = read_people(people, release, made.counted_from, files, manifest.form.codes)
+        made = replace(made, people=inside)
     return replace(
         release,
         counted_groups=by_attribute,
@@ -228,8 +229,11 @@ def _domains(path: Path, columns: Sequence[str]) -> dict[str, Domain]:
         for name in columns:
             if kept is not None and name in kept:
                 values = pa.array(kept[name]["values"], pa.string())
-                kind = str(kept[name]["kind"])
-                domains[name] = build_domain(name, values, untyped=True, declared=kind)[0]
+                kind, specials = str(kept[name]["kind"]), kept[name].get("specials", ())
+                domain, _ = build_domain(
+                    name, values, untyped=True, declared=kind, specials=specials
+                )
+                domains[name] = domain
     except PermissionError:
         return {}
     except (SfumatoError, pa.ArrowException, TypeError, KeyError, AttributeError):

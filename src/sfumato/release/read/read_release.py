@@ -349,6 +349,7 @@ def read_column(
         separator,
         untyped=source.is_untyped(domain.name),
         ours=ours,
+        specials=source.codes.get(domain.name, ()),
     )
 
 

@@ -129,7 +129,7 @@ def as_published(engine: Engine, source: Source, schema: Schema) -> Schema:
             continue
         values = values_in(engine, source, schema, name)
         texts = [None if value is None else text_of(value) for value in values.to_pylist()]
-        order = published_order(name, texts, schema)
+        order = published_order(name, texts, schema, source.codes.get(name, ()))
         if order is not None:
             domains[name] = order
             del hierarchies[name], levels[name]

@@ -130,12 +130,17 @@ def shown_regions(
 
 
 def check_readable(
-    name: str, parts: Sequence[Region], used: Ints | Codes, *, points: bool = False
+    name: str,
+    parts: Sequence[Region],
+    used: Ints | Codes,
+    specials: Sequence[str],
+    *,
+    points: bool = False,
 ) -> None:
     """Refuse texts of which a reader of the file could not tell what they say.
 
-    Ranges and numbers are always read as they were meant; words may look like them. `points`: each
-    cell is one value, as centroids are.
+    Ranges and numbers are always read as they were meant; words may look like them. `specials`:
+    codes that stand beside numbers or dates; `points`: each cell is one value, as centroids are.
     """
     regions = [parts[place] for place in occurring(used, len(parts))]
     if all(isinstance(region, Anything | Span) or _is_number(region) for region in regions):
@@ -143,7 +148,7 @@ def check_readable(
     texts = [None if region == _NO_VALUE else region.text for region in regions]
     words = points and all(_is_word(region) for region in regions)
     schema = Schema(quasi=[name], domains={name: "categorical"} if words else {})
-    read = read_cells(name, list(dict.fromkeys(texts)), schema, None, ours=True)
+    read = read_cells(name, list(dict.fromkeys(texts)), schema, None, ours=True, specials=specials)
     odd = sum(not (isinstance(part, ValueSet) and len(part.values) == 1) for part in read.parts)
     if points and odd:
         raise InputError(
@@ -182,7 +187,10 @@ def typed(values: Sequence[Value], declared: Declared | None) -> pa.Array:
     listed = () if declared is None or isinstance(declared, str) else tuple(declared)
     known: list[object] = [value for value in (*values, *listed) if value is not None]
     plain = list(values)
-    if any(isinstance(value, float) for value in known) and all(_is_whole(one) for one in known):
+    words = sum(isinstance(value, str) for value in known)
+    if 0 < words < len(known):  # special codes beside numbers or dates
+        plain = [None if value is None else text_of(value) for value in values]
+    elif any(isinstance(value, float) for value in known) and all(_is_whole(one) for one in known):
         plain = [int(value) if isinstance(value, float) else value for value in values]
     elif any(isinstance(value, dt.datetime) for value in known):
         midnights = all(_is_midnight(one) for one in known)
@@ -299,7 +307,7 @@ def own_values(release: Release) -> dict[str, OwnValues]:
         for place in occurring(regions.codes[column], len(parts)):
             ends |= _ends(parts[place])
         codes = {code for end in ends if (code := domain.code(end)) is not None}
-        own = {code for code in codes if domain.values[code] is not None and people[code] == 1}
+        own = {code for code in codes if code < domain.placed and people[code] == 1}
         levels = table.levels[domain.name].levels[1:]
         declared = {
             text_of(end) for level in levels for part in level.regions for end in _ends(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,9 +19,10 @@ from sfumato.counts.columns import is_numeric
 from sfumato.engines.encoding import encoded
 from sfumato.engines.form import FileForm
 from sfumato.engines.labelled import write_labelled
+from sfumato.engines.notations import is_iso
 from sfumato.engines.workbook import write_workbook
 from sfumato.errors import InputError, SfumatoError, quoted
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, exact
 from sfumato.release.made import Randomised
 from sfumato.release.release import Release
 from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
@@ -79,7 +81,11 @@ class _InMemory:
             numbers = _numbers_again(table, came)
             self._tables[name] = _as_stored(numbers, _stored(release, form, numbers.schema))
         labelled = _with_labels_published(release, form, self._tables.values())
-        self.form = labelled.published(self.columns, points=release.regions.centroids)
+        self.form = labelled.published(
+            self.columns,
+            points=release.regions.centroids,
+            scales=_scales_beside_codes(form, self._tables.values()),
+        )
 
     @property
     def columns(self) -> list[pa.Field]:
@@ -109,7 +115,7 @@ class _ByEngine:
             )
         self._rows, self._may_be_empty = rows, may_be_empty
         self.columns = _stored(release, form, rows.schema)
-        self.form = form.published(self.columns, points=release.regions.centroids)
+        self.form = form.published(self.columns, points=release.regions.centroids, scales={})
 
     def write(self, public: Path) -> None:
         # Beside public/, which nothing of the engine's own shall ever reach.
@@ -245,6 +251,22 @@ def _numbers_again(table: pa.Table, came: Mapping[str, pa.DataType]) -> pa.Table
     return table
 
 
+def _scales_beside_codes(form: FileForm, tables: Iterable[pa.Table]) -> dict[str, str]:
+    """The type of columns whose cells are numbers or dates but for special codes."""
+    scales = {}
+    for table in tables:
+        for name in set(table.schema.names) & set(form.codes):
+            if not pa.types.is_string(table.schema.field(name).type):
+                continue
+            listed = pc.unique(table.column(name)).to_pylist()
+            texts = [text for text in listed if text is not None and text not in form.codes[name]]
+            if texts and all(exact(text) is not None for text in texts):
+                scales[name] = str(pa.float64())
+            elif texts and is_iso(texts):
+                scales[name] = str(pa.date32())
+    return scales
+
+
 def _with_labels_published(
     release: Release, form: FileForm, tables: Iterable[pa.Table]
 ) -> FileForm:
@@ -303,9 +325,12 @@ def as_texts(table: pa.Table, form: FileForm) -> pa.Table:
     for place, (name, column) in enumerate(zip(table.schema.names, table.columns, strict=True)):
         written = column
         if name in form.dates:
-            written = _dates(column, form.dates[name])
+            written = _dates(column, form.dates[name], form.codes.get(name, ()))
         elif name in form.decimals:
             written = pc.replace_substring(column.cast(pa.string()), ".", form.decimals[name])
+            if name in form.codes:
+                is_code = pc.is_in(column, value_set=pa.array(form.codes[name], column.type))
+                written = pc.if_else(is_code, column, written)
         mark = form.missing.get(name, "")
         if mark and pc.any(pc.equal(written.cast(pa.string()), mark)).as_py():
             raise InputError(
@@ -318,10 +343,14 @@ def as_texts(table: pa.Table, form: FileForm) -> pa.Table:
     return table
 
 
-def _dates(column: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
-    """Dates as texts, each distinct one written once."""
+def _dates(column: pa.ChunkedArray, pattern: str, codes: Sequence[str]) -> pa.ChunkedArray:
+    """Dates as texts, each distinct one written once; special codes stay what they are."""
     coded = column.combine_chunks().dictionary_encode()
-    texts = [date.strftime(pattern) for date in coded.dictionary.to_pylist()]
+    texts = []
+    for date in coded.dictionary.to_pylist():
+        if isinstance(date, str) and date not in codes:  # beside special codes dates are texts
+            date = dt.datetime.fromisoformat(date)
+        texts.append(date if isinstance(date, str) else date.strftime(pattern))
     return pa.chunked_array([pa.array(texts, pa.string()).take(coded.indices)])
 
 
@@ -330,10 +359,11 @@ def _check_regions(release: Release) -> None:
     points = release.regions.centroids
     if isinstance(release.made, Randomised):
         for axis in release.made.table.axes:
-            check_readable(axis.name, axis.parts, np.arange(len(axis)))
+            specials = release.form.codes.get(axis.name, ())
+            check_readable(axis.name, axis.parts, np.arange(len(axis)), specials)
     elif (regions := release.regions.each_region) is not None:
         for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
-            check_readable(name, parts, codes, points=points)
+            check_readable(name, parts, codes, release.form.codes.get(name, ()), points=points)
 
 
 def _check_types(release: Release) -> None:

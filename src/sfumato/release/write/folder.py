@@ -264,6 +264,7 @@ def _domains(table: Table) -> dict[str, object]:
         domain.name: {
             "kind": domain.kind,
             "values": [None if value is None else text_of(value) for value in domain.values],
+            "specials": [special for special in domain.specials if special is not None],
         }
         for domain in table.counts.quasi
         if known_domain(

@@ -141,13 +141,16 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
     sentences = []
     for column, domain in enumerate(placement.table.counts.quasi):
         ordered = domain.kind in ("numeric", "date")
-        if domain.name not in hidden or not ordered or not domain.has_null:
+        if domain.name not in hidden or not ordered or not domain.specials:
             continue
-        if 0 < placement.table.counts.people_by_code(column)[-1] < k:
-            sentences.append(
-                f"{domain.name} is missing for fewer people than a group needs, who would stand "
-                "out if it were told of the others: fill it in, or leave out those rows."
-            )
+        having = placement.table.counts.people_by_code(column)[domain.placed :]
+        for special, people in zip(domain.specials, having.tolist(), strict=True):
+            if 0 < people < k:
+                what = "is missing" if special is None else f"is {special}"
+                sentences.append(
+                    f"{domain.name} {what} for fewer people than a group needs, who would stand "
+                    "out if it were told of the others: fill it in, or leave out those rows."
+                )
     return sentences
 
 

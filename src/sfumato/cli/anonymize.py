@@ -38,7 +38,7 @@ def anonymize(
     format: Annotated[
         str | None,
         typer.Option(
-            help=f"{', '.join(FORMATS)}; left out, the data are written the way they came."
+            metavar="|".join(FORMATS), help="Left out, the data are written the way they came."
         ),
     ] = None,
     seed: Annotated[

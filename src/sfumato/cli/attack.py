@@ -432,7 +432,7 @@ attack = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-attack.command()(relative)
-attack.command()(intersect)
-attack.command()(uniques)
-attack.command("list")(adversaries)
+attack.command(short_help="Compare a learner with an attacker.")(relative)
+attack.command(short_help="Intersect releases about the same people.")(intersect)
+attack.command(short_help="Find special uniques (SUDA2).")(uniques)
+attack.command("list", short_help="Tell every adversary there is.")(adversaries)

@@ -84,7 +84,7 @@ def remove(
     typer.echo(f"{entry.name}: removed")
 
 
-@ledger.command("list")
+@ledger.command("list", short_help="List the releases and what they add up to.")
 def show_list(
     file: LedgerFile,
     about: Annotated[str | None, typer.Option(help="Only releases about these.")] = None,
@@ -101,7 +101,7 @@ def show_list(
     show_document(list_document(str(file), kept.list(about), kept.spent(about)), json=json)
 
 
-@ledger.command()
+@ledger.command(short_help="Judge a new release with all before it.")
 @reads(*OF_RELEASES)
 def check(
     file: LedgerFile,

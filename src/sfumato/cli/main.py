@@ -206,7 +206,7 @@ app = typer.Typer(
     help="Publish microdata that stands up to realistic adversaries.",
     epilog="Start with: sfumato demo --out demo",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,  # they print local variables: somebody's data
     rich_markup_mode=None,
 )
@@ -229,18 +229,19 @@ def main(
     """Publish microdata that stands up to realistic adversaries."""
 
 
+# What the list of commands says of each, where its first sentence is too long for a line there.
 app.command(cls=ListsAnonymizers)(anonymize)
 app.command()(audit)
-app.command()(characterize)
-app.command()(compare)
-app.command()(demo)
-app.command()(hierarchy)
-app.command()(init)
-app.command()(price)
-app.command()(reproduce)
-app.command()(skyline)
-app.add_typer(attack)
-app.add_typer(ledger)
+app.command(short_help="Measure what combinations of columns tell.")(characterize)
+app.command(short_help="Anonymize in many ways: risk beside utility.")(compare)
+app.command(short_help="The whole journey on synthetic people.")(demo)
+app.command(short_help="Propose a hierarchy of a column.")(hierarchy)
+app.command(short_help="Draft a policy from the data, with reasons.")(init)
+app.command(short_help="Tell what each promise and column costs.")(price)
+app.command(short_help="Run the papers' experiments.")(reproduce)
+app.command(short_help="Find what somebody may know without harm.")(skyline)
+app.add_typer(attack, short_help="Attack releases as adversaries would.")
+app.add_typer(ledger, short_help="Keep what was released, judge all together.")
 
 
 def run() -> None:
@@ -261,7 +262,7 @@ def _parser() -> Any:
 def _command() -> Any:
     """What was asked for; the exit code it asks for, if any."""
     try:
-        return _parser()(standalone_mode=False)
+        return _parser()(standalone_mode=False, prog_name="sfumato")
     except SystemExit as left:
         return left.code
     except Exception as error:

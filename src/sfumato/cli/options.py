@@ -117,7 +117,10 @@ PolicyFile = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PageFile = Annotated[
-    Path | None, typer.Option(help="Also write it to this .html file, a page that opens offline.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Also write it to this .html file, a page that opens offline."
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 ReleaseFiles = Annotated[
@@ -165,7 +168,7 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
 
 def _parameter(option: Any) -> inspect.Parameter:
     kind, flag = option.metadata["kind"], f"--{option.name.replace('_', '-')}"
-    option_of = typer.Option(flag, help=option.metadata["about"])
+    option_of = typer.Option(flag, help=option.metadata["about"], metavar=option.metadata["shape"])
     type_ = kind if option.default is not None else kind | None
     return inspect.Parameter(
         option.name,

@@ -103,12 +103,15 @@ OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
 OF_RELEASES: tuple[Subject, ...] = ("file", "engine", "facts", "release")
 
 
-def _told(subject: Subject, kind: type, about: str, *only: str) -> dict[str, Any]:
+def _told(
+    subject: Subject, kind: type, about: str, *only: str, shape: str | None = None
+) -> dict[str, Any]:
     """What the command line and a policy say of a field: text that is a value of this kind.
 
-    `only` these engines heed it, and the others refuse it; all do where none is named.
+    `only` these engines heed it, and the others refuse it; all do where none is named. `shape` is
+    what an option's help shows in its place, above all what may be chosen.
     """
-    return {"subject": subject, "kind": kind, "about": about, "only": only}
+    return {"subject": subject, "kind": kind, "about": about, "only": only, "shape": shape}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +124,11 @@ class Reading:
 
     delimiter: str | None = field(
         default=None,
-        metadata=_told("file", str, "What separates the fields of a text file."),
+        metadata=_told("file", str, "What separates the fields of a text file.", shape="SIGN"),
     )
     decimal: str | None = field(
         default=None,
-        metadata=_told("file", str, "The decimal sign of a text file: . or ,"),
+        metadata=_told("file", str, "The decimal sign of a text file: . or ,", shape=".|,"),
     )
     encoding: str | None = field(
         default=None,
@@ -134,6 +137,7 @@ class Reading:
             str,
             "The encoding of a text file, such as cp1252 or utf-16; found where it is left out.",
             "duckdb",
+            shape="NAME",
         ),
     )
     dates: DateForms = field(
@@ -144,6 +148,7 @@ class Reading:
             "How dates are written: DMY, MDY, YMD or a pattern such as %d.%m.%Y; COLUMN=... says "
             "it of one column. Found where it is left out and only one way is possible.",
             "duckdb",
+            shape="[COLUMN=]ORDER",
         ),
     )
     first_year: int | None = field(
@@ -153,6 +158,7 @@ class Reading:
             int,
             "The first of the hundred years that two digits stand for: 1930 reads 29 as 2029.",
             "duckdb",
+            shape="YEAR",
         ),
     )
     missing: MissingMarks = field(
@@ -163,6 +169,7 @@ class Reading:
             "A mark such as ? or NA that stands for no value; COLUMN=... says it of one column. "
             "May be given several times.",
             "duckdb",
+            shape="[COLUMN=]MARK",
         ),
     )
     codes: SpecialCodes = field(
@@ -173,6 +180,7 @@ class Reading:
             "COLUMN=CODE: a code such as N or 9999999 that stands among a column's numbers and is "
             "none of them.",
             "duckdb",
+            shape="COLUMN=CODE",
         ),
     )
     partitioned: bool = field(
@@ -186,15 +194,19 @@ class Reading:
     )
     sheet: str | None = field(
         default=None,
-        metadata=_told("file", str, "The sheet of an Excel file that is the table."),
+        metadata=_told("file", str, "The sheet of an Excel file that is the table.", shape="NAME"),
     )
     header: int | None = field(
         default=None,
-        metadata=_told("file", int, "The row of a sheet that names the columns; the first."),
+        metadata=_told(
+            "file", int, "The row of a sheet that names the columns; the first.", shape="ROW"
+        ),
     )
     engine: str | None = field(
         default=None,
-        metadata=_told("engine", str, f"What counts the rows: {engines_told()}."),
+        metadata=_told(
+            "engine", str, f"What counts the rows: {engines_told()}.", shape="|".join(ENGINES)
+        ),
     )
     master: str | None = field(
         default=None,
@@ -204,18 +216,22 @@ class Reading:
             "With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
             "or k8s://URL. Every machine must see the file under the same path.",
             "spark",
+            shape="ADDRESS",
         ),
     )
     memory: str | None = field(
         default=None,
-        metadata=_told("engine", str, "Memory that may be taken, e.g. 2GB; the rest spills."),
+        metadata=_told(
+            "engine", str, "Memory that may be taken, e.g. 2GB; the rest spills.", shape="SIZE"
+        ),
     )
     spill: str | Path | None = field(
         default=None,
-        metadata=_told("engine", Path, "Folder for what does not fit in memory."),
+        metadata=_told("engine", Path, "Folder for what does not fit in memory.", shape="FOLDER"),
     )
     threads: int | None = field(
-        default=None, metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb")
+        default=None,
+        metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb", shape="NUMBER"),
     )
     facts: object = field(
         default=None,
@@ -224,11 +240,14 @@ class Reading:
             Path,
             "A second table with the sensitive values, one row a value; the policy's person "
             "column names the people in both.",
+            shape="FILE",
         ),
     )
     group: str | None = field(
         default=None,
-        metadata=_told("release", str, "The column of group ids of a bucketized release."),
+        metadata=_told(
+            "release", str, "The column of group ids of a bucketized release.", shape="COLUMN"
+        ),
     )
     scheme: str = field(
         default="generalized",
@@ -237,17 +256,23 @@ class Reading:
             str,
             "How a file of another tool was made: generalized, or microaggregated (its cells are "
             "centroids). Our own folders and bucketized pairs tell it themselves.",
+            shape="|".join(get_args(FileScheme)),
         ),
     )
     matching: str = field(
         default="exact",
         metadata=_told(
-            "release", str, "Who counts as alike: exact, or wildcard (* fits everybody)."
+            "release",
+            str,
+            "Who counts as alike: exact, or wildcard (* fits everybody).",
+            shape="|".join(get_args(Matching)),
         ),
     )
     separator: Separator = field(
         default=None,
-        metadata=_told("release", str, "What separates the members of a set, as in a~b."),
+        metadata=_told(
+            "release", str, "What separates the members of a set, as in a~b.", shape="TEXT"
+        ),
     )
 
     form: FileForm | None = field(

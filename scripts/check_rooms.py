@@ -36,6 +36,7 @@ ROOMS = [
     "workflow",
     "papers",
     "cli",
+    "__main__",
 ]
 ENGINES = {"duckdb", "pyspark"}
 ASKS_THE_CONTRACT = {"report", "workflow", "cli"}

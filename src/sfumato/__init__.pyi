@@ -4,6 +4,7 @@ from sfumato.adversaries.base import Threat as Threat
 from sfumato.adversaries.composition.attack import IntersectionAttack as IntersectionAttack
 from sfumato.adversaries.composition.attack import intersection_attack as intersection_attack
 from sfumato.adversaries.leakage.observer import Observer as Observer
+from sfumato.adversaries.linkage.presence import PresenceSeeker as PresenceSeeker
 from sfumato.adversaries.linkage.risks import Linkage as Linkage
 from sfumato.adversaries.linkage.risks import linkage as linkage
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques as SpecialUniques
@@ -55,6 +56,7 @@ from sfumato.criteria.leakage import DistributionLeakage as DistributionLeakage
 from sfumato.criteria.leakage import EntropyLeakage as EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness as BetaLikeness
 from sfumato.criteria.likeness import DeltaDisclosure as DeltaDisclosure
+from sfumato.criteria.presence import DeltaPresence as DeltaPresence
 from sfumato.criteria.relative_threat import RelativeThreatBound as RelativeThreatBound
 from sfumato.criteria.several_rows import SeveralRows as SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy as SkylinePrivacy

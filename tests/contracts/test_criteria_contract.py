@@ -58,10 +58,15 @@ def labelled(counts: object, reference: object, width: int) -> Groups:
 
 
 def weighted(groups: Groups) -> Groups:
-    """Groups that show a value each, of people who stand for one and a half of the population."""
+    """Groups that show a value each, of people who stand for one and a half of the population.
+
+    Whoever has the first value stands for one more.
+    """
+    first = groups.values.index(VALUES[0]) if VALUES[0] in groups.values else -1
+    theirs = groups.sum_of(np.where(groups.indices == first, groups.data, 0))
     values = tuple(ValueSet(frozenset({place})) for place in range(len(groups)))
     regions = Regions(("x",), (values,), np.arange(len(groups), dtype=np.int32)[None, :])
-    return groups.with_beside(Beside(regions, groups.sizes * 1.5))
+    return groups.with_beside(Beside(regions, groups.sizes * 1.5 + theirs))
 
 
 def groups_of(small: Small) -> Groups:

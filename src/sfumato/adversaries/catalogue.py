@@ -19,6 +19,7 @@ from sfumato.adversaries import random_worlds, randomised, several_rows
 from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
 from sfumato.adversaries.composition import attack as composition
 from sfumato.adversaries.leakage import observer
+from sfumato.adversaries.linkage import presence
 from sfumato.adversaries.linkage import risks as linkage
 from sfumato.adversaries.realistic import beliefs as realistic
 from sfumato.adversaries.relative_threat import result as relative_threat
@@ -29,6 +30,7 @@ from sfumato.release.release import Release
 ADVERSARIES: dict[str, CatalogueEntry] = {
     entry.name: entry
     for entry in (
+        presence.ENTRY,
         *linkage.ENTRIES,
         random_worlds.ENTRY,
         several_rows.ENTRY,

@@ -12,6 +12,7 @@ from sfumato.criteria.households import HouseholdAnonymity, HouseholdRisk
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity, KMap
 from sfumato.criteria.leakage import DistributionLeakage, EntropyLeakage
 from sfumato.criteria.likeness import BetaLikeness, DeltaDisclosure
+from sfumato.criteria.presence import DeltaPresence
 from sfumato.criteria.relative_threat import RelativeThreatBound
 from sfumato.criteria.several_rows import SeveralRows
 from sfumato.criteria.skyline_privacy import SkylinePrivacy
@@ -34,6 +35,7 @@ CRITERIA: dict[str, type[Criterion]] = {
         DistributionLeakage,
         EntropyLeakage,
         KMap,
+        DeltaPresence,
         HouseholdAnonymity,
         HouseholdRisk,
         CompositionBound,

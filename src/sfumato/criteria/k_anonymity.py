@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import combinations
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -28,9 +28,12 @@ from sfumato.adversaries.linkage.special_uniques import (
 )
 from sfumato.adversaries.locating.people import (
     SLACK,
+    WEIGHTS,
+    Population,
     PopulationPerGroup,
-    count_behind,
-    people_surely_inside,
+    check_population,
+    same_population,
+    unknown_population,
 )
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.counts.counts import TableCounts
@@ -50,7 +53,7 @@ from sfumato.criteria.together import Together
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
-from sfumato.release.release import Release, same_people
+from sfumato.release.release import Release
 from sfumato.table import Table
 
 # k-map (Sweeney 2002; El Emam and Dankar 2008): k people of the population behind every group.
@@ -62,8 +65,6 @@ from sfumato.table import Table
 #
 # Everything hangs on the population being the right one: it must contain the release, and an
 # adversary who knows more about who was sampled has fewer candidates.
-
-WEIGHTS: Literal["weights"] = "weights"
 
 
 @dataclass(frozen=True)
@@ -88,28 +89,17 @@ class KMap(GroupCriterion):
     alone: ClassVar[bool] = False  # True: whoever fits another group too does not count
 
     k: int
-    population: Table | Release | Literal["weights"] = field(hash=False)
+    population: Population = field(hash=False)
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
-        weights = isinstance(self.population, str) and self.population == WEIGHTS
-        if not isinstance(self.population, Table | Release) and not weights:
-            raise PolicyError(
-                f"{self.name}: population = {quoted(self.population)} is not allowed; it must be a "
-                "table of the population, or 'weights' to add up survey weights"
-            )
-        if isinstance(self.population, Release) and not self.population.regions.generalizes:
-            raise PolicyError(
-                f"{self.name}: population: {self.population.label} is {self.population.scheme}; a "
-                "release can stand for the population only if it is generalized"
-            )
+        check_population(self.name, self.population)
 
     def __eq__(self, other: object) -> bool:
         """Equal bounds by the same population: the same object, or the same file."""
         if not isinstance(other, KMap):
             return NotImplemented
-        same = self.population == WEIGHTS == other.population
-        same = same or same_people(self.population, other.population)
+        same = same_population(self.population, other.population)
         return same and (self.k, self.sensitive) == (other.k, other.sensitive)
 
     @property
@@ -121,15 +111,7 @@ class KMap(GroupCriterion):
         return self.population if isinstance(self.population, Table) else None
 
     def inapplicable(self, groups: Groups) -> str:
-        reason = super().inapplicable(groups)
-        if reason:
-            return reason
-        if isinstance(self.population, Table | Release):
-            if groups.regions is None:
-                return "the groups do not publish regions that a population could be matched with"
-        elif groups.population is None:
-            return "the table has no survey weights; name its weight column or give a population"
-        return ""
+        return super().inapplicable(groups) or unknown_population(self.population, groups)
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Where regions overlap, a register rules people out of a group by where else they fit."""
@@ -138,17 +120,7 @@ class KMap(GroupCriterion):
         return _KMapOfOverlap(self.k, self.population, sensitive=self.sensitive).verdict(groups)
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
-        if isinstance(self.population, Table):
-            assert groups.regions is not None
-            behind = count_behind(groups.regions, self.population, alone=self.alone)
-            behind_group = PopulationPerGroup.of(behind, groups.own_people, alone=self.alone)
-        elif isinstance(self.population, Release):
-            assert groups.regions is not None
-            surely = people_surely_inside(groups.regions, self.population, alone=self.alone)
-            behind_group = PopulationPerGroup.of(surely, groups.own_people, alone=self.alone)
-        else:
-            assert groups.population is not None
-            behind_group = PopulationPerGroup.of(groups.population, groups.own_people)
+        behind_group = PopulationPerGroup.behind(groups, self.population, alone=self.alone)
         parts = {}
         if behind_group.uncovered:
             parts["groups the population does not contain"] = float(behind_group.uncovered)

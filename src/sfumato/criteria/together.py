@@ -18,6 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.criteria.base import GroupCriterion, Measure, ReleaseCriterion, Verdict
+from sfumato.criteria.splits import CandidateSplits
+from sfumato.numbers import Bools, Ints
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -43,6 +45,25 @@ class JudgedTogether(ReleaseCriterion):
 
     def split(self, state: object, parent: Groups, children: Groups) -> object | None:
         return state if np.all(self.each.holds(children)) else None
+
+    def candidates(
+        self, state: object, parents: Groups, children: Groups, first: Ints
+    ) -> CandidateSplits:
+        safe = self.each.holds(children)
+        return PartsAlone(np.logical_and.reduceat(safe, first[:-1]))
+
+
+@dataclass(frozen=True)
+class PartsAlone:
+    """Splits that may be made whatever else is: all of their parts are safe by themselves."""
+
+    hopeful: Bools
+
+    def allows(self, state: object, at: int) -> bool:
+        return bool(self.hopeful[at])
+
+    def take(self, state: object, at: int) -> object:
+        return state
 
 
 @dataclass(frozen=True)

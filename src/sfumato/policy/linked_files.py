@@ -25,10 +25,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sfumato.adversaries.locating.people import WEIGHTS
 from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.relative_threat.guesses import Gain
-from sfumato.criteria.k_anonymity import WEIGHTS
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
 from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack

@@ -13,6 +13,8 @@ import numpy as np
 from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.catalogue import knows_owners, stand_in_threats, weak_to_strong
 from sfumato.adversaries.composition.true_groups import with_people_of
+from sfumato.adversaries.linkage.presence import NAME as PRESENCE
+from sfumato.adversaries.linkage.presence import PresenceSeeker
 from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakest_columns
 from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_threats
 from sfumato.errors import InputError, SfumatoError, expect
@@ -158,7 +160,9 @@ def audit(
     judged = list(zip(criteria, verdicts, strict=True))
     seen = as_read(release)
     threats = _threats(release, seen, criteria, linked)
-    threats = _covered(threats + _found([*attacks, *verdicts]), judged, release)
+    if register is not None and not any(threat.adversary == PRESENCE for threat in threats):
+        threats += PresenceSeeker(register).attack(release).threats()
+    threats = _covered(weak_to_strong(threats) + _found([*attacks, *verdicts]), judged, release)
     besides = _strays(release.stray)
     rules = None if given is None else judge_rules(given, release, verdicts, linked)
     return Report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sfumato.criteria.presence import DeltaPresence
 from sfumato.criteria.special_uniques import NoSpecialUniques
 from tests.criteria.examples.base import Example
 
@@ -13,6 +14,23 @@ EXAMPLES: dict[str, Example] = {
             (lambda: NoSpecialUniques(0), "size"),
             (lambda: NoSpecialUniques(2.5), "size"),
             (lambda: NoSpecialUniques(True), "size"),
+        ),
+    ),
+    "delta-presence": Example(
+        (
+            DeltaPresence(0, 0.5, "weights"),
+            DeltaPresence(0, 0.7, "weights"),
+            DeltaPresence(0, 1, "weights"),
+        ),
+        None,
+        (
+            (lambda: DeltaPresence(-0.1, 0.5, "weights"), "minimum"),
+            (lambda: DeltaPresence(0.6, 0.5, "weights"), "minimum"),
+            (lambda: DeltaPresence(0.1, 0.5, "weights"), "minimum"),
+            (lambda: DeltaPresence(0, 0, "weights"), "maximum"),
+            (lambda: DeltaPresence(0, "half", "weights"), "maximum"),
+            (lambda: DeltaPresence(0, 0.5, "register.csv"), "population"),
+            (lambda: DeltaPresence(0, 0.5, None), "population"),
         ),
     ),
 }

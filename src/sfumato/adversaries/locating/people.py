@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import rank_rows
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError, PolicyError, name_some, quoted
 from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
-from sfumato.release.release import Release
+from sfumato.release.release import Release, same_people
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, codes_inside, contains_region, overlaps
 from sfumato.table import Table
@@ -125,6 +126,45 @@ def _pairs(
 
 _BLOCK = 1 << 16  # population tuples matched at once
 SLACK = 1e-9  # sums of weights are floats
+WEIGHTS: Literal["weights"] = "weights"
+Population = Table | Release | Literal["weights"]
+
+
+def check_population(criterion: str, population: object) -> None:
+    """Refuse what can be no population of a criterion."""
+    weights = isinstance(population, str) and population == WEIGHTS
+    if not isinstance(population, Table | Release) and not weights:
+        raise PolicyError(
+            f"{criterion}: population = {quoted(population)} is not allowed; it must be a table of "
+            "the population, or 'weights' to add up survey weights"
+        )
+    if isinstance(population, Release) and not population.regions.generalizes:
+        raise PolicyError(
+            f"{criterion}: population: {population.label} is {population.scheme}; a release can "
+            "stand for the population only if it is generalized"
+        )
+
+
+def unknown_population(population: Population, groups: Groups) -> str:
+    """Why nothing can be told of who is behind these groups; empty where it can."""
+    if isinstance(population, str):
+        known = groups.population is not None
+        return (
+            ""
+            if known
+            else ("the table has no survey weights; name its weight column or give a population")
+        )
+    known = groups.regions is not None
+    return (
+        ""
+        if known
+        else ("the groups do not publish regions that a population could be matched with")
+    )
+
+
+def same_population(one: Population, other: Population) -> bool:
+    """The same object, or read from the same file."""
+    return one == WEIGHTS == other or same_people(one, other)
 
 
 @dataclass(frozen=True)
@@ -133,6 +173,19 @@ class PopulationPerGroup:
 
     people: Floats
     uncovered: int
+
+    @classmethod
+    def behind(cls, groups: Groups, population: Population, *, alone: bool) -> PopulationPerGroup:
+        """Who of a population fits each group; `alone`: and no other one."""
+        if isinstance(population, str):
+            assert groups.population is not None
+            return cls.of(groups.population, groups.own_people)
+        assert groups.regions is not None
+        if isinstance(population, Table):
+            people = count_behind(groups.regions, population, alone=alone)
+        else:
+            people = people_surely_inside(groups.regions, population, alone=alone)
+        return cls.of(people, groups.own_people, alone=alone)
 
     @classmethod
     def of(
@@ -154,39 +207,62 @@ class PopulationPerGroup:
 
 
 def count_behind(regions: Regions, population: Table, *, alone: bool = False) -> Ints:
-    """How many people of the population table fit each group's region; `alone`: and no other's.
+    """How many people of the population table fit each group's region; `alone`: and no other's."""
+    fitting = Fitting.of(regions, population)
+    total = np.zeros(fitting.places, dtype=np.float64)
+    for who, at in fitting.pairs():
+        if alone:
+            _, place, many = np.unique(who, return_inverse=True, return_counts=True)
+            who, at = who[many[place] == 1], at[many[place] == 1]
+        total += np.bincount(at, weights=fitting.n[who], minlength=len(total))
+    return total[fitting.place].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Who of a population fits which groups: `n[i]` people have the i-th distinct tuple.
 
     Works on distinct tuples of the population. Groups are a tree of their columns' parts; a tuple
     walks down all branches that contain it, so columns whose parts do not overlap cost one step.
+    Groups with equal regions are one `place` of the tree.
     """
-    codes, domains, n = _distinct(regions.columns, population)
-    inside = [
-        _PartsOfValues.of(parts, shown, domain)
-        for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
-    ]
-    order = sorted(range(len(inside)), key=lambda column: inside[column].overlap)
-    branch = np.zeros(len(regions), dtype=np.int64)
-    known: list[Ints] = []
-    for column in order:
-        keys, branch = np.unique(
-            branch * len(regions.parts[column]) + regions.codes[column], return_inverse=True
-        )
-        known.append(keys)
-    total = np.zeros(len(known[-1]), dtype=np.float64)
-    for start in range(0, len(n), _BLOCK):
-        who = np.arange(start, min(start + _BLOCK, len(n)))
-        at = np.zeros(len(who), dtype=np.int64)
-        for column, keys in zip(order, known, strict=True):
-            who, at, part = inside[column].step(codes[column], who, at)
-            key = at * len(regions.parts[column]) + part
-            place = np.searchsorted(keys, key)
-            there = keys[np.minimum(place, len(keys) - 1)] == key
-            who, at = who[there], place[there]
-        if alone:
-            once = np.bincount(who - start)[who - start] == 1
-            who, at = who[once], at[once]
-        total += np.bincount(at, weights=n[who], minlength=len(total))
-    return total[branch].astype(np.int64)
+
+    n: Ints
+    place: Ints
+    _codes: Codes
+    _columns: tuple[tuple[int, int, _PartsOfValues, Ints], ...]
+
+    @classmethod
+    def of(cls, regions: Regions, population: Table) -> Fitting:
+        codes, domains, n = _distinct(regions.columns, population)
+        inside = [
+            _PartsOfValues.of(parts, shown, domain)
+            for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
+        ]
+        branch = np.zeros(len(regions), dtype=np.int64)
+        columns = []
+        for column in sorted(range(len(inside)), key=lambda column: inside[column].overlap):
+            width = len(regions.parts[column])
+            keys, branch = np.unique(branch * width + regions.codes[column], return_inverse=True)
+            columns.append((column, width, inside[column], keys))
+        return cls(n, branch, codes, tuple(columns))
+
+    @property
+    def places(self) -> int:
+        return len(self._columns[-1][-1])
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+        """Tuples, and a place each that they fit; all places of a tuple at once."""
+        for start in range(0, len(self.n), _BLOCK):
+            who = np.arange(start, min(start + _BLOCK, len(self.n)))
+            at = np.zeros(len(who), dtype=np.int64)
+            for column, width, parts, keys in self._columns:
+                who, at, part = parts.step(self._codes[column], who, at)
+                key = at * width + part
+                place = np.searchsorted(keys, key)
+                there = keys[np.minimum(place, len(keys) - 1)] == key
+                who, at = who[there], place[there]
+            yield who, at
 
 
 def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Domain], Ints]:

@@ -1,0 +1,166 @@
+"""Presence: is she in it at all? (Nergiz, Atzori and Clifton 2007)
+
+To be in a table of patients says something, whatever the table says of its people. Somebody holds a
+register of the population the table was drawn from, with everybody's quasi-identifiers, and knows
+nothing else of who was drawn. Of the F people of the register who fit a group f are in the release,
+and any f of them are as likely: each is there with the chance f / F. Whoever fits no group is not
+in the release.
+
+Where regions overlap somebody may be in any of the groups she fits. A row of one is hers with a
+chance of at most 1 / max(f, those who fit no other group) (`locating/people.py`), so she is there
+with at most the sum of f times that over her groups: an upper bound.
+
+People who were suppressed are in the table and in no group, and how many they are is published.
+They are taken to be some of those who fit no group, as they are where whole groups are suppressed:
+each of those is among them with the chance (suppressed people) / (those who fit no group).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat, moved
+from sfumato.adversaries.linkage.risks import overlaps_apart
+from sfumato.adversaries.locating.people import (
+    Fitting,
+    Population,
+    PopulationPerGroup,
+    unknown_population,
+)
+from sfumato.numbers import Floats
+from sfumato.release.beside import Headcount
+from sfumato.release.groups import Groups
+from sfumato.release.release import Release
+from sfumato.table import Table
+
+NAME = "presence"
+_REGISTER = "the quasi-identifiers of everybody in the population"
+_LEARNS = "whether the target is in it"
+
+
+@dataclass(frozen=True)
+class PresenceSeeker:
+    """Somebody with a register of the population, who asks who of it is in the release."""
+
+    population: Population = field(hash=False)
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def attack(self, release: Release, groups: Groups | None = None) -> Presence:
+        asked = release.indistinguishable if groups is None else groups
+        if release.regions.noisy:
+            return Presence(reason="counts are noisy; the release carries its own guarantee")
+        if not len(asked):
+            return Presence(reason="there is no group")
+        if asked.multiplicity is not None:
+            return Presence(reason="the file is larger than memory; raise the memory limit")
+        if reason := unknown_population(self.population, asked):
+            return Presence(reason=reason)
+        return presence(
+            asked, self.population, release.suppressed, overlapping=overlaps_apart(release)
+        )
+
+
+@dataclass(frozen=True)
+class Presence:
+    """The chance that people of a population are in a release.
+
+    `before`: of anybody, before it is seen. `outside` people of the register fit no group, and are
+    in the table with the chance `suppressed`; 0 and 0 where only weights are known. `at_most`: the
+    highest chance is an upper bound. `per_group` (private) is that of who fits each group.
+    """
+
+    people: float = 0
+    before: float = 0
+    highest: float = 0
+    lowest: float = 0
+    outside: int = 0
+    suppressed: float = 0
+    at_most: bool = False
+    moved: Headcount = field(default_factory=lambda: Headcount(0))
+    reason: str = ""
+    per_group: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+
+    def threats(self) -> list[Threat]:
+        if self.reason:
+            return [Threat(NAME, _REGISTER, f"not measured: {self.reason}", status="not_measured")]
+        learns = f"{_LEARNS}: from {self.lowest:.4g} to {self.highest:.4g}"
+        if self.outside and not self.suppressed:
+            learns += f"; surely not for {self.outside:,} people"
+        return [
+            Threat(
+                NAME,
+                _REGISTER,
+                learns,
+                people=self.moved,
+                belief=BeliefChange(self.before, self.highest, at_most=self.at_most),
+            )
+        ]
+
+
+def presence(
+    groups: Groups, population: Population, suppressed: int = 0, *, overlapping: bool = False
+) -> Presence:
+    """How likely it is of people of a population that they are in these groups."""
+    own = groups.own_people
+    behind = PopulationPerGroup.behind(groups, population, alone=overlapping)
+    per_group = np.minimum(own / behind.people, 1.0)
+    in_table = int(own.sum()) + suppressed
+    if not isinstance(population, Table):
+        # Of weights, and of releases, nobody knows who fits no group.
+        people = max(float(behind.people.sum()), float(in_table))
+        before = in_table / people
+        far = moved(np.full(len(own), before), per_group)
+        return Presence(
+            people,
+            before,
+            float(per_group.max()),
+            float(per_group.min()),
+            at_most=not isinstance(population, str),
+            moved=Headcount(round(float(behind.people[far].sum())), at_most=True),
+            per_group=per_group,
+        )
+    assert groups.regions is not None
+    fitting = Fitting.of(groups.regions, population)
+    chance = np.zeros(fitting.places)
+    np.maximum.at(chance, fitting.place, per_group)
+    belief, fits = np.zeros(len(fitting.n)), np.zeros(len(fitting.n), dtype=bool)
+    for who, at in fitting.pairs():
+        np.add.at(belief, who, chance[at])
+        fits[who] = True
+    belief = np.minimum(belief, 1.0)
+    outside = int(fitting.n[~fits].sum())
+    among_them = min(suppressed / outside, 1.0) if outside else 0.0
+    belief[~fits] = among_them
+    people = int(fitting.n.sum())
+    before = min(in_table / people, 1.0)
+    far = moved(np.full(len(belief), before), belief)
+    # A register that lacks people of a group cannot hide them: they are there for sure.
+    highest = max(float(belief.max()), float(per_group.max()))
+    return Presence(
+        people,
+        before,
+        highest,
+        float(min(belief.min(), 1.0)),
+        outside,
+        among_them,
+        overlapping,
+        Headcount(int(fitting.n[far].sum()), at_most=overlapping),
+        per_group=per_group,
+    )
+
+
+ENTRY = CatalogueEntry(
+    NAME,
+    "Is the target in it at all?",
+    _REGISTER,
+    _LEARNS,
+    "give a register of the population (audit --population), or require delta-presence",
+    "when required",
+    ("delta-presence",),
+    about="in it or not",
+)

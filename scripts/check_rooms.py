@@ -23,6 +23,7 @@ ROOMS = [
     "schema",
     "engines",
     "counts",
+    "perturbation",
     "table",
     "release",
     "adversaries",

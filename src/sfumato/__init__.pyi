@@ -9,6 +9,7 @@ from sfumato.adversaries.linkage.risks import Linkage as Linkage
 from sfumato.adversaries.linkage.risks import linkage as linkage
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques as SpecialUniques
 from sfumato.adversaries.linkage.special_uniques import special_uniques as special_uniques
+from sfumato.adversaries.mechanism import MechanismReader as MechanismReader
 from sfumato.adversaries.random_worlds import RandomWorlds as RandomWorlds
 from sfumato.adversaries.randomised import SemanticPrivacy as SemanticPrivacy
 from sfumato.adversaries.randomised import semantic_privacy as semantic_privacy
@@ -71,6 +72,12 @@ from sfumato.errors import SchemaError as SchemaError
 from sfumato.errors import SfumatoError as SfumatoError
 from sfumato.ledger.check import Check as Check
 from sfumato.ledger.ledger import Ledger as Ledger
+from sfumato.perturbation.chance import AddedNoise as AddedNoise
+from sfumato.perturbation.chance import Pram as Pram
+from sfumato.perturbation.chance import RankSwap as RankSwap
+from sfumato.perturbation.functions import ColumnMicroaggregation as ColumnMicroaggregation
+from sfumato.perturbation.functions import Rounding as Rounding
+from sfumato.perturbation.functions import TopBottomCoding as TopBottomCoding
 from sfumato.policy.draft.draft import Draft as Draft
 from sfumato.policy.draft.draft import draft_policy as draft_policy
 from sfumato.policy.draft.propose import ProposedHierarchy as ProposedHierarchy
@@ -83,6 +90,7 @@ from sfumato.policy.rules.conventions import StatisticsOffice as StatisticsOffic
 from sfumato.policy.rules.safe_harbor import SafeHarbor as SafeHarbor
 from sfumato.release.groups import Groups as Groups
 from sfumato.release.guarantee import Guarantee as Guarantee
+from sfumato.release.perturb_table import perturb as perturb
 from sfumato.release.read.read_release import read_release as read_release
 from sfumato.release.release import Release as Release
 from sfumato.report.characterization import Characterization as Characterization

@@ -26,6 +26,7 @@ from sfumato.engines.choose import open_engine
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
+from sfumato.perturbation.base import Perturbation
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
@@ -273,7 +274,8 @@ class Table:
     `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
-    `households`: who lives together, where a column says so.
+    `households`: who lives together, where a column says so. `perturbed`: columns whose values
+    are no longer those of the file, and what was done to them.
     """
 
     schema: Schema
@@ -286,6 +288,7 @@ class Table:
     of_file: bool = False
     rows: PersonRows | None = field(default=None, repr=False)
     households: Members | None = field(default=None, repr=False)
+    perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
 
     @property
     def people(self) -> int:

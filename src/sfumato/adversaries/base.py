@@ -130,6 +130,12 @@ class KnownTogether:
     drop: int = 0
 
 
+ALTERED = (
+    "values were altered by chance, and who takes them for true errs; who undoes it is measured "
+    "instead (mechanism reader)"
+)
+
+
 def _nobody(_groups: Groups) -> Iterable[Adversary]:
     return ()
 
@@ -155,6 +161,7 @@ class CatalogueEntry:
     she can never be measured on some groups.
 
     `criteria` bound her, the one to suggest first; one that no release of ours can keep has none.
+    `undoes_chance`: she, and nobody else, reads values that were altered by chance.
     """
 
     name: str
@@ -168,9 +175,18 @@ class CatalogueEntry:
     releases: Literal["exact", "noisy", "rows", "any"] = "exact"
     stand_ins: Callable[[Groups], Iterable[Adversary]] = _nobody
     undefined: Callable[[Release, Groups], str] = _always
+    undoes_chance: bool = False
+
+    def unmeasurable(self, release: Release, groups: Groups) -> str:
+        """Why she can never be measured on some groups; empty where she can."""
+        if groups.beside.altered_by_chance and not self.undoes_chance:
+            return ALTERED
+        return self.undefined(release, groups)
 
     def applies(self, release: Release) -> bool:
         """Whether she can make anything of a release of this kind."""
+        if self.undoes_chance:
+            return any(groups.beside.altered_by_chance for groups in release.by_attribute.values())
         if self.of_noise_alone:
             return release.guarantee is not None
         if self.of_rows_alone:
@@ -214,8 +230,10 @@ class Moves:
     Nothing in it depends on the order in which people or groups are seen.
     """
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: Groups, values: Sequence[str] | None = None) -> None:
+        """`values`: those that are believed in, by default the ones that the groups count."""
         self.groups = groups
+        self.values = groups.values if values is None else values
         self.moved, self.likely, self.certain = (np.zeros(len(groups), dtype=bool) for _ in "mlc")
         self.worst: BeliefChange | None = None
         self.surest: BeliefChange | None = None
@@ -235,7 +253,7 @@ class Moves:
         self.moved[rows[far]] = True
         self.likely[rows[far & (after > LIKELY)]] = True
         self.certain[rows[far & (after == 1)]] = True
-        values = self.groups.values
+        values = self.values
         self.worst = _farther(self.worst, farthest(before, after, codes, values))
         self.surest = _surer(self.surest, _first(after, before, after, codes, values))
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import replace
 
-from sfumato.adversaries import random_worlds, randomised, several_rows
+from sfumato.adversaries import mechanism, random_worlds, randomised, several_rows
 from sfumato.adversaries.base import CatalogueEntry, Runs, Threat
 from sfumato.adversaries.composition import attack as composition
 from sfumato.adversaries.leakage import observer
@@ -33,6 +33,7 @@ ADVERSARIES: dict[str, CatalogueEntry] = {
         presence.ENTRY,
         *linkage.ENTRIES,
         random_worlds.ENTRY,
+        mechanism.ENTRY,
         several_rows.ENTRY,
         observer.ENTRY,
         *realistic.ENTRIES,
@@ -97,12 +98,14 @@ def _readable(entry: CatalogueEntry, release: Release, name: str) -> list[tuple[
     """Where she can be measured: on a release or, if she can make nothing of a person's linked
     rows, on the rows one by one. Of unlinked rows she knows one, and asks for that row's value."""
     groups = release.by_attribute[name]
-    if not entry.undefined(release, groups):
+    if entry.undoes_chance and not groups.beside.altered_by_chance:
+        return []
+    if not entry.unmeasurable(release, groups):
         unlinked = groups.beside.unlinked
         if unlinked is None or entry.of_rows_alone:
             return [(release, groups)]
         return [(release, unlinked.by_row)]
     by_row = release.by_row
-    if by_row is None or entry.undefined(by_row, by_row.by_attribute[name]):
+    if by_row is None or entry.unmeasurable(by_row, by_row.by_attribute[name]):
         return []
     return [(by_row, by_row.by_attribute[name])]

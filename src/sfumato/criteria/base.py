@@ -17,22 +17,28 @@ Two methods of scope "group" are for searches that try changes one by one, and m
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
+from sfumato.adversaries.mechanism import NAME as UNDOES
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
 from sfumato.criteria.splits import CandidateSplits, OneByOne
 from sfumato.criteria.steps import BoundStep as BoundStep
-from sfumato.criteria.steps import Ladder, steps_on, worst_places
+from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
+from sfumato.criteria.verdict import Measure as Measure
+from sfumato.criteria.verdict import Sense as Sense
+from sfumato.criteria.verdict import Status as Status
+from sfumato.criteria.verdict import Verdict as Verdict
+from sfumato.criteria.verdict import summarize as summarize
+from sfumato.criteria.verdict import worst_of as worst_of
 from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools
 from sfumato.release.build import joint_groups, lost_together, with_inside
@@ -42,90 +48,17 @@ from sfumato.release.release import Release
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-Sense = Literal["at_least", "above", "at_most", "below"]
-Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
-WORST = 5  # how many of the worst groups a verdict names
 AT_END = (
     "can be judged on a finished release only: take it out of the policy of the search, and audit "
     "the release by it"
 )
 WHOSE = "rows are published one by one, and nothing here says which of them are one person's"
 _ONE_ROW = "it is defined for people who have one row each, and here they have several, one by one"
+UNDONE = (
+    "values are altered by chance, and counting them says nothing of people's own; require "
+    "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"
+)
 EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What a criterion found: the worst value, the value of each group, the worst groups.
-
-    `sense` says how the value must lie to the required bound. `overall` is the value of all groups
-    together, where it is not that of the worst one. `bounded` says of each group whether
-    its value is an upper bound only ("at most"); None: none is. `parts` holds further figures a
-    criterion of several conditions measures. Searches look at truth values only, so the worst
-    groups are found when somebody asks.
-    """
-
-    per_group: npt.NDArray[Any]
-    sizes: npt.NDArray[np.int64]
-    sense: Sense
-    parts: Mapping[str, float] = field(default_factory=dict)
-    bounded: Bools | None = None
-    overall: float | None = None
-
-    @cached_property
-    def worst(self) -> tuple[int, ...]:
-        """The smallest values where more is safer, else the largest; the worst one first."""
-        return self.worst_of(np.arange(len(self.sizes)))
-
-    def worst_of(self, groups: npt.NDArray[np.int64]) -> tuple[int, ...]:
-        """The worst among some of the groups."""
-        values = self.per_group[groups]
-        badness = values if self.sense in ("at_most", "below") else -values
-        places = worst_places(badness, self.sizes[groups], min(WORST, len(groups)))
-        return tuple(int(groups[place]) for place in places)
-
-    @property
-    def value(self) -> float:
-        if self.overall is not None:
-            return self.overall
-        return float(self.per_group[self.worst[0]]) if self.worst else float("nan")
-
-    @property
-    def at_most(self) -> bool:
-        """Whether the worst value is an upper bound only: no group is known to have it."""
-        return self.bounded is not None and bool(self.bounded[self.per_group == self.value].all())
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Does the criterion hold, how tightly, and which groups are worst (private).
-
-    `beyond_mending`: why no release of the same people can hold, and what to ask instead; `advice`:
-    what may help, where coarsening would not. `per`: what `worst` and `per_group` go through, the
-    release's groups or the exact tuples that a bucketized release lists. `at_most`: what is
-    measured is an upper bound; what exceeds it counts as violated. `bounded` says so of each group.
-    Where a pseudonym links rows, "tuple" is what is known of people, and "row" a row of theirs.
-    """
-
-    criterion: str
-    status: Status
-    measured: float | None
-    required: str
-    worst: tuple[int, ...] = ()
-    per_group: npt.NDArray[np.float64] | None = None
-    sense: Sense | None = None
-    attribute: str | None = None
-    note: str = ""
-    threats: tuple[Threat, ...] = ()  # what the adversary it ran would learn
-    beyond_mending: str = ""
-    advice: str = ""
-    per: Literal["group", "tuple", "row"] = "group"
-    at_most: bool = False
-    bounded: Bools | None = None
-
-    @property
-    def holds(self) -> bool:
-        return self.status == "holds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +99,7 @@ class Criterion(ABC):
 
     def bounds(self, adversary: str) -> bool:
         """Whether what holds here bounds an adversary too, by her name in the threat matrix."""
-        return adversary == self.against
+        return adversary == self.against or (self.survives_undoing and adversary == UNDOES)
 
     def adversaries(self, release: Release) -> Iterable[Asked]:
         """Those whom this names, for an audit to run on a release; with none, stand-ins run."""
@@ -231,8 +164,20 @@ class Criterion(ABC):
         rows = groups.beside.unlinked
         return (groups,) if rows is None or not self.reads_values else rows.readings
 
+    @property
+    def survives_undoing(self) -> bool:
+        """Whether a group that holds by published values does so by what is believed of true ones.
+
+        By who undoes what chance did to each value: all that she believes of a group is a mixture,
+        the same for every group, of what it shows. So distances between distributions only shrink
+        and ratios only come nearer to 1; how many values a group shows says nothing.
+        """
+        return False
+
     def undefined(self, groups: Groups) -> str:
         """Why these groups cannot be judged at all, in whichever reading."""
+        if groups.beside.altered_by_chance and self.reads_values and not self.survives_undoing:
+            return UNDONE
         reasons = (self.inapplicable(reading) for reading in self.readings(groups))
         return next((reason for reason in reasons if reason), "")
 
@@ -374,28 +319,20 @@ class ReleaseCriterion(Criterion):
         return OneByOne(self, parents, children, first)
 
 
-def summarize(
-    groups: Groups,
-    per_group: npt.NDArray[Any],
-    sense: Sense,
-    parts: Mapping[str, float] | None = None,
-    bounded: Bools | None = None,
-) -> Measure:
-    """What was measured, group by group."""
-    return Measure(per_group, groups.sizes, sense, parts or {}, bounded)
-
-
-# From worst to best: a violation anywhere decides, then whatever could not be judged.
-_ORDER = ("violated", "cannot_judge", "not_converged", "not_applicable", "holds")
-
-
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
     if unreadable := _unreadable(criterion, release):
         return unreadable
     about = groups_about(criterion, release)
     judged = _as_judged(criterion, release)
-    verdict = worst_of([criterion.of_release(judged, groups) for groups in about])
+    verdict = worst_of(
+        [
+            criterion.unjudged("not_applicable", UNDONE, groups)
+            if _cannot_undo(criterion, release, groups)
+            else criterion.of_release(judged, groups)
+            for groups in about
+        ]
+    )
     if judged is not release:
         verdict = replace(verdict, per="row")
         if isinstance(criterion, GroupCriterion) and criterion.of_lists:
@@ -418,8 +355,17 @@ def named_threats(criteria: Iterable[Criterion], release: Release) -> Iterator[T
         if not _unreadable(criterion, release):
             judged = _as_judged(criterion, release)
             for adversary, groups in criterion.adversaries(judged):
+                if groups.beside.altered_by_chance:
+                    continue  # she would take what chance made for true
                 for threat in adversary.attack(judged, groups).threats():
                     yield replace(threat, of_row=judged is not release)
+
+
+def _cannot_undo(criterion: Criterion, release: Release, groups: Groups) -> bool:
+    """Whether a criterion would take values for people's own that were altered by chance."""
+    by_chance = {name for name, one in release.perturbed.items() if one.by_chance}
+    altered = groups.beside.altered_by_chance or bool(by_chance & set(criterion.joint))
+    return altered and criterion.reads_values and not criterion.survives_undoing
 
 
 def _as_judged(criterion: Criterion, release: Release) -> Release:
@@ -486,15 +432,3 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     if "members" in criterion.needs:
         about = [with_inside(release, groups) for groups in about]
     return about
-
-
-def worst_of(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict that counts: a violation before anything unjudged, then the tightest."""
-    return min(verdicts, key=lambda verdict: (_ORDER.index(verdict.status), _slack(verdict)))
-
-
-def _slack(verdict: Verdict) -> float:
-    """How much room a verdict leaves, so that the tightest attribute is the one reported."""
-    if verdict.measured is None:
-        return 0.0
-    return verdict.measured if verdict.sense in ("at_least", "above") else -verdict.measured

@@ -83,6 +83,10 @@ class TCloseness(GroupCriterion):
             )
         return reason
 
+    @property
+    def survives_undoing(self) -> bool:
+        return self.distance == "equal"
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         exact: Callable[[Groups, list[Fraction]], Fraction]
         if self.distance == "equal":

@@ -57,6 +57,10 @@ class BetaLikeness(GroupCriterion):
     def required(self) -> str:
         return f"beta ≤ {shortest(self.beta)}{' (enhanced)' if self.enhanced else ''}"
 
+    @property
+    def survives_undoing(self) -> bool:
+        return not self.enhanced
+
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         gain = _gain(groups)
         if self.enhanced:
@@ -111,6 +115,10 @@ class DeltaDisclosure(GroupCriterion):
     @property
     def required(self) -> str:
         return f"delta < {shortest(self.delta)}"
+
+    @property
+    def survives_undoing(self) -> bool:
+        return True
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         expected = groups.reference_share[groups.indices]

@@ -8,7 +8,7 @@ is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from sfumato.engines.form import check_format
 from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
+from sfumato.perturbation.base import Perturbation
 from sfumato.policy.rules.base import RuleSet
+from sfumato.release.perturb_table import check_perturbations
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 from sfumato.utility import utility_named
@@ -38,7 +40,8 @@ class Policy:
     release is for: loss is then measured by that, so another utility cannot be named beside it.
     `read` says how the file the policy was written for is to be read: how it is written, and by
     which engine; `format` in which a release is written, if not the way its table came. `profile`
-    is a rule set whose paragraphs are judged besides.
+    is a rule set whose paragraphs are judged besides. `perturb` says what is done to sensitive and
+    kept columns before anything is counted.
     """
 
     require: Sequence[Criterion]
@@ -50,6 +53,7 @@ class Policy:
     read: Reading = field(default_factory=Reading)
     format: str | None = None
     profile: RuleSet | None = None
+    perturb: Mapping[str, Perturbation] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):
@@ -64,6 +68,7 @@ class Policy:
             raise PolicyError(f"anonymizer: {quoted(self.anonymizer)} is not an anonymizer")
         if self.format is not None:
             check_format(self.format)
+        check_perturbations(self.perturb, self.schema)
         expect("read", self.read, Reading, "a Reading")
         expect("profile", self.profile, (RuleSet, type(None)), "a rule set such as SafeHarbor()")
         if (

@@ -29,6 +29,7 @@ from sfumato.errors import (
     quoted,
 )
 from sfumato.files import write_text
+from sfumato.perturbation import PERTURBATIONS
 from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import RuleSet
@@ -213,6 +214,7 @@ class PolicyModel(_Strict):
     suppression: Number = 0.0
     format: str | None = None
     profile: str | dict[str, Any] | None = None
+    perturb: dict[str, dict[str, Any]] = Field(default_factory=dict)
     use: UseModel | None = None
 
 
@@ -258,6 +260,10 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         ]
         anonymizer = _anonymizer(model.anonymizer)
         profile = _profile(model.profile, folder)
+        perturb = {
+            column: construct(f"[perturb.{column}]", entry, PERTURBATIONS)
+            for column, entry in model.perturb.items()
+        }
         use = None if model.use is None else Use(**model.use.model_dump())
     except SfumatoError as error:
         raise type(error)(f"{path.name}: {error}") from None
@@ -271,6 +277,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         "profile": profile,
         "use": use,
         "read": read,
+        "perturb": perturb,
     }
 
 
@@ -446,6 +453,9 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
                 lines += [
                     f"{toml_value(key)} = {toml_value(entry)}" for key, entry in entries.items()
                 ]
+    for column, perturbation in policy.perturb.items():
+        lines += ["", f"[perturb.{toml_value(column)}]", f"kind = {toml_value(perturbation.kind)}"]
+        lines += _options(perturbation, files)
     for criterion in policy.require:
         lines += ["", "[[require]]", f"kind = {toml_value(criterion.name)}"]
         lines += _options(criterion, files)

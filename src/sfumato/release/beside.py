@@ -19,6 +19,7 @@ from sfumato.errors import InputError
 from sfumato.numbers import Bools, Floats, Ints, sums_by, taken_rows
 
 if TYPE_CHECKING:
+    from sfumato.perturbation.base import Perturbation
     from sfumato.release.description import Regions
     from sfumato.release.groups import Groups
     from sfumato.release.guarantee import Guarantee
@@ -154,6 +155,7 @@ class Beside:
     description, by default its size, and `everyone` all people as one group: the groups do not add
     up to them. Where equal groups are told once, `multiplicity` is how many each stands for. Where
     people's rows are published one by one, `unlinked` are the values of rows and of people.
+    `perturbed` is what was done to the values that are counted.
     """
 
     regions: Regions | None = None
@@ -166,6 +168,12 @@ class Beside:
     several: SeveralGroups | None = None
     multiplicity: Ints | None = None
     unlinked: UnlinkedRows | None = None
+    perturbed: Perturbation | None = None
+
+    @property
+    def altered_by_chance(self) -> bool:
+        """Whether the values that are counted are not people's own, but drawn."""
+        return self.perturbed is not None and self.perturbed.by_chance
 
     def take(self, kept: Ints, total: int) -> Beside:
         """Of some of `total` groups, by their positions."""
@@ -181,6 +189,7 @@ class Beside:
             several=None if self.several is None else self.several.take(kept, total),
             multiplicity=None if self.multiplicity is None else self.multiplicity[kept],
             unlinked=None if self.unlinked is None else self.unlinked.take(kept),
+            perturbed=self.perturbed,
         )
 
     def merge(self, number: Ints, total: int) -> Beside:
@@ -205,4 +214,5 @@ class Beside:
             inside=None if self.inside is None else self.inside.merge(number, total),
             several=None if self.several is None else self.several.merge(number),
             unlinked=None if self.unlinked is None else self.unlinked.merge(number, total),
+            perturbed=self.perturbed,
         )

@@ -22,6 +22,7 @@ from sfumato.engines.base import Scratch, row_blocks
 from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
 from sfumato.numbers import Codes, Ints, sums_by
+from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import Inside
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
@@ -326,6 +327,7 @@ class ReadFrom:
     kept that or gave the table. `guarantee`: what it says it promises. `file`: the folder of ours
     it was read from, or the file it was kept in. `stray`: what is published besides. `domains`:
     what quasi-identifiers may be, where its owner kept that and the schema does not say.
+    `perturbed`: what it says was done to columns.
     """
 
     counted_from: Placement | None = None
@@ -335,6 +337,7 @@ class ReadFrom:
     file: FileStamp | None = None
     stray: StrayColumns = field(default_factory=StrayColumns)
     domains: Mapping[str, Domain] = field(default_factory=dict)
+    perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
 
     def inside(self, total: int) -> Inside | None:
         return self.people

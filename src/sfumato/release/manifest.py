@@ -22,8 +22,10 @@ import pyarrow.parquet as pq
 from sfumato.counts.counts import Counts
 from sfumato.engines.files import is_data
 from sfumato.engines.form import FileForm
-from sfumato.errors import InputError, name_some, other_than_file
+from sfumato.errors import InputError, SfumatoError, name_some, other_than_file
 from sfumato.numbers import Codes
+from sfumato.perturbation import perturbation_of
+from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import Inside
 from sfumato.release.description import GROUP_ID, PSEUDONYM, Scheme
 from sfumato.release.guarantee import Guarantee
@@ -178,7 +180,7 @@ MOST_PEOPLE = 1 << 63
 class PublishedColumn:
     """A published column; `several` and `list` where people have several values.
 
-    `words`: it holds texts, whatever they look like.
+    `words`: it holds texts, whatever they look like. `perturbed`: what was done to its values.
     """
 
     name: str
@@ -186,6 +188,7 @@ class PublishedColumn:
     words: bool
     several: Literal["set", "multiset"] | None
     list: str | None
+    perturbed: Perturbation | None = None
 
 
 @dataclass(frozen=True)
@@ -323,7 +326,8 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
         if role != "sensitive" and (several is not None or form is not None):
             _broken(path, f"column {name!r} is {role} and cannot hold several values")
         words = entry.get("type") == "string"
-        columns.append(PublishedColumn(name, role, words, several, form))
+        done = _perturbed(path, name, role, entry.get("perturbed"))
+        columns.append(PublishedColumn(name, role, words, several, form, done))
     linked = (PSEUDONYM,) if scheme == "generalized" else ()
     if sum(column.role == PSEUDONYM for column in columns) > 1:
         _broken(path, "it has two columns of pseudonyms")
@@ -340,6 +344,13 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
     if not any(column.role in ("quasi", "sensitive") for column in columns):
         _broken(path, "it has no column to judge")
     return tuple(columns)
+
+
+def _perturbed(path: Path, name: str, role: str, told: object) -> Perturbation | None:
+    with contextlib.suppress(SfumatoError, TypeError):
+        if told is None or role in ("sensitive", "keep"):
+            return None if told is None else perturbation_of(told)
+    _broken(path, f"column {name!r} is perturbed in no known way")
 
 
 def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | None:

@@ -20,6 +20,7 @@ from sfumato.counts.stored import StoredCounts
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.numbers import Floats, Ints
+from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
@@ -90,6 +91,7 @@ class Release:
             published=self.made.matching.published if isinstance(self.made, ReadFrom) else None,
             several=self.several,
             unlinked=groups.beside.unlinked and groups.beside.unlinked.described(self.several),
+            perturbed=self.perturbed.get(groups.attribute or ""),
         )
         return groups.with_beside(known)
 
@@ -107,6 +109,17 @@ class Release:
     def counted_from(self) -> TablePlacement | None:
         """The tuples its groups count: those of its table, or those that were published."""
         return self.made.counted_from
+
+    @property
+    def perturbed(self) -> Mapping[str, Perturbation]:
+        """What was done to the values of columns that are not quasi-identifiers."""
+        match self.made:
+            case MadeHere():
+                return self.made.placement.table.perturbed
+            case ReadFrom():
+                return self.made.perturbed
+            case _:
+                return {}
 
     @property
     def file(self) -> FileStamp | None:
@@ -314,6 +327,9 @@ def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
     return SeveralGroups(counts.people, known.person, group[known.tuples])
 
 
+_AS_THEY_ARE = "published as they are, unprotected and unjudged"
+
+
 def standing_notes(table: Table) -> tuple[str, ...]:
     """What a reader of any judgement on this table must know besides."""
     notes = [*table.source.notes]
@@ -332,8 +348,7 @@ def standing_notes(table: Table) -> tuple[str, ...]:
             "people are "
             + ("counted once" if counts.several is not None else "told as at most so many")
         )
-    if schema.keep:
-        notes.append(f"published as they are, unprotected and unjudged: {', '.join(schema.keep)}")
+    notes += kept_notes(schema, table.perturbed)
     if schema.publish_weight == "keep":
         notes.append(
             f"survey weights are published as they are, unjudged ({schema.weight}): a weight that "
@@ -346,6 +361,19 @@ def standing_notes(table: Table) -> tuple[str, ...]:
             "of them have one weight it is theirs"
         )
     return (*notes, *reading_notes(table.source, schema))
+
+
+def kept_notes(schema: Schema, perturbed: Mapping[str, Perturbation]) -> list[str]:
+    """What is published unjudged, what was done to columns, and what bounds on them mean then."""
+    as_they_are = [name for name in schema.keep if name not in perturbed]
+    notes = [f"{_AS_THEY_ARE}: {', '.join(as_they_are)}"] if as_they_are else []
+    notes += [f"{name}: {one.words}" for name, one in perturbed.items()]
+    if any(one.by_chance for one in perturbed.values()):
+        notes.append(
+            "values altered by chance are judged as published; what is believed of true ones is "
+            "told of who undoes it (mechanism reader)"
+        )
+    return notes
 
 
 # A table larger than memory, read as if it were published unchanged: equal groups told once.

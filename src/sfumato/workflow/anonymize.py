@@ -9,8 +9,10 @@ from secrets import randbits
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
+from sfumato.perturbation.base import Perturbation
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
+from sfumato.release.perturb_table import perturb
 from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
 from sfumato.table import Table
@@ -32,12 +34,39 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     for domain in table.counts.quasi:
         check_values(domain)
     drawn = randbits(63) if seed is None else seed
+    table = perturbed_by(table, policy, drawn)
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
     if table.rows is not None:
         from sfumato.anonymizers.linked import anonymize_linked
 
         return anonymize_linked(task, policy.maker)
     return policy.maker.run(task)
+
+
+def perturbed_by(table: Table, policy: Policy, seed: int | None) -> Table:
+    """The table with the columns perturbed that the policy names, which its criteria can judge."""
+    if not policy.perturb:
+        return table
+    for criterion in policy.require:
+        if criterion.of_noise:
+            raise PolicyError("perturb: leave it out, since noise is added to all counts")
+        _refuse_altered(criterion, policy.perturb)
+    return perturb(table, policy.perturb, seed=seed)
+
+
+def _refuse_altered(criterion: Criterion, perturbed: Mapping[str, Perturbation]) -> None:
+    """Refuse to search by a criterion that takes altered values for people's own."""
+    if not criterion.reads_values or criterion.survives_undoing:
+        return
+    about = (criterion.sensitive,) if criterion.sensitive is not None else tuple(criterion.joint)
+    for name, perturbation in perturbed.items():
+        if perturbation.by_chance and (not about or name in about):
+            raise PolicyError(
+                f"{criterion.name}: the values of {name!r} are altered by chance "
+                f"({perturbation.kind}), and counting them says nothing of people's own; name "
+                "another column (sensitive = ...), or require t-closeness (equal), beta-likeness "
+                "or delta-disclosure, which hold for who undoes it"
+            )
 
 
 def generalize(

@@ -321,7 +321,7 @@ def _summary(release: Release, *, raw: bool) -> ReleaseSummary:
         suppressed=release.suppressed,
         quasi=tuple(release.schema.quasi),
         sensitive=tuple(release.schema.sensitive),
-        keep=tuple(release.schema.keep),
+        keep=tuple(name for name in release.schema.keep if name not in release.perturbed),
         raw=raw,
         anonymizer=release.made.findings.made_by if isinstance(release.made, MadeHere) else "",
     )

@@ -53,7 +53,7 @@ from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.utility.base import Utility
 from sfumato.utility.view import view_of
-from sfumato.workflow.anonymize import anonymize
+from sfumato.workflow.anonymize import anonymize, perturbed_by
 from sfumato.workflow.audit import audit
 
 # Sweeps as text: `k=2,5,10` from the command line, and values as tables and JSON tell them.
@@ -359,6 +359,7 @@ def compare(
     measures = choose_utilities(policy, utilities, seed)
     check_risk(risk)
     expect("table", table, Table, "a Table, as sf.read makes one")
+    table = perturbed_by(table, policy, seed)
     if policy.use is not None and utilities is None:
         measures = (policy.measure(table), *measures)
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []

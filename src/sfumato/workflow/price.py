@@ -53,7 +53,7 @@ from sfumato.report.sections.usefulness import worth_of
 from sfumato.schema.region import Anything
 from sfumato.table import Table
 from sfumato.utility.view import View, view_of
-from sfumato.workflow.anonymize import anonymize, check_people, generalize
+from sfumato.workflow.anonymize import anonymize, check_people, generalize, perturbed_by
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
@@ -95,6 +95,7 @@ def price(
     expect("policy", policy, Policy, "a Policy")
     check_price(seconds, seed, people)
     check_people(table)
+    table = perturbed_by(table, policy, seed)
     own = policy.maker
     anonymizer = own.briefly()
     if table.schema.rows == "unlinked" and anonymizer.refuses_rows():

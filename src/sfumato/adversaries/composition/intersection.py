@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.base import ALTERED
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.priors import (
     EarlierRelease,
@@ -91,6 +92,8 @@ def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValu
 
 def _usable(release: Release, name: str) -> Groups:
     groups = release.groups_for(name)
+    if groups.beside.altered_by_chance:
+        raise InputError(f"{release.label}: {name!r}: {ALTERED}")
     if not groups.single_valued:
         raise InputError(
             f"{release.label}: people have several values of {name!r} each; the attack is defined "

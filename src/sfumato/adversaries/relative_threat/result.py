@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
+from sfumato.adversaries.base import ALTERED, CatalogueEntry, Threat, farthest, moved
 from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, Known
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
@@ -445,6 +445,8 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
 
 def undefined(release: Release, groups: Groups) -> str:
     """Why nothing of the kind can be said of these groups; empty where it can."""
+    if groups.beside.altered_by_chance:
+        return ALTERED
     if release.by_row is not None:
         return "a pseudonym links several rows of a person; this is worked out for one description"
     if not release.regions.contains_people:

@@ -32,7 +32,7 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
     safe,
-    several_rows,
+    unfit_for_facts,
 )
 from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
@@ -204,5 +204,5 @@ ENTRY = CatalogueEntry(
     "when shown",
     ("skyline-privacy",),
     stand_ins=_stand_ins,
-    undefined=lambda _, groups: several_rows(groups),
+    undefined=lambda _, groups: unfit_for_facts(groups),
 )

@@ -47,6 +47,7 @@ from typing import Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.base import ALTERED
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.numbers import Bools, Floats, Ints, fraction
@@ -248,8 +249,10 @@ def groups_of(subject: Groups | Release, sensitive: str | None = None) -> Groups
     return subject.groups if sensitive is None else subject.groups_for(sensitive)
 
 
-def several_rows(groups: Groups) -> str:
-    """Why facts about people are not worked out where their rows are published one by one."""
+def unfit_for_facts(groups: Groups) -> str:
+    """Why facts are not worked out where rows are one by one, or values altered by chance."""
+    if groups.beside.altered_by_chance:
+        return ALTERED
     if groups.beside.unlinked is None:
         return ""
     return (
@@ -260,7 +263,7 @@ def several_rows(groups: Groups) -> str:
 
 def case_of(groups: Groups, case: Case | None = None) -> Case:
     """Whether people have one value each, a set, a multiset, or lists that are published whole."""
-    if why := several_rows(groups):
+    if why := unfit_for_facts(groups):
         raise InputError(why)
     if case is None:
         return "lists" if groups.linked else groups.case

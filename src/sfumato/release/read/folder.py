@@ -40,7 +40,7 @@ from sfumato.release.manifest import (
     read_people,
 )
 from sfumato.release.read.bucketized import read_pair
-from sfumato.release.release import Release
+from sfumato.release.release import Release, kept_notes
 from sfumato.release.write.data_files import PARTS, WHOSE
 from sfumato.release.write.publish import OWNER
 from sfumato.schema.domain import Domain, build_domain
@@ -196,6 +196,11 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         notes.append(
             f"the whole table's distribution is not known{reason}; the published one stands in"
         )
+    perturbed = {one.name: one.perturbed for one in manifest.columns if one.perturbed is not None}
+    if perturbed:  # the file alone did not say so
+        as_they_stood = kept_notes(release.schema, {})
+        notes = [note for note in notes if note not in as_they_stood]
+        notes += kept_notes(release.schema, perturbed)
     people = public.parent / "private" / PEOPLE
     made = release.made
     assert isinstance(made, ReadFrom)
@@ -217,6 +222,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             guarantee=manifest.guarantee,
             file=FileStamp.of(folder, manifest.path),
             domains=_domains(public.parent / "private" / DOMAINS, release.regions.columns),
+            perturbed=perturbed,
         ),
     )
 

@@ -207,6 +207,11 @@ def _manifest(
                 **own.get(field.name, {}),
                 **(told_of_weights(release) if roles[field.name] == "weight" else {}),
                 **form.labels_of(field.name),
+                **(
+                    {"perturbed": release.perturbed[field.name].public()}
+                    if field.name in release.perturbed
+                    else {}
+                ),
             }
             for field in columns
         ],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.acquaintance import exposed_people
 from sfumato.adversaries.skyline.belief import InformedBelief
-from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of, several_rows
+from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of, unfit_for_facts
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import GroundedPeople, Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
@@ -361,7 +361,7 @@ def skyline_section(report: Report) -> Section | None:
     judged = [
         groups
         for groups in evidence.release.by_attribute.values()
-        if len(groups) and groups.width and not several_rows(groups)
+        if len(groups) and groups.width and not unfit_for_facts(groups)
     ]
     small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]
     if not small:

@@ -141,7 +141,7 @@ def _undefined(report: Report, entry: CatalogueEntry) -> str:
     if report.evidence is None:
         return ""
     release = report.evidence.release
-    reasons = [entry.undefined(release, groups) for groups in release.by_attribute.values()]
+    reasons = [entry.unmeasurable(release, groups) for groups in release.by_attribute.values()]
     return reasons[0] if all(reasons) else ""
 
 

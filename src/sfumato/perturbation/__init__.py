@@ -1,0 +1,30 @@
+"""Perturbations: what may be done to sensitive and kept columns. Each is registered here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sfumato.errors import InputError
+from sfumato.perturbation.base import Perturbation
+from sfumato.perturbation.chance import AddedNoise, Pram, RankSwap
+from sfumato.perturbation.functions import ColumnMicroaggregation, Rounding, TopBottomCoding
+
+PERTURBATIONS: dict[str, type[Perturbation]] = {
+    perturbation.kind: perturbation
+    for perturbation in (
+        TopBottomCoding,
+        Rounding,
+        ColumnMicroaggregation,
+        AddedNoise,
+        Pram,
+        RankSwap,
+    )
+}
+
+
+def perturbation_of(told: object) -> Perturbation:
+    """What a manifest tells of a column, by its own constructor."""
+    kind = told.get("kind") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or not isinstance(kind, str) or kind not in PERTURBATIONS:
+        raise InputError("this is no perturbation")
+    return PERTURBATIONS[kind](**{key: value for key, value in told.items() if key != "kind"})

@@ -1,0 +1,175 @@
+"""`sf.perturb`: a table whose sensitive and kept columns are perturbed, before anybody counts it.
+
+Rows are perturbed and counted anew, so that groups, criteria, the file and whoever reads it back
+all tell of the same values: those that are published. Stands apart: everything that releases are
+judged by works on counts, and here alone rows are changed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from secrets import randbits
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.columns import CodedValues, has_lists
+from sfumato.counts.households import members_of_households
+from sfumato.counts.rows import count_people
+from sfumato.counts.stored import bytes_for
+from sfumato.engines.base import Source, fresh, named, select
+from sfumato.errors import (
+    InputError,
+    PolicyError,
+    ResourceError,
+    SchemaError,
+    did_you_mean,
+    expect,
+    quoted,
+)
+from sfumato.perturbation.base import Perturbation
+from sfumato.schema.roles import Schema
+from sfumato.table import Table, levels_of
+
+
+def perturb(
+    table: Table, perturbations: Mapping[str, Perturbation], *, seed: int | None = None
+) -> Table:
+    """The table with some of its sensitive and kept columns perturbed.
+
+    `anonymize` does it by itself for what the policy names. Columns that are perturbed already, in
+    the same way, are left as they are: two draws of one value tell more than one.
+    """
+    expect("table", table, Table, "a Table, as sf.read makes one")
+    check_perturbations(perturbations, table.schema)
+    todo = {name: one for name, one in perturbations.items() if name not in table.perturbed}
+    for name in perturbations.keys() - todo.keys():
+        if table.perturbed[name].kind != perturbations[name].kind:
+            raise InputError(
+                f"column {name!r} is perturbed already, by {table.perturbed[name].kind}"
+            )
+    if not todo:
+        return table
+    _check_rows(table, todo)
+    drawn = randbits(63) if seed is None else seed
+    source, engine = table.source, table.engine
+    names = [name for role, name in table.schema.roles() if role != "identifiers"]
+    names = [name for name in source.types if name in set(names)]
+    listed = [named(source.column(name), f"c{place}") for place, name in enumerate(names)]
+    rows = engine.fetch(select(listed, source.name), in_order=True)
+    stated: dict[str, Perturbation] = {}
+    for name, perturbation in todo.items():
+        # A stream of its own for every column, whatever else is perturbed.
+        chance = np.random.default_rng([drawn, zlib.crc32(name.encode())])
+        place = names.index(name)
+        cells, stated[name] = perturbation.apply(name, _whole(rows.column(place)), chance)
+        rows = rows.set_column(place, f"c{place}", cells)
+    relation = fresh("perturbed")
+    engine.put(relation, rows)
+    changed = _as_source(source, relation, names, rows, stated)
+    linked, counts = count_people(engine, changed, table.schema, CodedValues())
+    return replace(
+        table,
+        counts=counts,
+        levels=levels_of(table.schema, counts),
+        source=changed,
+        file=None,
+        rows=linked,
+        households=members_of_households(engine, changed, table.schema, counts, CodedValues()),
+        perturbed={**table.perturbed, **stated},
+    )
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _as_source(
+    source: Source, relation: str, names: list[str], rows: pa.Table, stated: Mapping[str, object]
+) -> Source:
+    """The changed rows as a source; numbers of a text file have a type now."""
+    types = {name: rows.column(place).type for place, name in enumerate(names)}
+    typed = {
+        name for name in stated if source.is_untyped(name) and not pa.types.is_string(types[name])
+    }
+    typed |= {
+        name for name in stated if not source.is_untyped(name) and pa.types.is_string(types[name])
+    } & source.apart
+    return replace(
+        source,
+        name=relation,
+        types=types,
+        rows=rows.num_rows,
+        apart=frozenset(source.apart & set(names)) ^ frozenset(typed),
+        others=tuple(
+            dict.fromkeys([*(name for name in source.types if name not in types), *source.others])
+        ),
+    )
+
+
+def check_perturbations(perturbations: object, schema: Schema | None) -> None:
+    """Refuse what is no perturbation, or of a column that may not have one."""
+    if not isinstance(perturbations, Mapping):
+        raise PolicyError(f"perturb = {quoted(perturbations)} is not allowed; give it by column")
+    for name, one in perturbations.items():
+        if not isinstance(one, Perturbation):
+            raise PolicyError(
+                f"perturb: column {name!r} has {quoted(one)}; use sf.Rounding, sf.TopBottomCoding, "
+                "sf.ColumnMicroaggregation, sf.AddedNoise, sf.Pram or sf.RankSwap"
+            )
+        if schema is None:
+            continue
+        if name in schema.quasi:
+            raise PolicyError(
+                f"perturb: column {name!r} is a quasi-identifier, which is coarsened; perturbed "
+                "are sensitive and kept columns"
+            )
+        allowed = (*schema.sensitive, *schema.keep)
+        if name not in allowed:
+            raise PolicyError(
+                f"perturb: column {name!r} is neither sensitive nor kept; "
+                f"{did_you_mean(name, allowed)}"
+            )
+        if one.by_chance and name in schema.levels:
+            raise PolicyError(
+                f"perturb: column {name!r} is published at a level of its hierarchy, and "
+                f"{one.kind} is undone by value; leave out its level (noise has a step)"
+            )
+
+
+def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
+    """Refuse tables whose rows cannot be changed one by one, or not without giving more away."""
+    schema, source, engine = table.schema, table.source, table.engine
+    if not engine.embedded:
+        raise InputError(
+            "perturb: rows are perturbed in memory, and not by an engine of its own; read the "
+            "table with engine 'duckdb'"
+        )
+    if bytes_for(source.rows, len(source.types)) > engine.memory:
+        raise ResourceError(
+            f"perturb: {source.label} is larger than memory, and rows are perturbed there; raise "
+            "the memory limit, or use a part of the rows"
+        )
+    for name in todo:
+        if has_lists(source, schema, name):
+            raise SchemaError(
+                f"perturb: column {name!r} holds lists; it is to hold one value a row"
+            )
+    kind = next((one.kind for one in todo.values() if not one.by_value), None)
+    if kind is None:
+        return
+    if schema.count is not None:
+        raise SchemaError(f"perturb: {kind} takes one row a person, and count says otherwise")
+    if schema.person is not None and not source.one_each:
+        person = source.column(schema.person)
+        several = engine.fetch(
+            select([f"COUNT(*) - COUNT(DISTINCT {person}) AS x"], source.name)
+        ).column(0)[0]
+        if several.as_py():
+            raise SchemaError(
+                f"perturb: {kind} takes one row a person, and some have several: several draws "
+                "about one person average out; use rounding or top-bottom-coding"
+            )

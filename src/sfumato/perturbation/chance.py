@@ -132,7 +132,7 @@ class AddedNoise(NumberPerturbation):
         likelihood[-1, len(true) :] = 1.0  # a missing value stays missing
         row_of = np.full(len(published), len(shown))
         row_of[there] = read
-        having = np.bincount(row_of, weights=people, minlength=len(likelihood))
+        having: Floats = np.bincount(row_of, people, len(likelihood)).astype(np.float64)
         belief = posterior(likelihood, having, given_prior(prior, tuple(labels)))
         return Undone(tuple(labels), belief[row_of])
 

@@ -26,7 +26,7 @@ from sfumato.engines.choose import open_engine
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
-from sfumato.perturbation.base import Perturbation
+from sfumato.perturbation.base import Changed, Perturbation
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
@@ -275,7 +275,7 @@ class Table:
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
     `households`: who lives together, where a column says so. `perturbed`: columns whose values
-    are no longer those of the file, and what was done to them.
+    are no longer those of the file, and what was done to them; `changed` is what it did (private).
     """
 
     schema: Schema
@@ -289,6 +289,7 @@ class Table:
     rows: PersonRows | None = field(default=None, repr=False)
     households: Members | None = field(default=None, repr=False)
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
+    changed: Mapping[str, Changed] = field(default_factory=dict, repr=False)
 
     @property
     def people(self) -> int:

@@ -169,6 +169,14 @@ def right_calls(folder: Path) -> list[Call]:
         return Call(name, getattr(sf, name), positional, named)
 
     return [
+        call("AddedNoise", 2.0, "normal", step=1, least=0, most=9),
+        call("ColumnMicroaggregation", 3),
+        call("MechanismReader", {"flu": 0.5, "cold": 0.5}),
+        call("Pram", stay=0.5, draw={"flu": 0.5, "cold": 0.5}),
+        call("RankSwap", 5.0),
+        call("Rounding", 5.0),
+        call("TopBottomCoding", 9.0, 1.0),
+        call("perturb", table, {"disease": sf.Pram(stay=0.5)}, seed=1),
         call("AlphaK", 0.5, 2),
         call("Anatomy", 2),
         call("Best", seconds=1.0, schemes=["generalized"]),

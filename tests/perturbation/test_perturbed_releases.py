@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.perturbation.base import Perturbation
+from sfumato.release.treatment import column_treatments
 from sfumato.schema.region import text_of
 from tests.program import sfumato
 
@@ -126,6 +127,27 @@ def test_attacks_that_take_values_for_true_are_refused() -> None:
         sf.knowledge_skyline(release.groups_for("disease"), "hiv", 0.5)
     with pytest.raises(sf.InputError, match="nothing to undo"):
         sf.MechanismReader().attack(release, release.groups_for("cost"))
+
+
+def test_the_column_table_tells_what_was_done() -> None:
+    release, _ = release_of({"disease": sf.Pram(stay=0.5), "stay": sf.TopBottomCoding(top=20)})
+    own, rows = people(), release.to_arrow()
+    told = {one.column: one for one in column_treatments(release, sf.read(own, SCHEMA))}
+    assert told["disease"].done == told["stay"].done == "perturbed"
+    assert told["stay"].how == "numbers above 20 are published as it"
+    assert told["stay"].changed == sum(value > 20 for value in own["stay"].to_pylist())
+    before = {share.label: share.before for share in told["disease"].shares}
+    after = {share.label: share.after for share in told["disease"].shares}
+    for value in ("flu", "cold", "hiv"):
+        assert before[value] == pytest.approx(
+            own["disease"].to_pylist().count(value) / 60, abs=1e-6
+        )
+        assert after[value] == pytest.approx(
+            rows["disease"].to_pylist().count(value) / 60, abs=1e-6
+        )
+    public = {one.column: one for one in column_treatments(release)}
+    assert public["disease"].changed is public["stay"].changed is None
+    assert all(share.before is None for share in public["disease"].shares)
 
 
 def test_functions_of_values_are_judged_like_values() -> None:

@@ -13,6 +13,7 @@ undoes it (`undo`): she weighs what each published value says of the true one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -25,11 +26,39 @@ import pyarrow as pa
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Floats
 from sfumato.schema.domain import Domain, build_domain
+from sfumato.schema.region import MISSING, text_of
 
 _MOST_DECIMALS = 9  # that the values of a column are told by
+_MOST_TOLD = 10_000  # values of which it is kept how many people had each
 _WHOLE = float(1 << 53)
 _ROUNDS = 500  # of estimating how true values are distributed
 _STILL = 1e-10
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a perturbation did to a table (private): cells whose value is another one now, and how
+    many people had each value before, where that is few enough to be told."""
+
+    cells: int
+    before: Mapping[str, int] | None
+
+    @classmethod
+    def between(cls, own: pa.Array, published: pa.Array) -> Changed:
+        """What differs between a column's cells and those that are published."""
+        texts = [_texts(cells) for cells in (own, published)]
+        cells = sum(one != other for one, other in zip(*texts, strict=True))
+        before = Counter(MISSING if text is None else text for text in texts[0])
+        return cls(cells, before if len(before) <= _MOST_TOLD else None)
+
+
+def _texts(cells: pa.Array) -> list[str | None]:
+    """Values by their canonical texts: 5, 5.0 and "5" are one."""
+    coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
+    text = str(coded.dictionary.type) in ("string", "large_string", "string_view")
+    domain, codes = build_domain("", coded.dictionary, untyped=text)
+    labels = [None if value is None else text_of(value) for value in domain.values]
+    return [labels[code] for code in codes[coded.indices.to_numpy()].tolist()]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from sfumato.errors import (
     expect,
     quoted,
 )
-from sfumato.perturbation.base import Perturbation
+from sfumato.perturbation.base import Changed, Perturbation
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
 
@@ -60,11 +60,14 @@ def perturb(
     listed = [named(source.column(name), f"c{place}") for place, name in enumerate(names)]
     rows = engine.fetch(select(listed, source.name), in_order=True)
     stated: dict[str, Perturbation] = {}
+    done: dict[str, Changed] = {}
     for name, perturbation in todo.items():
         # A stream of its own for every column, whatever else is perturbed.
         chance = np.random.default_rng([drawn, zlib.crc32(name.encode())])
         place = names.index(name)
-        cells, stated[name] = perturbation.apply(name, _whole(rows.column(place)), chance)
+        own = _whole(rows.column(place))
+        cells, stated[name] = perturbation.apply(name, own, chance)
+        done[name] = Changed.between(own, cells)
         rows = rows.set_column(place, f"c{place}", cells)
     relation = fresh("perturbed")
     engine.put(relation, rows)
@@ -79,6 +82,7 @@ def perturb(
         rows=linked,
         households=members_of_households(engine, changed, table.schema, counts, CodedValues()),
         perturbed={**table.perturbed, **stated},
+        changed={**table.changed, **done},
     )
 
 

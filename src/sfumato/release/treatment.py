@@ -94,13 +94,30 @@ def column_treatments(release: Release, table: Table | None = None) -> tuple[Col
     counts = None if table is None else table.rows.each() if table.rows else table.counts
     made = [*_quasi(shown, table, counts), *_sensitive(shown, counts), *_others(release, table)]
     entered: dict[str, list[Treated]] = {}
-    for entry in release.treated:
+    for entry in (*_perturbed(release), *release.treated):
         entered.setdefault(entry.column, []).append(entry)
     told = [
         _with_entries(treatment, entered.get(treatment.column, ()), public=table is None)
         for treatment in made
     ]
     return tuple(sorted(told, key=lambda treatment: not treatment.published))
+
+
+def _perturbed(release: Release) -> Iterator[Treated]:
+    """What was done to columns before anything was counted."""
+    placement = release.placement
+    changed = {} if placement is None else placement.table.changed
+    for name, perturbation in release.perturbed.items():
+        found = (
+            None if release.suppressed else changed.get(name)
+        )  # which cells are gone nobody kept
+        yield Treated(
+            name,
+            "perturbed",
+            perturbation.words,
+            None if found is None else found.cells,
+            None if found is None else found.before,
+        )
 
 
 def _with_entries(
@@ -113,6 +130,7 @@ def _with_entries(
             treatment,
             done=entry.done if plain else treatment.done,
             how=entry.how if plain else f"{treatment.how}; {entry.how}",
+            changed=None if treatment.done == "as it is" else treatment.changed,
         )
         if entry.changed is not None and not public:
             treatment = replace(treatment, changed=entry.changed)

@@ -32,13 +32,12 @@ from sfumato.release.manifest import (
     COUNT,
     DOMAINS,
     MOST_PEOPLE,
-    PEOPLE,
     REFERENCE,
     SUM,
     Manifest,
     read_json,
-    read_people,
 )
+from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release, kept_notes
 from sfumato.release.write.data_files import PARTS, WHOSE

@@ -27,12 +27,11 @@ from sfumato.release.manifest import (
     BY_PERSON,
     COUNT,
     DOMAINS,
-    PEOPLE,
     REFERENCE,
     SUM,
     VERSION,
-    write_people,
 )
+from sfumato.release.people_file import PEOPLE, write_people
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.release.unlinked import people_references

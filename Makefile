@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-deep check format bench both-ends deal-cases attack evidence clean
+.PHONY: help install demo test test-deep check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,9 @@ both-ends: install  ## Time the same work before the house was moved and now (a 
 
 deal-cases: install  ## Try all 1,000 random tables and policies on deal (some minutes).
 	SFUMATO_DEAL_CASES=1000 $(BIN)/python -m pytest -q -s tests/anonymizers/deal/test_random_tables.py
+
+suppression-cases: install  ## Try all 500 random tables on local suppression (a minute).
+	SFUMATO_SUPPRESSION_CASES=500 $(BIN)/python -m pytest -q -s tests/anonymizers/test_local_suppression.py
 
 clean:  ## Remove everything that was made.
 	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist

@@ -32,6 +32,7 @@ from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline as KnowledgeS
 from sfumato.adversaries.skyline.knowledge import knowledge_skyline as knowledge_skyline
 from sfumato.anonymizers.anatomy import Anatomy as Anatomy
 from sfumato.anonymizers.best import Best as Best
+from sfumato.anonymizers.blanking.local_suppression import LocalSuppression as LocalSuppression
 from sfumato.anonymizers.deal.deal import Deal as Deal
 from sfumato.anonymizers.lattice.lattice import Lattice as Lattice
 from sfumato.anonymizers.microaggregation import Microaggregation as Microaggregation

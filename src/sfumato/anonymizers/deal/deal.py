@@ -189,7 +189,7 @@ class Deal(Anonymizer):
         read = _Reading.of(task)
         bucketized = self.scheme == "bucketized"
         dealt = Dealt.of(task, self.regions, read.attributes, self.name, bucketized=bucketized)
-        box = BlackBox(read.asked, read.together, _everybody(task), dealt.first)
+        box = BlackBox(read.asked, read.together, whole_table(task), dealt.first)
         # What stands in for criteria without rules: from small groups far from the whole table, by
         # steps, to large ones near it.
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
@@ -318,7 +318,7 @@ class _Reading:
         asked: list[tuple[GroupCriterion, int | None]] = []
         together: list[tuple[ReleaseCriterion, int | None]] = []
         unsearched: list[str] = []
-        whole = _everybody(task)
+        whole = whole_table(task)
         for criterion in task.require:
             places = task.about(criterion) if criterion.reads_values else (None,)
             groups = [whole[place] for place in places]
@@ -355,7 +355,7 @@ class _Reading:
         """All rules, packed; tightened to a share of their room, and with a guard besides."""
         from sfumato.anonymizers.deal.rules import pack
 
-        whole = _everybody(self.task)
+        whole = whole_table(self.task)
         rules: list[tuple[int, CountRule]] = []
         for criterion, place in self.compiled:
             one = criterion if share == 1 else criterion.tightened(share, whole[place])
@@ -373,7 +373,7 @@ class _Reading:
         return pack(rules, len(dealt))
 
 
-def _everybody(task: Task) -> dict[int | None, Groups]:
+def whole_table(task: Task) -> dict[int | None, Groups]:
     """The table as one group, by the position of a sensitive attribute; None: sizes only."""
     counts = task.table.counts
     standing = as_it_stands(task.table)

@@ -128,7 +128,7 @@ class Dealt:
             if laid.last == SET and published.last[column] >= 0:
                 rows.append(laid.missing(one.domain, weight)[codes])
         places = np.ascontiguousarray(np.stack(rows, axis=1)[tuples], dtype=np.int32)
-        value, starts, adds, first = _values(counts, attributes)
+        value, starts, adds, first = value_columns(counts, attributes)
         people = DealtPeople(places, value[tuples], starts, adds, sum_width(counts, attributes))
         return cls(table, counts, tuples, people, laid.done(), first, style, bucketized, published)
 
@@ -275,7 +275,9 @@ def sum_width(counts: Counts, attributes: Sequence[int]) -> int:
     return sum(len(counts.sensitive[one].domain) for one in attributes)
 
 
-def _values(counts: Counts, attributes: Sequence[int]) -> tuple[Codes, Ints, Codes, dict[int, int]]:
+def value_columns(
+    counts: Counts, attributes: Sequence[int]
+) -> tuple[Codes, Ints, Codes, dict[int, int]]:
     """Each tuple's value in all attributes together, what each adds, and where attributes begin."""
     first: dict[int, int] = {}
     if not attributes:

@@ -1,0 +1,1 @@
+"""Local suppression: single cells are blanked where people would stand out."""

@@ -1,0 +1,406 @@
+"""Who is shown with which cells blank, compiled: greedy opening of descriptions, then improvement.
+
+A *pattern* is a set of columns that are blank, a *description* what somebody shows with one: the
+values of the other columns. Whoever shows one description is a group, and a group must hold by the
+count rules. First everybody whose own values are shared by enough people is shown whole. Then
+descriptions are opened, the cheapest for each person who is still without one first: for those
+people, and for as many *donors* as the rules ask for, who are shown already and give up a cell
+more, where their own group can do without them. Last, while that gains: people join a finer
+description that is there, finer ones are opened, groups are given up whose people find places
+elsewhere for less. No state after a step has a group that fails.
+
+People come in an order drawn by chance, so that among equals it is chance who is blanked.
+
+Stands apart: importing the compiler is slow.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.anonymizers.deal.rules import Int, Rules, holds, inner, kernel
+from sfumato.numbers import Bools, Codes, Floats, Ints
+
+_LEAST_GAIN = 1e-9
+_MOST_DONORS = 4096  # people who are looked at for a description that lacks some
+_MOST_ASKED = 64  # of whom so many are asked
+NOWHERE = -1
+
+
+class Shown(NamedTuple):
+    """What people may be shown as. `of_tuple[t, p]`: the description of tuple t by pattern p.
+
+    Description d may be shown of the tuples `tuples[starts[d]:starts[d + 1]]`. `cost` is of each
+    pattern, from nothing blank upwards. Tuple t is had by `people[people_at[t]:people_at[t + 1]]`.
+    """
+
+    of_tuple: Codes
+    starts: Ints
+    tuples: Codes
+    cost: Floats
+    people_at: Ints
+    people: Codes
+
+
+class Persons(NamedTuple):
+    """Everybody's tuple and sensitive values: value v adds one to the columns
+    `adds[adds_at[v]:adds_at[v + 1]]` of her group's counts."""
+
+    tuple: Codes
+    value: Codes
+    adds_at: Ints
+    adds: Codes
+
+
+class Blanked(NamedTuple):
+    """Everybody's pattern (or nowhere yet) and the groups that follow from it.
+
+    `row[d]` is the row of `counts` that description d has while somebody shows it; `free` and
+    `left` are the rows nobody has. `moved`, `before` remember the steps that may be taken back.
+    """
+
+    pattern: Codes
+    size: Codes
+    row: Codes
+    counts: Codes
+    free: Codes
+    left: Ints
+    moved: Codes
+    before: Codes
+    steps: Ints
+
+
+@inner
+def _move(state: Blanked, shown: Shown, persons: Persons, who: Int, pattern: Int) -> None:
+    """Show somebody by another pattern, and remember it."""
+    own = np.int64(persons.tuple[who])
+    value = persons.value[who]
+    old = np.int64(state.pattern[who])
+    if old != NOWHERE:
+        d = np.int64(shown.of_tuple[own, old])
+        state.size[d] -= 1
+        row = state.row[d]
+        for place in range(persons.adds_at[value], persons.adds_at[value + 1]):
+            state.counts[row, persons.adds[place]] -= 1
+        if state.size[d] == 0:
+            state.free[state.left[0]] = row
+            state.left[0] += 1
+            state.row[d] = NOWHERE
+    if pattern != NOWHERE:
+        d = np.int64(shown.of_tuple[own, pattern])
+        if state.size[d] == 0:
+            state.left[0] -= 1
+            state.row[d] = state.free[state.left[0]]
+        state.size[d] += 1
+        row = state.row[d]
+        for place in range(persons.adds_at[value], persons.adds_at[value + 1]):
+            state.counts[row, persons.adds[place]] += 1
+    state.pattern[who] = pattern
+    step = state.steps[0]
+    state.moved[step] = who
+    state.before[step] = old
+    state.steps[0] = step + 1
+
+
+@inner
+def _take_back(state: Blanked, shown: Shown, persons: Persons, until: Int) -> None:
+    """Undo the steps after the first so many."""
+    while state.steps[0] > until:
+        last = state.steps[0] - 1
+        _move(state, shown, persons, np.int64(state.moved[last]), np.int64(state.before[last]))
+        state.steps[0] = last
+
+
+@inner
+def _fine(state: Blanked, d: Int, rules: Rules) -> bool:
+    """Whether nobody shows a description, or those who do may."""
+    if state.size[d] == 0:
+        return True
+    if state.size[d] < rules.least:
+        return False
+    return bool(holds(state.counts, np.int64(state.row[d]), np.int64(state.size[d]), rules))
+
+
+@inner
+def _spared(
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, who: Int, pattern: Int
+) -> bool:
+    """Move somebody if the group she leaves can do without her."""
+    old = np.int64(state.pattern[who])
+    _move(state, shown, persons, who, pattern)
+    if old == NOWHERE or _fine(state, np.int64(shown.of_tuple[persons.tuple[who], old]), rules):
+        return True
+    _take_back(state, shown, persons, state.steps[0] - 1)
+    return False
+
+
+@inner
+def _with_donors(
+    state: Blanked,
+    shown: Shown,
+    persons: Persons,
+    rules: Rules,
+    d: Int,
+    pattern: Int,
+    most: float,
+    whom: Codes,
+    extra: Floats,
+) -> float:
+    """What donors cost with whom a description holds, who are moved; infinite if none will do.
+
+    `most` is what they may cost; `whom`, `extra` are room for work.
+    """
+    many = 0
+    for place in range(shown.starts[d], shown.starts[d + 1]):
+        own = np.int64(shown.tuples[place])
+        for at in range(shown.people_at[own], shown.people_at[own + 1]):
+            who = np.int64(shown.people[at])
+            now = np.int64(state.pattern[who])
+            if now in (NOWHERE, pattern) or many == len(whom):
+                continue
+            old = np.int64(shown.of_tuple[own, now])
+            # A group with nobody to spare is not asked one by one.
+            if state.size[old] <= rules.least and state.size[old] > 1:
+                continue
+            whom[many] = who
+            extra[many] = shown.cost[pattern] - shown.cost[now]
+            many += 1
+        if many == len(whom):
+            break
+    spent = 0.0
+    for _ in range(min(many, _MOST_ASKED + 4 * rules.least)):
+        place = 0  # the cheapest who was not asked yet
+        for other in range(1, many):
+            if extra[other] < extra[place]:
+                place = other
+        if spent + extra[place] > most:
+            break
+        if _spared(state, shown, persons, rules, np.int64(whom[place]), pattern):
+            spent += extra[place]
+            if _fine(state, d, rules):
+                return float(spent)
+        extra[place] = np.inf
+    return np.inf
+
+
+@inner
+def _place_everybody(
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, waiting: Codes
+) -> int:
+    """Show everybody by the cheapest pattern that is found; returns how many remain nowhere.
+
+    `waiting[d]` is room for how many people without a place might show description d.
+    """
+    patterns = len(shown.cost)
+    whom = np.empty(min(_MOST_DONORS, len(persons.tuple)), np.int32)
+    extra = np.empty(len(whom))
+    for who in range(len(persons.tuple)):
+        _move(state, shown, persons, who, 0)
+        state.steps[0] = 0
+    left = 0
+    for own in range(len(shown.of_tuple)):
+        d = np.int64(shown.of_tuple[own, 0])
+        if _fine(state, d, rules):
+            continue
+        for at in range(shown.people_at[own], shown.people_at[own + 1]):
+            _move(state, shown, persons, np.int64(shown.people[at]), NOWHERE)
+            state.steps[0] = 0
+            left += 1
+            for pattern in range(1, patterns):
+                waiting[shown.of_tuple[own, pattern]] += 1
+    heap = [(0.0, 0, np.int64(0))]
+    heap.pop()
+    following = 1  # the first pattern whose descriptions are not in the heap yet
+    while left > 0:
+        while following < patterns and (
+            len(heap) == 0 or shown.cost[following] <= heap[0][0] + _LEAST_GAIN
+        ):
+            for own in range(len(shown.of_tuple)):
+                d = np.int64(shown.of_tuple[own, following])
+                if shown.tuples[shown.starts[d]] == own and waiting[d] > 0:
+                    heappush(heap, (shown.cost[following], following, d))
+            following += 1
+        if len(heap) == 0:
+            break
+        _, pattern, d = heappop(heap)
+        if waiting[d] == 0:
+            continue
+        newly = 0
+        for place in range(shown.starts[d], shown.starts[d + 1]):
+            own = np.int64(shown.tuples[place])
+            for at in range(shown.people_at[own], shown.people_at[own + 1]):
+                who = np.int64(shown.people[at])
+                if state.pattern[who] == NOWHERE:
+                    _move(state, shown, persons, who, pattern)
+                    newly += 1
+        spent = newly * shown.cost[pattern]
+        if not _fine(state, d, rules):
+            spent += _with_donors(state, shown, persons, rules, d, pattern, np.inf, whom, extra)
+        each = spent / newly
+        upcoming = np.inf
+        if len(heap) > 0:
+            upcoming = heap[0][0]
+        if following < patterns:
+            upcoming = min(upcoming, shown.cost[following])
+        if each > upcoming + _LEAST_GAIN:
+            _take_back(state, shown, persons, 0)
+            if each < np.inf:
+                heappush(heap, (each, pattern, d))
+            continue
+        if each == np.inf:
+            _take_back(state, shown, persons, 0)
+            continue
+        for step in range(state.steps[0]):
+            if state.before[step] == NOWHERE:
+                own = np.int64(persons.tuple[state.moved[step]])
+                for other in range(1, patterns):
+                    waiting[shown.of_tuple[own, other]] -= 1
+                left -= 1
+        state.steps[0] = 0
+    return left
+
+
+@inner
+def _join(
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, who: Int, below: float
+) -> float:
+    """Show somebody by the cheapest description that others show; what that saves on `below`."""
+    own = np.int64(persons.tuple[who])
+    now = np.int64(state.pattern[who])
+    for pattern in range(len(shown.cost)):
+        if shown.cost[pattern] >= below - _LEAST_GAIN:
+            break
+        d = np.int64(shown.of_tuple[own, pattern])
+        if pattern == now or state.size[d] == 0:
+            continue
+        before = state.steps[0]
+        if _spared(state, shown, persons, rules, who, pattern):
+            if _fine(state, d, rules):
+                return float(below - shown.cost[pattern])
+            _take_back(state, shown, persons, before)
+        elif rules.table.shape[0] == 0:
+            break  # by sizes alone: her group cannot do without her, wherever she goes
+    return 0.0
+
+
+@inner
+def _open(
+    state: Blanked,
+    shown: Shown,
+    persons: Persons,
+    rules: Rules,
+    d: Int,
+    pattern: Int,
+    whom: Codes,
+    extra: Floats,
+) -> float:
+    """Open a description for whoever gains by it; what that saves, nothing where it is no gain."""
+    gained = 0.0
+    cost = shown.cost[pattern]
+    for place in range(shown.starts[d], shown.starts[d + 1]):
+        own = np.int64(shown.tuples[place])
+        for at in range(shown.people_at[own], shown.people_at[own + 1]):
+            who = np.int64(shown.people[at])
+            saved = shown.cost[state.pattern[who]] - cost
+            if saved > _LEAST_GAIN and _spared(state, shown, persons, rules, who, pattern):
+                gained += saved
+    if gained > 0 and not _fine(state, d, rules):
+        gained -= _with_donors(
+            state, shown, persons, rules, d, pattern, gained - _LEAST_GAIN, whom, extra
+        )
+    if gained > _LEAST_GAIN:
+        state.steps[0] = 0
+        return gained
+    _take_back(state, shown, persons, 0)
+    return 0.0
+
+
+@inner
+def _give_up(
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, d: Int, pattern: Int
+) -> float:
+    """Give up a group whose people find places elsewhere for less; what that saves."""
+    spent = 0.0
+    for place in range(shown.starts[d], shown.starts[d + 1]):
+        own = np.int64(shown.tuples[place])
+        for at in range(shown.people_at[own], shown.people_at[own + 1]):
+            who = np.int64(shown.people[at])
+            if state.pattern[who] != pattern:
+                continue
+            placed = False
+            for other in range(len(shown.cost)):
+                there = np.int64(shown.of_tuple[own, other])
+                if other == pattern or state.size[there] == 0:
+                    continue
+                before = state.steps[0]
+                _move(state, shown, persons, who, other)
+                if _fine(state, there, rules):
+                    placed = True
+                    spent += shown.cost[other] - shown.cost[pattern]
+                    break
+                _take_back(state, shown, persons, before)
+            if not placed or spent > len(persons.tuple) * shown.cost[-1]:
+                _take_back(state, shown, persons, 0)
+                return 0.0
+    if spent < -_LEAST_GAIN:
+        state.steps[0] = 0
+        return -spent
+    _take_back(state, shown, persons, 0)
+    return 0.0
+
+
+@inner
+def _improve(
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, order: Codes, tried: Bools
+) -> float:
+    """Everybody in this order once: what is gained by joining, opening and giving up.
+
+    `tried` tells of each description whether that was in vain; it is asked about once.
+    """
+    gained = 0.0
+    whom = np.empty(min(_MOST_DONORS, len(persons.tuple)), np.int32)
+    extra = np.empty(len(whom))
+    state.steps[0] = 0
+    for at in range(len(order)):
+        who = np.int64(order[at])
+        now = np.int64(state.pattern[who])
+        if now == 0:
+            continue
+        saved = _join(state, shown, persons, rules, who, shown.cost[now])
+        state.steps[0] = 0
+        own = np.int64(persons.tuple[who])
+        pattern = 0
+        while saved == 0.0 and pattern < len(shown.cost):
+            if shown.cost[pattern] >= shown.cost[now] - _LEAST_GAIN:
+                break
+            d = np.int64(shown.of_tuple[own, pattern])
+            if state.size[d] == 0 and not tried[d]:
+                saved = _open(state, shown, persons, rules, d, pattern, whom, extra)
+                tried[d] = saved == 0.0
+            pattern += 1
+        d = np.int64(shown.of_tuple[own, now])
+        if saved == 0.0 and not tried[d]:
+            saved = _give_up(state, shown, persons, rules, d, now)
+            tried[d] = True
+        gained += saved
+    return gained
+
+
+@kernel
+def blank_cells(
+    state: Blanked,
+    shown: Shown,
+    persons: Persons,
+    rules: Rules,
+    waiting: Codes,
+    order: Codes,
+    tried: Bools,
+) -> float:
+    """Place everybody, if nobody is anywhere yet, or improve: people who remain nowhere, or what
+    was gained. One function, since what takes so many arrays takes long to compile."""
+    if state.pattern[0] == NOWHERE:
+        return float(_place_everybody(state, shown, persons, rules, waiting))
+    return float(_improve(state, shown, persons, rules, order, tried))

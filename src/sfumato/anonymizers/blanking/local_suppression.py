@@ -1,0 +1,170 @@
+"""Local suppression (Sweeney 1997; Meyerson, Williams 2004): single cells are blanked.
+
+Every quasi-identifier is published as it is, or at a level chosen before, but for the cells of
+people who would stand out: those are `*`. What is blanked is as little as the search finds, by the
+weights of columns; in small tables as little as there is. Whoever shows the same values and the
+same blanks is a group, and every group keeps every criterion: a blank is read as a value of its
+own, which is the careful reading. By the other one (sdcMicro's), a blank fits everybody: a group is
+then whoever agrees where both show something. Such groups are unions of the others, so whatever
+merging does no harm to holds by both readings; the rest is judged by both.
+
+What an adversary makes of it who knows the algorithm. Somebody whose cells are blank stood out
+with them; the pattern of blanks says that her value there is not one which enough people share who
+are like her in the rest. It does not say which of the others: at least k people have that
+description, and all of them are candidates. Who of several people with equal values is blanked is
+chance. Under criteria on sensitive values the search reads those, as all searches do, and somebody
+who can run it on her guesses of the table may rule some of them out (minimality, Wong et al. 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.anonymizers.base import (
+    EVERYBODY_FAILS,
+    Anonymizer,
+    Finished,
+    Task,
+    no_safe_release,
+    refused,
+)
+from sfumato.anonymizers.blanking.search import (
+    NAME,
+    BlankableTable,
+    Blanks,
+    fewest_blanks,
+)
+from sfumato.criteria.base import judge
+from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.release.build import build_release, count_release
+from sfumato.release.made import Findings
+from sfumato.release.release import Release
+
+
+@dataclass(frozen=True)
+class LocalSuppressionFindings(Findings):
+    """The level of each column, and how many of its cells were blanked besides.
+
+    `exact`: none of the ways to blank costs less.
+    """
+
+    anonymizer: ClassVar[str] = NAME
+
+    levels: Mapping[str, int]
+    blanked: Mapping[str, int]
+    exact: bool
+
+    @property
+    def cells(self) -> int:
+        """All cells that were blanked."""
+        return sum(self.blanked.values())
+
+
+@dataclass(frozen=True)
+class LocalSuppression(Anonymizer):
+    """Single cells are blanked, as few as possible, the others published as they are.
+
+    levels: of the hierarchies that columns are recoded to first, by name (0 where not named).
+    """
+
+    name: ClassVar[str] = NAME
+
+    levels: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.levels, Mapping):
+            raise PolicyError(
+                f"{NAME}: levels = {quoted(self.levels)} is not allowed; give levels by column, "
+                "such as { age = 1 }"
+            )
+        for column, level in self.levels.items():
+            if not isinstance(level, int) or isinstance(level, bool) or level < 0:
+                raise PolicyError(
+                    f"{NAME}: level of {quoted(column)} = {quoted(level)} is not allowed; use a "
+                    "whole number, 0 for values as they are"
+                )
+
+    def run(self, task: Task) -> Release:
+        table = BlankableTable.of(task, self._levels(task))
+        _check_everybody(task, table)
+        found = fewest_blanks(table)
+        if found is None:
+            raise self._nothing(task, table)
+        return Finished(task).first_safe(_ever_more(table, *found))
+
+    def _levels(self, task: Task) -> Mapping[str, int]:
+        known = {domain.name: task.table.levels[domain.name] for domain in task.table.counts.quasi}
+        for column, level in self.levels.items():
+            if column not in known:
+                raise PolicyError(
+                    f"{NAME}: levels: {quoted(column)} is not a quasi-identifier; "
+                    f"{did_you_mean(column, list(known))}"
+                )
+            if level >= known[column].height:
+                raise PolicyError(
+                    f"{NAME}: levels: {column!r} has levels 0 to {known[column].height - 1}, "
+                    f"not {level}"
+                )
+        return self.levels
+
+    def _nothing(self, task: Task, table: BlankableTable) -> Exception:
+        """Why nothing was found: what everybody together comes to by the first that fails."""
+        together = _everybody_blank(table)
+        for criterion in task.require:
+            verdict = judge(criterion, together)
+            if not verdict.holds:
+                return refused(criterion, verdict)
+        return PolicyError(f"{NAME}: no choice of cells was found")
+
+
+def _everybody_blank(table: BlankableTable) -> Release:
+    whole = table.whole()
+    blank = Blanks(whole.tuples, np.ones_like(whole.blank), whole.n)
+    return count_release(*table.describe(blank), disjoint=True)
+
+
+def _check_everybody(task: Task, table: BlankableTable) -> None:
+    """A criterion that merging keeps and that fails for all together holds for no groups."""
+    together = _everybody_blank(table)
+    for criterion in task.by_group:
+        if criterion.merge_closed:
+            verdict = judge(criterion, together)
+            if not verdict.holds:
+                raise no_safe_release(criterion, verdict.measured, verdict.note, EVERYBODY_FAILS)
+
+
+def _ever_more(table: BlankableTable, blanks: Blanks, exact: bool) -> Iterator[Release]:
+    """The release of these blanks; then with the costliest groups blank altogether, ever more.
+
+    For what is judged of all groups together, or of those that others overlap.
+    """
+    yield _release(table, blanks, exact)
+    placement, regions = table.describe(blanks)
+    stars = regions.codes == table.star[:, None]
+    costly = np.argsort(-(table.weights @ stars), kind="stable")
+    many = 1
+    while many < 2 * len(costly):
+        gone = np.zeros(len(regions), dtype=bool)
+        gone[costly[:many]] = True
+        blank = (stars | gone)[:, placement.groups]
+        yield _release(table, Blanks(placement.tuples, blank, placement.n), exact=False)
+        many *= 2
+
+
+def _release(table: BlankableTable, blanks: Blanks, exact: bool) -> Release:
+    placement, regions = table.describe(blanks)
+    findings = LocalSuppressionFindings(table.levels, table.blanked(blanks), exact)
+    # Whose people are in two groups fits both; that is sooner seen than by comparing regions.
+    number = table.distinct[0][placement.tuples]
+    shared = len(np.unique(number * len(regions) + placement.groups)) > len(np.unique(number))
+    return build_release(
+        placement,
+        regions,
+        findings,
+        seed=table.task.seed,
+        disjoint=False if shared else None,
+    )

@@ -201,16 +201,16 @@ def _place_everybody(
         _move(state, shown, persons, who, 0)
         state.steps[0] = 0
     left = 0
-    for own in range(len(shown.of_tuple)):
-        d = np.int64(shown.of_tuple[own, 0])
+    for number in range(len(shown.of_tuple)):
+        d = np.int64(shown.of_tuple[number, 0])
         if _fine(state, d, rules):
             continue
-        for at in range(shown.people_at[own], shown.people_at[own + 1]):
+        for at in range(shown.people_at[number], shown.people_at[number + 1]):
             _move(state, shown, persons, np.int64(shown.people[at]), NOWHERE)
             state.steps[0] = 0
             left += 1
             for pattern in range(1, patterns):
-                waiting[shown.of_tuple[own, pattern]] += 1
+                waiting[shown.of_tuple[number, pattern]] += 1
     heap = [(0.0, 0, np.int64(0))]
     heap.pop()
     following = 1  # the first pattern whose descriptions are not in the heap yet
@@ -218,9 +218,9 @@ def _place_everybody(
         while following < patterns and (
             len(heap) == 0 or shown.cost[following] <= heap[0][0] + _LEAST_GAIN
         ):
-            for own in range(len(shown.of_tuple)):
-                d = np.int64(shown.of_tuple[own, following])
-                if shown.tuples[shown.starts[d]] == own and waiting[d] > 0:
+            for number in range(len(shown.of_tuple)):
+                d = np.int64(shown.of_tuple[number, following])
+                if shown.tuples[shown.starts[d]] == number and waiting[d] > 0:
                     heappush(heap, (shown.cost[following], following, d))
             following += 1
         if len(heap) == 0:

@@ -197,8 +197,8 @@ def _place_everybody(
     patterns = len(shown.cost)
     whom = np.empty(min(_MOST_DONORS, len(persons.tuple)), np.int32)
     extra = np.empty(len(whom))
-    for who in range(len(persons.tuple)):
-        _move(state, shown, persons, who, 0)
+    for number in range(len(persons.tuple)):
+        _move(state, shown, persons, number, 0)
         state.steps[0] = 0
     left = 0
     for number in range(len(shown.of_tuple)):

@@ -142,7 +142,8 @@ def read_release(
     knows that a cell was suppressed *because* its person stood out may do better than these sizes
     say: the exact reading is the careful one.
     """
-    return load_release(path, schema, Reading(**options))
+    release: Release = load_release(path, schema, Reading(**options))
+    return release
 
 
 @phase("reading")

@@ -228,38 +228,52 @@ def real_path(path: str | Path) -> Path:
         ) from None
 
 
-# A file of a randomised release, read without its manifest, would pass for a table of people.
+# A file of some releases, read without its manifest, would pass for a table of people.
 #
-# Its counts are noisy and some of its cells are nobody's; only the manifest beside it says so.
-# Such a file is therefore not read alone, by any reader.
+# Of a randomised one counts are noisy and some cells are nobody's, and of one that shows several
+# rows a person rows are not people; only the manifest beside it says so. Such a file is therefore
+# not read alone, by any reader, unless the schema says how rows are shown.
 
 MANIFEST = "manifest.json"
 
 
-def refuse_noisy_part(*sources: object) -> None:
-    """Refuse files that a manifest beside them lists as those of a randomised release."""
+def refuse_part(*sources: object, rows: str | None = None) -> None:
+    """Refuse files that a manifest beside them lists as those of a release that tells more.
+
+    `rows`: how the schema says that rows are shown, where they are to be counted.
+    """
     for source in sources:
         if not isinstance(source, str | Path):
             continue
         path = checked_path(source)
         linked = Path(os.path.realpath(path))  # a link may stand elsewhere
         for file in dict.fromkeys((path, linked)):
-            if _listed(file):
+            noisy, shown = _told_of(file)
+            if noisy:
                 raise InputError(
                     f"{path} is part of a randomised release, and its counts are noisy; give the "
                     f"folder {_folder(file)} instead, so that its guarantee is read with it"
                 )
+            if rows is not None and shown not in ("gathered", rows):
+                raise InputError(
+                    f"{path} is part of a release that shows several rows a person; give the "
+                    f"folder {_folder(file)} instead, or say person and rows = {shown!r} in the "
+                    "schema, so that its rows are not taken for people"
+                )
 
 
-def _listed(file: Path) -> bool:
+def _told_of(file: Path) -> tuple[bool, str]:
+    """What a manifest beside a file says of it: whether it is noisy, and how rows are shown."""
     try:
         if not (file.parent / MANIFEST).is_file():  # a pipe of that name would never end
-            return False
+            return False, "gathered"
         content = json.loads((file.parent / MANIFEST).read_text(encoding="utf-8"))
+        if file.name not in content["files"]:
+            return False, "gathered"
         noisy = content["scheme"] == "randomised" or "guarantee" in content
-        return bool(noisy and file.name in content["files"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False  # no manifest of ours
+        return bool(noisy), str(content.get("rows", "gathered"))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
+        return False, "gathered"  # no manifest of ours
 
 
 def _folder(file: Path) -> Path:
@@ -325,7 +339,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     """Read a table as `reading` says."""
     expect("schema", schema, Schema, "a Schema")
     facts = reading.of_a_table().facts
-    refuse_noisy_part(source, facts)
+    refuse_part(source, facts, rows=schema.rows)
     alone = isinstance(source, str | Path) and not (facts or reading.about("file").given_fields())
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
     door = open_engine(source, reading)

@@ -196,6 +196,10 @@ def test_a_saved_release_read_back_knows_people_only_by_the_private_side(
         assert sf.audit(read, [sf.KAnonymity(10_000)]).findings[0].verdict.status == "violated"
     with pytest.raises(sf.InputError, match="rows are 'unlinked' there"):
         sf.read_release(folder, schema(rows="gathered"))
+    alone = schema(person=None, rows="gathered")
+    for reader in (sf.read_release, sf.read):
+        with pytest.raises(sf.InputError, match="shows several rows a person; give the folder"):
+            reader(folder / "public" / f"data.{format}", alone)
 
 
 def test_rows_that_are_left_out_are_told_and_people_are_left_out_only_whole() -> None:

@@ -32,7 +32,7 @@ from sfumato.schema.calendar import Dates
 from sfumato.schema.hierarchy import Hierarchy, Levels
 from sfumato.schema.recipes import Intervals, Number, Taxonomy, age_groups, icd10, prefix
 from sfumato.schema.region import reading_key
-from sfumato.table import refuse_noisy_part
+from sfumato.table import refuse_part
 
 LEVELS = 3
 ROWS = 1_000_000
@@ -118,7 +118,7 @@ def propose_for(
         raise InputError(f"levels = {quoted(levels)} is not allowed; use 1 to 10")
     if not isinstance(column, str):
         raise InputError(f"column = {quoted(column)} is no name of a column")
-    refuse_noisy_part(source)
+    refuse_part(source)
     engine = DuckDB(reading)
     registered = engine.register(source)
     if column not in registered.types:

@@ -64,7 +64,7 @@ from sfumato.release.read.wildcard import compatible, spread
 from sfumato.release.release import Release, as_it_stands, several_groups
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
-from sfumato.table import Table, levels_of, refuse_noisy_part
+from sfumato.table import Table, levels_of, refuse_part
 
 # A published file larger than memory: equal groups told once, as of a table that stands as it is.
 #
@@ -165,7 +165,8 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
         )
     if manifest_read is not None:
         return _folder(door, manifest_read, schema, wildcard=wildcard)
-    refuse_noisy_part(*(path if isinstance(path, tuple | list) else (path,)), facts)
+    files = (*(path if isinstance(path, tuple | list) else (path,)), facts)
+    refuse_part(*files, rows=None if schema is None else schema.rows)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
     if isinstance(path, tuple | list):

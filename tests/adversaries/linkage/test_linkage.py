@@ -335,7 +335,7 @@ spans = st.builds(
     st.sampled_from([math.inf, 20, 30, 99]),
     st.booleans(),
     st.booleans(),
-    missing=st.booleans(),
+    beside=st.frozensets(st.none()),
 )
 day_spans = st.builds(
     Span,
@@ -343,7 +343,7 @@ day_spans = st.builds(
     st.sampled_from([math.inf, dt.date(2020, 2, 1), dt.date(2022, 1, 1)]),
     st.booleans(),
     st.booleans(),
-    missing=st.booleans(),
+    beside=st.frozensets(st.none()),
 )
 masks = st.sampled_from(["130**", "1****", "*****", "1*0*0", "**", "3*", "2*", "13010", "13*"]).map(
     Mask

@@ -260,7 +260,7 @@ def ages(draw: st.DrawFn) -> tuple[Region, list[str]]:
         missing = draw(st.booleans())
         suffix = " or (missing)" if missing else ""
         texts = [text + suffix for text in interval_texts(low, high, a, b)]
-        return Span(low, high, a, b, missing=missing), texts
+        return Span(low, high, a, b, beside=frozenset({None} if missing else ())), texts
     if which == "below":
         texts = [f"<{'=' * b}{low}", f"< {low}"] if not b else [f"<={low}", f"≤ {low}"]
         return Span(high=low, high_closed=b), [*texts, f"(-inf, {low}{'])'[not b]}"]
@@ -727,7 +727,12 @@ def test_words_stay_words_where_nothing_is_declared() -> None:
 parts = st.one_of(
     st.builds(Span, st.integers(0, 5), st.integers(6, 9), st.booleans(), st.booleans()),
     st.builds(Span, st.integers(0, 2), st.integers(3, 6), st.booleans(), st.booleans()),
-    st.builds(Span, st.integers(0, 4), st.integers(5, 9), missing=st.just(True)),
+    st.builds(
+        Span,
+        st.integers(0, 4),
+        st.integers(5, 9),
+        beside=st.frozensets(st.sampled_from(["x", None])),
+    ),
     st.frozensets(st.integers(0, 9), min_size=1, max_size=3).map(ValueSet),
     st.just(ValueSet(frozenset({None}))),
     st.from_regex(r"[0-2]{1,2}\*{1,2}", fullmatch=True).map(Mask),

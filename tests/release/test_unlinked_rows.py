@@ -104,15 +104,20 @@ def test_every_row_is_published_and_k_is_of_people(rows, k: int, way: str) -> No
     assert release.groups.sizes.min() >= k
 
 
-def test_the_lattice_finds_what_all_its_nodes_judged_one_by_one_say() -> None:
-    table = sf.read(admissions(3), schema())
+@pytest.mark.parametrize(("seed", "suppression"), [(3, 0.0), (4, 0.1), (5, 0.3)])
+def test_the_lattice_finds_what_all_its_nodes_judged_one_by_one_say(
+    seed: int, suppression: float
+) -> None:
+    table = sf.read(admissions(seed), schema())
     require = [sf.KAnonymity(6), sf.TCloseness(0.35)]
-    best = sf.anonymize(table, sf.Policy(require=require, anonymizer=sf.Lattice()), seed=1)
+    policy = sf.Policy(require=require, anonymizer=sf.Lattice(), suppression=suppression)
+    best = sf.anonymize(table, policy, seed=1)
     safe = []
     heights = [table.levels[name].height for name in ("age", "ward")]
     for levels in np.ndindex(*heights):
         try:
-            safe.append(sf.generalize(table, [int(level) for level in levels], require))
+            node = [int(level) for level in levels]
+            safe.append(sf.generalize(table, node, require, suppression=suppression))
         except sf.NoSafeRelease:
             continue
     assert len(safe) > 1

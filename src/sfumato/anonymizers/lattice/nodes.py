@@ -331,6 +331,11 @@ class Judge:
 
     def walk(self, walk: Walk) -> None:
         """Judge what cannot be inferred of the whole lattice."""
+        several_rows = self.base.counts is not None and self.base.counts.owner is not None
+        # Criteria that judge finished releases choose among all that is safe, not the best.
+        if several_rows and self.bounded and not self.task.at_end:
+            walk.cheapest_first(self.one_by_one())
+            return
         walk.over(self.base)
         walk.settle(self.judge_levels)
 

@@ -237,10 +237,10 @@ def real_path(path: str | Path) -> Path:
 MANIFEST = "manifest.json"
 
 
-def refuse_part(*sources: object, rows: str | None = None) -> None:
+def refuse_part(*sources: object, schema: Schema | None = None) -> None:
     """Refuse files that a manifest beside them lists as those of a release that tells more.
 
-    `rows`: how the schema says that rows are shown, where they are to be counted.
+    `schema`: by which rows are to be counted, if they are.
     """
     for source in sources:
         if not isinstance(source, str | Path):
@@ -254,7 +254,7 @@ def refuse_part(*sources: object, rows: str | None = None) -> None:
                     f"{path} is part of a randomised release, and its counts are noisy; give the "
                     f"folder {_folder(file)} instead, so that its guarantee is read with it"
                 )
-            if rows is not None and shown not in ("gathered", rows):
+            if schema is not None and shown not in ("gathered", schema.rows):
                 raise InputError(
                     f"{path} is part of a release that shows several rows a person; give the "
                     f"folder {_folder(file)} instead, or say person and rows = {shown!r} in the "
@@ -339,7 +339,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     """Read a table as `reading` says."""
     expect("schema", schema, Schema, "a Schema")
     facts = reading.of_a_table().facts
-    refuse_part(source, facts, rows=schema.rows)
+    refuse_part(source, facts, schema=schema)
     alone = isinstance(source, str | Path) and not (facts or reading.about("file").given_fields())
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]
     door = open_engine(source, reading)

@@ -165,8 +165,7 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
         )
     if manifest_read is not None:
         return _folder(door, manifest_read, schema, wildcard=wildcard)
-    rows = "gathered" if schema is None else schema.rows
-    refuse_part(*(path if isinstance(path, tuple | list) else (path,)), facts, rows=rows)
+    refuse_part(*(path if isinstance(path, tuple | list) else (path,)), facts, schema=schema)
     if schema is None:
         raise InputError("a file says nothing about its columns' roles; give a schema")
     if isinstance(path, tuple | list):

@@ -62,3 +62,30 @@ def test_mistakes_are_told_in_one_line(files, more: tuple[str, ...], why: str) -
     assert (run.returncode, run.stdout) == (2, "")
     assert why in run.stderr
     assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_the_risk_of_every_record_is_written_below_private(files, tmp_path: Path) -> None:
+    data, policy = files
+    out, risks = tmp_path / "out", tmp_path / "risks.csv"
+    run = sfumato("anonymize", data, "--policy", policy, "--out", out, "--record-risks")
+    assert run.returncode == 0, run.stderr
+    written = out / "private" / "record-risks.csv"
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    assert len(written.read_text().splitlines()) == 7
+    run = sfumato("audit", data, "--policy", policy, "--record-risks", risks)
+    assert (run.returncode, f"Risk of every record (private): {risks}" in run.stdout) == (1, True)
+    assert stat.S_IMODE(risks.stat().st_mode) == 0o600
+    again = sfumato("audit", data, "--policy", policy, "--record-risks", risks)
+    assert (again.returncode, "--force" in again.stderr) == (2, True)
+    public = out / "public" / "risks.csv"
+    refused = sfumato("audit", data, "--policy", policy, "--record-risks", public)
+    assert (refused.returncode, public.exists()) == (2, False)
+    alone = sfumato(
+        "audit",
+        out / "public" / "data.csv",
+        "--policy",
+        policy,
+        "--record-risks",
+        public.parent.parent / "r.csv",
+    )
+    assert (alone.returncode, "give the table" in alone.stderr) == (2, True)

@@ -53,6 +53,10 @@ def anonymize(
             show_default=False,
         ),
     ] = None,
+    record_risks: Annotated[
+        bool,
+        typer.Option("--record-risks", help="Also write the risk of every record to OUT/private."),
+    ] = False,
     force: Force = False,
     json: AsJson = False,
     *,
@@ -65,6 +69,7 @@ def anonymize(
 
     Example: sfumato anonymize patients.csv --policy policy.toml --out release
     """
+    from sfumato.adversaries.linkage.record_risks import check_records
     from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
     from sfumato.files import check_new_folder
@@ -79,9 +84,12 @@ def anonymize(
         check_format(format)
     rules, schema = load_rules(policy)
     table = read_table(data, rules, schema, reading)
+    if record_risks:
+        check_records(table)
     release = run_anonymize(table, rules, seed=seed)
     report = add_price(audit(release, rules), table, rules, asked=price)
-    release.save(out, report=report, policy=rules, format=format, force=force)
+    risks = report.record_risks() if record_risks else None
+    release.save(out, report=report, policy=rules, format=format, force=force, records=risks)
     show_report(report, json=json)
     if not json:
         for words in (cost_words(report), choice_words(report), *closing_words(report)):

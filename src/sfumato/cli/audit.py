@@ -50,6 +50,13 @@ def audit(
         list[Path] | None,
         typer.Option(help="With --table: an earlier release about the same people. Repeatable."),
     ] = None,
+    record_risks: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the risk of every record to this private .csv or .parquet file; of a "
+            "release with --table."
+        ),
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -59,6 +66,7 @@ def audit(
 
     Example: sfumato audit patients.csv --policy policy.toml --html report.html
     """
+    from sfumato.adversaries.linkage.record_risks import check_risks_file
     from sfumato.cli.options import load_rules, read_judged, read_population, read_table
     from sfumato.cli.show import check_written, show_report
     from sfumato.report.sections.usefulness import closing_words
@@ -67,6 +75,8 @@ def audit(
 
     written = [target for target in (html, report) if target is not None]
     check_written(html, written, public=public, json=json, force=force)
+    if record_risks is not None:
+        check_risks_file(record_risks, force=force)
     if earlier and table is None:
         raise InputError("--earlier needs --table: the people who are in all of the releases")
     rules, schema = load_rules(policy)
@@ -84,12 +94,17 @@ def audit(
         attacks=attacks,
         table=people,
     )
+    risks = None if record_risks is None else audited.record_risks()
     for target in written:
         audited.save(target, public=public, force=force)
+    if risks is not None and record_risks is not None:
+        risks.save(record_risks, force=force)
     show_report(audited.public() if public and json else audited, json=json)
     if not json:
         for words in closing_words(audited):
             say_sentence(words)
         for target in written:
             say(f"Report ({'public' if public else 'private'}): {target}")
+        if record_risks is not None:
+            say(f"Risk of every record (private): {record_risks}")
     raise typer.Exit(EXIT_OF[audited.status])

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import polars
 
     from sfumato.release.beside import Inside
-    from sfumato.release.write.folder import EvidencePolicy, EvidenceReport
+    from sfumato.release.write.folder import EvidencePolicy, EvidenceRecords, EvidenceReport
 
 
 @dataclass(frozen=True)
@@ -217,10 +217,12 @@ class Release:
         format: str | None = None,
         force: bool = False,
         seed: int | None = None,
+        records: EvidenceRecords | None = None,
     ) -> Path:
         """Write public/ and private/ to a new folder.
 
-        `report` and `policy` go to private/, what they promise into the public manifest. The data
+        `report`, `policy` and `records` (`report.record_risks()`) go to private/, what they promise
+        into the public manifest. The data
         are written the way the table came (`form`) unless `format` names another way: "csv"
         (commas, UTF-8), "parquet", "arrow", "xlsx", "sav", "dta" or "xpt". `force` replaces a
         folder; `seed` is for the order of rows. What an engine writes (tables larger than memory,
@@ -228,7 +230,9 @@ class Release:
         """
         from sfumato.release.write.folder import PrivateEvidence, write_folder
 
-        return write_folder(self, out, PrivateEvidence(report, policy), format, seed, force=force)
+        return write_folder(
+            self, out, PrivateEvidence(report, policy, records), format, seed, force=force
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()

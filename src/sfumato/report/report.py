@@ -34,6 +34,7 @@ from sfumato.schema.region import ValueSet
 from sfumato.table import Table
 
 if TYPE_CHECKING:
+    from sfumato.adversaries.linkage.record_risks import RecordRisks
     from sfumato.report.document import Document, Section
 
 # Advice: what could be changed about a release, and what each change was found to buy. Private.
@@ -316,6 +317,14 @@ class Report:
         from sfumato.report.sections.usefulness import use_section
 
         return use_section(self)
+
+    def record_risks(self, size: int = 3) -> RecordRisks:
+        """The risk of every record of the table: private. `size`: columns of SUDA scores."""
+        from sfumato.adversaries.linkage.record_risks import record_risks
+
+        if self.evidence is None or self.linkage is None or self.audience == "public":
+            raise InputError("record risks are about single people: ask its owner's report")
+        return record_risks(self.evidence.release, self.linkage, self.evidence.table, size)
 
     def public(self) -> Report:
         """The variant that may be handed out: no worst groups, no small counts."""

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from sfumato.engines.form import FileForm
 from sfumato.files import PRIVATE, check_new_folder, new_folder
@@ -82,12 +84,21 @@ class EvidencePolicy(Protocol):
         ...
 
 
+class EvidenceRecords(Protocol):
+    """All that is asked of the risks of records."""
+
+    def to_arrow(self) -> pa.Table:
+        """One row a record."""
+        ...
+
+
 @dataclass(frozen=True)
 class PrivateEvidence:
     """What a release was judged by, as far as its owner gives it away to private/."""
 
     report: EvidenceReport | None
     policy: EvidencePolicy | None
+    records: EvidenceRecords | None = None
 
 
 @phase("writing")
@@ -123,6 +134,8 @@ def write_folder(
         if report is not None:
             for ending in ("html", "json", "md"):
                 report.save(private / f"report.{ending}")
+        if evidence.records is not None:
+            _write_records(evidence.records.to_arrow(), private, parquet=form.is_columnar)
         if release.schema.rows == "unlinked":
             write_rows(release, rows_with_owners(release, seed), private, form)
         if policy is not None:
@@ -133,6 +146,14 @@ def write_folder(
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
+
+
+def _write_records(records: pa.Table, private: Path, *, parquet: bool) -> None:
+    """The risks of records, in the owner's folder and nowhere else."""
+    if parquet:
+        pq.write_table(records, private / "record-risks.parquet")
+    else:
+        pa_csv.write_csv(records, private / "record-risks.csv")
 
 
 def _files(public: Path) -> dict[str, str]:

@@ -16,7 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.adversaries.randomised import NAME
-from sfumato.criteria.base import Measure, ReleaseCriterion, Verdict, parameter, summarize
+from sfumato.criteria.base import Measure, Verdict, parameter, summarize
+from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.numbers import shortest
 from sfumato.release.groups import Groups
@@ -24,14 +25,13 @@ from sfumato.release.guarantee import RELATIONS, PrivacyLoss, Relation
 
 
 @dataclass(frozen=True)
-class DifferentialPrivacy(ReleaseCriterion):
+class DifferentialPrivacy(JudgedAtEnd):
     """The release was made with at most this epsilon and delta, by this relation of neighbours."""
 
     name: ClassVar[str] = "differential-privacy"
     adversary: ClassVar[str] = NAME
     reads_values: ClassVar[bool] = False
     of_noise: ClassVar[bool] = True
-    at_end: ClassVar[bool] = True
     # Merging cells of a noisy table is post-processing, and no other release holds.
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
@@ -95,10 +95,3 @@ class DifferentialPrivacy(ReleaseCriterion):
         if groups.guarantee is None:
             return "the release was not randomised: no guarantee of this kind"
         return f"its guarantee is by {groups.guarantee.neighbours} only"
-
-    def start(self, groups: Groups) -> object:
-        """No search carries a promise along: it is judged on what was made."""
-        return None
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
-        return state

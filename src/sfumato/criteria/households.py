@@ -20,7 +20,8 @@ import numpy as np
 
 from sfumato.adversaries.linkage.households import PARTED, UNKNOWN, Households
 from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD
-from sfumato.criteria.base import Measure, ReleaseCriterion, Sense, Verdict, parameter
+from sfumato.criteria.base import Measure, Sense, Verdict, parameter
+from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints, fraction, shortest
@@ -29,12 +30,11 @@ from sfumato.release.release import Release
 
 
 @dataclass(frozen=True)
-class OfHouseholds(ReleaseCriterion):
+class OfHouseholds(JudgedAtEnd):
     """What is asked of households, judged on a finished release."""
 
     adversary: ClassVar[str] = BY_HOUSEHOLD
     sense: ClassVar[Sense]
-    at_end: ClassVar[bool] = True
     private: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
     merge_closed: ClassVar[bool] = True
@@ -76,13 +76,6 @@ class OfHouseholds(ReleaseCriterion):
         measure = Measure(values, groups.sizes, self.sense)
         status = "holds" if self.kept(measure.value) else "violated"
         return self.decided(status, measure, groups, "")  # type: ignore[arg-type]
-
-    def start(self, groups: Groups) -> object:
-        """No search carries it along: it is judged on what was made."""
-        return None
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
-        return state
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,8 @@ from sfumato.adversaries.relative_threat.result import (
     exact_ti,
     undefined,
 )
-from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     Measure,
-    ReleaseCriterion,
     Status,
     Verdict,
     groups_about,
@@ -60,6 +58,7 @@ from sfumato.criteria.base import (
     worst_of,
 )
 from sfumato.criteria.exact import NEAR
+from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.criteria.steps import FACTORS, SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.numbers import Floats, fraction, shortest
@@ -81,7 +80,7 @@ NO_TABLE = (
 
 
 @dataclass(frozen=True)
-class RelativeThreatBound(ReleaseCriterion):
+class RelativeThreatBound(JudgedAtEnd):
     """No threatened person's Ti exceeds `max_ti`, but for a share 1 - `quantile` of them.
 
     `max_rgt`: GT_A - GT_L stays within it as well.
@@ -89,7 +88,6 @@ class RelativeThreatBound(ReleaseCriterion):
 
     name: ClassVar[str] = "relative-threat"
     adversary: ClassVar[str] = ATTACKER
-    at_end: ClassVar[bool] = True
     private: ClassVar[bool] = True
     of_several: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = False
@@ -171,17 +169,6 @@ class RelativeThreatBound(ReleaseCriterion):
     def inapplicable(self, groups: Groups) -> str:
         listed = len(groups) > 0 and groups.width > 0 and groups.lists is not None
         return "" if listed else super().inapplicable(groups)
-
-    # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
-
-    def bind(self, counts: TableCounts) -> RelativeThreatBound:
-        return self
-
-    def start(self, groups: Groups) -> object:
-        return ()
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
-        return state
 
     # -- judging -------------------------------------------------------------------------------
 

@@ -24,15 +24,14 @@ from sfumato.adversaries.several_rows import (
     RowsRead,
     RowsReader,
 )
-from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     Measure,
-    ReleaseCriterion,
     Status,
     Verdict,
     parameter,
     summarize,
 )
+from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import shortest
@@ -44,7 +43,7 @@ _GATHERED = "some people are in several groups, with rows put together; say rows
 
 
 @dataclass(frozen=True)
-class SeveralRows(ReleaseCriterion):
+class SeveralRows(JudgedAtEnd):
     """At least k people have rows in all of the groups that somebody's known rows are in.
 
     `knows`: how many rows are known, by default as the schema says. `belief`: the most that may be
@@ -54,7 +53,6 @@ class SeveralRows(ReleaseCriterion):
 
     name: ClassVar[str] = "several-rows"
     adversary: ClassVar[str] = NAME
-    at_end: ClassVar[bool] = True
     private: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
@@ -86,17 +84,6 @@ class SeveralRows(ReleaseCriterion):
 
     def bounds(self, adversary: str) -> bool:
         return adversary == NAME or (adversary == SAME and self.belief is not None)
-
-    # A search leaves it out (`at_end`); whoever splits groups one by one is not held up by it.
-
-    def bind(self, counts: TableCounts) -> SeveralRows:
-        return self
-
-    def start(self, groups: Groups) -> object:
-        return ()
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object | None:
-        return state
 
     # -- judging -------------------------------------------------------------------------------
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOMS = [
     "errors",
     "progress",
     "numbers",
+    "compiled",
     "files",
     "schema",
     "engines",
@@ -66,13 +68,19 @@ def room_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+@cache
+def imported(tree: ast.Module) -> list[tuple[int, str, str]]:
     """All that a module imports, lazily or not: the line, the module, the name (or nothing)."""
-    for node in ast.walk(tree):
+    found: list[tuple[int, str, str]] = []
+    left: list[ast.AST] = [*tree.body]
+    for node in left:  # statements only: most of a tree is expressions, and those import nothing
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name, "") for alias in node.names)
+            found += [(node.lineno, alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield from ((node.lineno, node.module, alias.name) for alias in node.names)
+            found += [(node.lineno, node.module, alias.name) for alias in node.names]
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, part, [])
+    return found
 
 
 def wrong_imports(modules: Modules) -> Iterator[str]:
@@ -164,7 +172,7 @@ def callbacks(modules: Modules) -> Iterator[str]:
             if room_of(module) in below and (module, part) in functions
         }
         own |= {part for module, part in functions if module == name}
-        for node in ast.walk(tree):
+        for node in ast.walk(tree) if of_report else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] in of_report:
                 for argument in (*node.args, *(one.value for one in node.keywords)):
                     if _is_function(argument, own):

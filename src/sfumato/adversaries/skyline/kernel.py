@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 
-import numba as nb
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import (
@@ -33,10 +32,11 @@ from sfumato.adversaries.skyline.breach import (
     SET,
     SINGLE,
 )
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Floats, Ints
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def doubt(n: int, a: int, k: int, summed: int, spared: float, case: int) -> float:
     """T(l, k). Of the l most frequent other values o: `summed` is sum(o), `spared` the product of
     (n - o) / n."""
@@ -54,7 +54,7 @@ def doubt(n: int, a: int, k: int, summed: int, spared: float, case: int) -> floa
     return math.exp(summed * math.log1p(-1.0 / n)) / math.expm1(-a * math.log1p(-1.0 / (n - k)))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def kin(n: int, a: int, m: int, k: int, case: int) -> float:
     """V(m, k)."""
     if a == 0 or m == 0:
@@ -73,7 +73,7 @@ def kin(n: int, a: int, m: int, k: int, case: int) -> float:
     return product
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def kin_of_one_more(before: float, n: int, a: int, m: int, k: int, case: int) -> float:
     """V(m, k + 1), from V(m, k) where that is shorter."""
     people = n - k
@@ -90,7 +90,7 @@ TALLIED = 128  # counts below it
 SEEN = 64
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def leading(data: Ints, low: int, high: int, top: Ints, tally: Ints) -> int:
     """The largest of `data[low:high]`, descending, into `top`; returns how many.
 
@@ -119,7 +119,7 @@ def leading(data: Ints, low: int, high: int, top: Ints, tally: Ints) -> int:
     return found
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def by_target(targets: Ints, width: int) -> tuple[Ints, Ints]:
     """The columns about each value: value v has `columns[first[v]:first[v + 1]]`."""
     first = np.zeros(width + 1, np.int64)
@@ -134,7 +134,7 @@ def by_target(targets: Ints, width: int) -> tuple[Ints, Ints]:
     return first, columns
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def add_up(top: Ints, found: int, n: int, case: int, summed: Ints, spared: Floats) -> None:
     """Of the i largest counts: their sum, and the product of (n - count) / n, for every i."""
     for place in range(found):
@@ -143,7 +143,7 @@ def add_up(top: Ints, found: int, n: int, case: int, summed: Ints, spared: Float
             spared[place + 1] = spared[place] * ((n - top[place]) / n)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def beside(
     a: int, facts: int, n: int, top: Ints, found: int, case: int, summed: Ints, spared: Floats
 ) -> tuple[int, float]:
@@ -156,7 +156,7 @@ def beside(
     return summed[most] - a, spared[most] / ((n - a) / n) if case == SET and a < n else 1.0
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def remember(n: int, a: int, k: int, m: int, case: int, seen: Ints, kins: Floats) -> bool:
     """V(m, 0), V(m, k) and V(m, k + 1) of (n, a), at place a % SEEN; False if still there.
 
@@ -173,7 +173,7 @@ def remember(n: int, a: int, k: int, m: int, case: int, seen: Ints, kins: Floats
     return True
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def fill(
     indptr: Ints,
     indices: Codes,
@@ -223,7 +223,7 @@ def fill(
                 out[row, p, KIN] = min(out[row, p, KIN], alone)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def place_of(target: int, indices: Codes, low: int, high: int) -> int:
     """Where a group's count of a value is stored, -1 if nowhere."""
     guess = low + target  # its place in a group that shows every value
@@ -235,7 +235,7 @@ def place_of(target: int, indices: Codes, low: int, high: int) -> int:
     return -1
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def scan(
     indptr: Ints,
     indices: Codes,
@@ -294,7 +294,7 @@ def scan(
     out[OWN], out[BARE], out[KIN_AIDED], out[AIDED], out[KIN] = own, bare, with_k, aided, alone
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def shapes(
     indptr: Ints, indices: Codes, data: Ints, sizes: Ints, some: Ints, target: int, most: int
 ) -> Ints:

@@ -26,11 +26,11 @@ from __future__ import annotations
 from math import comb
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SINGLE
 from sfumato.adversaries.skyline.kernel import K, L, M, by_target, kin
+from sfumato.compiled import inner, kernel
 from sfumato.counts.counts import Sets
 from sfumato.numbers import Codes, Floats, Ints
 from sfumato.release.groups import Groups
@@ -101,7 +101,7 @@ def always_exact(sets: Sets, values: int, facts: int, most_looks: int = MOST_LOO
     return True
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def work_space(groups: Stored, some: Ints) -> Work:
     """Room for the largest of some groups."""
     longest = 1
@@ -117,7 +117,7 @@ def work_space(groups: Stored, some: Ints) -> Work:
     )
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def has_value(groups: Stored, listed: int, value: int) -> bool:
     """Whether a list has a value."""
     for place in range(groups.offsets[listed], groups.offsets[listed + 1]):
@@ -126,7 +126,7 @@ def has_value(groups: Stored, listed: int, value: int) -> bool:
     return False
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def set_apart(groups: Stored, g: int, target: int, work: Work) -> int:
     """Mark the lists of a group that have the target value; returns how many people have it."""
     having, low = 0, groups.list_indptr[g]
@@ -138,7 +138,7 @@ def set_apart(groups: Stored, g: int, target: int, work: Work) -> int:
     return having
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def weigh_values(groups: Stored, g: int, work: Work) -> tuple[int, int, int]:
     """What each value that may be chosen would cover of the lists left, into `gain`.
 
@@ -167,7 +167,7 @@ def weigh_values(groups: Stored, g: int, work: Work) -> tuple[int, int, int]:
     return number, reach, looks
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def best_of(number: int, reach: int, left: int, work: Work) -> tuple[int, int, int]:
     """The value that covers most, what it covers, and what `left` values can cover at most.
 
@@ -189,7 +189,7 @@ def best_of(number: int, reach: int, left: int, work: Work) -> tuple[int, int, i
     return top, most, min(reach, gains[number - left :].sum())
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def most_covered(
     groups: Stored, g: int, facts: int, most_looks: int, work: Work
 ) -> tuple[int, int, int]:
@@ -249,14 +249,14 @@ def most_covered(
     return found, max(found, limit), taken
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def doubt(n: int, a: int, k: int, spared: int) -> float:
     """T(l, k), `spared` being c(l)."""
     left = n - a - k
     return spared / (n - a) * (left / a) if left > 0 else 0.0
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def lower_to(out: Floats, n: int, a: int, spared: int, k: int, m: int) -> None:
     """Five running minima, with the factors of one more group that has the target value."""
     aided, one_more = doubt(n, a, k, spared), kin(n, a, m, k + 1, SINGLE)
@@ -267,7 +267,7 @@ def lower_to(out: Floats, n: int, a: int, spared: int, k: int, m: int) -> None:
     out[KIN] = min(out[KIN], kin(n, a, m, 0, SINGLE))
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def shape_factors(shapes: Ints, k: int, m: int) -> Floats:
     """The factors of groups by n, a and c(l)."""
     out = np.full((len(shapes), 5), np.inf)
@@ -276,7 +276,7 @@ def shape_factors(shapes: Ints, k: int, m: int) -> Floats:
     return out
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def fill(
     groups: Stored,
     start: int,
@@ -311,7 +311,7 @@ def fill(
                 lower_to(out[REACHED, row, p], n, a, n - a - found, k, m)
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def spared_lists(
     groups: Stored, some: Ints, target: int, facts: Ints, most_looks: int
 ) -> tuple[Ints, Ints]:
@@ -336,7 +336,7 @@ def spared_lists(
     return least, reached
 
 
-@nb.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def telling_values(groups: Stored, g: int, target: int, facts: int, most_looks: int) -> Ints:
     """The values that leave the fewest lists of a group, or the best that were found."""
     work = work_space(groups, np.array([g]))

@@ -7,12 +7,12 @@ where she has several values), and every rule sums some of these columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.criteria.count_rules import CountRule, Kind
 from sfumato.numbers import Codes, Floats, Ints
 
@@ -29,23 +29,7 @@ _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
     int(Kind.TAIL),
 )
 Int = int | np.int64  # what compiled code counts with
-Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
-
-
-def _compiled(function: Compiled, **settings: bool) -> Compiled:
-    njit: Callable[..., Callable[[Compiled], Compiled]] = nb.njit
-    return njit(nogil=True, error_model="numpy", **settings)(function)
-
-
-def kernel(function: Compiled) -> Compiled:
-    """To be called from Python; what was compiled is kept between runs."""
-    return _compiled(function, cache=True)
-
-
-def inner(function: Compiled) -> Compiled:
-    """To be called by kernels only: what takes many arrays from Python takes longest to compile."""
-    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 class Rules(NamedTuple):

@@ -7,41 +7,55 @@ median is allowed, and those with a target), and both together are more than a f
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.anonymizers.mondrian import splits
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Bools, Codes, Ints
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def by_code(codes: Codes) -> tuple[Ints, Codes, Ints]:
     """Rows ordered by code, the distinct codes, and where each begins; counted where that pays."""
-    low, high = codes.min(), codes.max()
+    total, kinds = len(codes), 0
+    present, begins = np.empty(total, np.int32), np.empty(total + 1, np.int64)
+    low = high = codes[0]
+    for row in range(1, total):
+        low, high = min(low, codes[row]), max(high, codes[row])
     reach = np.int64(high) - low + 1
-    if reach > 8 * len(codes) + 64:
-        order = np.argsort(codes)
-        new = np.ones(len(codes), np.bool_)
-        for place in range(1, len(codes)):
-            new[place] = codes[order[place]] != codes[order[place - 1]]
-        begins = np.append(np.flatnonzero(new), len(codes))
-        return order, codes[order[begins[:-1]]], begins
-    rows = np.zeros(reach + 1, np.int64)
-    for row in range(len(codes)):
-        rows[codes[row] - low + 1] += 1
-    present = np.flatnonzero(rows[1:])
-    ends = np.cumsum(rows)
-    begins = np.append(ends[present], len(codes))
-    free = ends.copy()
-    order = np.empty(len(codes), np.int64)
-    for row in range(len(codes)):
-        order[free[codes[row] - low]] = row
-        free[codes[row] - low] += 1
-    return order, (present + low).astype(np.int32), begins
+    if reach > 8 * total + 64:
+        order = splits.sorted_rows(codes)
+        for place in range(total):
+            code = codes[order[place]]
+            if place == 0 or code != present[kinds - 1]:
+                present[kinds], begins[kinds] = code, place
+                kinds += 1
+    else:
+        order, free = np.empty(total, np.int64), np.zeros(reach + 1, np.int64)
+        for row in range(total):
+            free[codes[row] - low + 1] += 1
+        for place in range(reach):
+            if free[place + 1] > 0:
+                present[kinds], begins[kinds] = low + place, free[place]
+                kinds += 1
+            free[place + 1] += free[place]
+        for row in range(total):
+            order[free[codes[row] - low]] = row
+            free[codes[row] - low] += 1
+    begins[kinds] = total
+    return order, present[:kinds], begins[: kinds + 1]
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
+def values_among(present: Codes, last: int) -> int:
+    """How many of the codes, ascending, are of values: those up to `last`."""
+    kinds = 0
+    while kinds < len(present) and present[kinds] <= last:
+        kinds += 1
+    return kinds
+
+
 def all_cuts(
     codes: Codes,
     n: Ints,
@@ -61,13 +75,31 @@ def all_cuts(
     `tried[node, column]` is left out. Where a node has specials beside values, they go right or
     left, and `warranted` people with a value are on both sides.
     """
-    node_of = [np.int64(0) for _ in range(0)]
-    column_of = [np.int32(0) for _ in range(0)]
-    cut_of = [np.int32(0) for _ in range(0)]
-    away_of = [np.int64(0) for _ in range(0)]
+    found = _all_cuts(codes, n, starts, stops, nested, least, warranted, tried, last, own, own_at)
+    return found[0], found[1].astype(np.int32), found[2].astype(np.int32), found[3]
+
+
+@kernel
+def _all_cuts(
+    codes: Codes,
+    n: Ints,
+    starts: Ints,
+    stops: Ints,
+    nested: Codes,
+    least: int,
+    warranted: int,
+    tried: Codes,
+    last: Codes,
+    own: Bools,
+    own_at: Ints,
+) -> Ints:
+    """Node, column, cut and how far from half: a row each."""
+    out, found = np.empty((4, 256), np.int64), 0
     for node in range(len(starts)):
         start, stop = starts[node], stops[node]
-        everybody = n[start:stop].sum()
+        everybody = 0
+        for row in range(start, stop):
+            everybody += n[row]
         if everybody < 2 * least:
             continue
         for column in range(codes.shape[1]):
@@ -75,7 +107,7 @@ def all_cuts(
                 continue
             order, present, begins = by_code(codes[start:stop, column])
             beside = present[0] <= last[column] < present[-1]
-            kinds = np.searchsorted(present, last[column] + 1) if beside else len(present)
+            kinds = values_among(present, last[column]) if beside else len(present)
             having, needed = everybody, least
             if beside:
                 needed = warranted
@@ -87,25 +119,26 @@ def all_cuts(
                     for place in range(begins[one], begins[one + 1]):
                         left += n[start + order[place]]
                     below, above = present[one], present[one + 1]
-                    code = np.int32(splits.told_best(own, own_at[column], below, above))
+                    code = splits.told_best(own, own_at[column], below, above)
                     away = abs(2 * left - having)
                     if own[own_at[column] + code]:
                         away += 2 * having
-                    if code != tried[node, column] and left >= needed and having - left >= needed:
-                        node_of.append(np.int64(node))
-                        column_of.append(code * 0 + np.int32(column))
-                        bound = code if side == 0 else splits.with_specials(int(code))
-                        cut_of.append(np.int32(bound))
-                        away_of.append(away)
-    return (
-        np.array(node_of, np.int64),
-        np.array(column_of, np.int32),
-        np.array(cut_of, np.int32),
-        np.array(away_of, np.int64),
-    )
+                    if code == tried[node, column] or left < needed or having - left < needed:
+                        continue
+                    if found == out.shape[1]:
+                        wider = np.empty((4, 2 * found), np.int64)
+                        for row in range(4):
+                            for place in range(found):
+                                wider[row, place] = out[row, place]
+                        out = wider
+                    out[0, found], out[1, found] = node, column
+                    out[2, found] = code if side == 0 else splits.with_specials(code)
+                    out[3, found] = away
+                    found += 1
+    return out[:, :found]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sides(
     codes: Codes,
     n: Ints,
@@ -141,34 +174,39 @@ def sides(
     data = np.empty(room, np.int64)
     people = np.zeros(2 * total, np.int64)
     whole, left = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    shown = np.empty(width, np.int32)  # few of a wide domain's values are in one node
     filled = 0
     first = 0
     while first < total:
         last = first
         end = ends[column[first]]
-        specials_left = splits.takes_specials(cut[first])
+        specials_left = splits.bound_takes_specials(cut[first])
         while (
             last < total
             and node[last] == node[first]
             and column[last] == column[first]
-            and splits.takes_specials(cut[last]) == specials_left
+            and splits.bound_takes_specials(cut[last]) == specials_left
         ):
             last += 1
         start, stop = starts[node[first]], stops[node[first]]
+        everybody = many = 0
         for row in range(start, stop):
+            everybody += n[row]
             if single:
                 whole[value[row]] += n[row]
             else:
                 for listed in range(offsets[value[row]], offsets[value[row] + 1]):
                     whole[members[listed]] += n[row]
-        shown = np.flatnonzero(whole)  # few of a wide domain's values are in one node
-        everybody = n[start:stop].sum()
+        for code in range(width):
+            if whole[code] > 0:
+                shown[many] = code
+                many += 1
         order, present, begins = by_code(codes[start:stop, column[first]])
         on_left = 0
-        valued = np.searchsorted(present, end + 1)  # the specials are the last that are present
+        valued = values_among(present, end)  # the specials are the last that are present
         one = valued - len(present) if specials_left else 0  # from -1 backwards: the specials
         for at in range(first, last):
-            bound = splits.up_to(cut[at])
+            bound = splits.bound_up_to(cut[at])
             while one < len(present) and (one < 0 or present[one] <= bound):
                 kind = one if one >= 0 else len(present) + one
                 for place in range(begins[kind], begins[kind + 1]):
@@ -181,7 +219,8 @@ def sides(
                             left[members[listed]] += n[row]
                 one += 1
             for side in range(2):
-                for code in shown:
+                for kind in range(many):
+                    code = shown[kind]
                     having = left[code] if side == 0 else whole[code] - left[code]
                     if having > 0:
                         indices[filled] = code
@@ -189,13 +228,13 @@ def sides(
                         filled += 1
                 indptr[2 * at + side + 1] = filled
                 people[2 * at + side] = on_left if side == 0 else everybody - on_left
-        whole[shown] = 0
-        left[shown] = 0
+        for kind in range(many):
+            whole[shown[kind]] = left[shown[kind]] = 0
         first = last
     return indptr, indices[:filled].copy(), data[:filled].copy(), people
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def entropy_gain(
     part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints, target: Codes, width: int
 ) -> npt.NDArray[np.float64]:

@@ -15,34 +15,35 @@ on the left, beside the codes up to c. Where nobody has a value they are cut as 
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.schema.boundaries import BESIDE
 
 NONE = -1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def with_specials(code: int) -> int:
     """The bound that takes in the specials beside the codes up to this one."""
     return code + BESIDE
 
 
-@nb.njit(cache=True, nogil=True)
 def takes_specials(bound: int) -> bool:
     """Whether a bound takes in the specials beside some codes of values."""
     return bound >= BESIDE
 
 
-@nb.njit(cache=True, nogil=True)
 def up_to(bound: int) -> int:
     """The last code of a value that a bound takes in."""
     return bound - BESIDE if bound >= BESIDE else bound
 
 
-@nb.njit(cache=True, nogil=True)
+bound_takes_specials, bound_up_to = inner(takes_specials), inner(up_to)  # for compiled code
+
+
+@kernel
 def extents(
     codes: Codes,
     n: Ints,
@@ -105,7 +106,7 @@ def extents(
     return low, high, missing
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def medians(
     codes: Codes,
     n: Ints,
@@ -136,7 +137,9 @@ def medians(
             for row in range(start, stop):
                 if codes[row, which] <= high[node]:
                     people[codes[row, which] - low[node]] += n[row]
-            everybody = people.sum()
+            everybody = 0
+            for place in range(reach):
+                everybody += people[place]
             left = 0
             best = np.int64(-1)
             for place in range(reach - 1):
@@ -149,7 +152,7 @@ def medians(
                     cuts[node] = low[node] + place
                     smaller[node] = min(left, everybody - left)
         else:
-            order = np.argsort(codes[start:stop, which])
+            order = sorted_rows(codes[start:stop, which])
             everybody = counted = 0
             for row in range(start, stop):
                 if codes[row, which] <= high[node]:
@@ -174,7 +177,29 @@ def medians(
     return cuts, smaller
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
+def sorted_rows(codes: Codes) -> Ints:
+    """Rows in order of their codes, those of one code in any order (Shell's sort).
+
+    Compiling NumPy's takes as long as all else does in the functions that call this.
+    """
+    total = len(codes)
+    order = np.empty(total, np.int64)
+    for row in range(total):
+        order[row] = row
+    gap = total // 2
+    while gap > 0:
+        for place in range(gap, total):
+            row, at = order[place], place
+            while at >= gap and codes[order[at - gap]] > codes[row]:
+                order[at] = order[at - gap]
+                at -= gap
+            order[at] = row
+        gap = 1 if gap == 2 else gap * 5 // 11
+    return order
+
+
+@inner
 def told_best(own: Bools, at: int, below: int, above: int) -> int:
     """Of all cuts between two codes, the first that is not told by the value of one person."""
     for cut in range(below, above):
@@ -183,7 +208,7 @@ def told_best(own: Bools, at: int, below: int, above: int) -> int:
     return below
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def halves(
     codes: Codes, starts: Ints, stops: Ints, column: Codes, cut: Codes, last: Codes
 ) -> Codes:
@@ -200,13 +225,13 @@ def halves(
         valued = stop - start
         while end >= 0 and codes[start + order[valued - 1], column[node]] > end:
             valued -= 1
-            part[start + order[valued]] = 0 if takes_specials(cut[node]) else 1
+            part[start + order[valued]] = 0 if bound_takes_specials(cut[node]) else 1
         for place in range(valued // 2, valued):
             part[start + order[place]] = 1
     return part
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def assign(
     codes: Codes,
     starts: Ints,
@@ -231,10 +256,10 @@ def assign(
             continue
         if nested[which] == 0:
             end = last[which]
-            bound = up_to(cut[node])
+            bound = bound_up_to(cut[node])
             for row in range(start, stop):
                 part[row] = 1 if codes[row, which] > bound else 0
-            if takes_specials(cut[node]):
+            if bound_takes_specials(cut[node]):
                 for row in range(start, stop):
                     if codes[row, which] > end:
                         part[row] = 0
@@ -257,7 +282,7 @@ def assign(
     return part, parts
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def gather(
     part: Codes, parts: Codes, starts: Ints, stops: Ints, n: Ints
 ) -> tuple[Ints, Ints, Ints]:
@@ -289,7 +314,7 @@ def gather(
     return order, begins, people
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cells(
     order: Ints, begins: Ints, value: Codes, n: Ints, offsets: Ints, members: Codes, width: int
 ) -> tuple[Ints, Codes, Ints]:
@@ -329,7 +354,7 @@ def cells(
     return indptr, indices[:filled], data[:filled]
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def moved(order: Ints, codes: Codes, n: Ints, values: Codes) -> tuple[Codes, Ints, Codes]:
     """Rows in a new order, all their columns in one pass."""
     total = len(order)

@@ -1,0 +1,31 @@
+"""How compiled code is compiled.
+
+Whoever starts a program for the first time waits for it: a function that Python calls has a wrapper
+to be compiled besides, so what only compiled code calls has none.
+
+Stands apart: importing Numba is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba as nb
+
+Compiled = TypeVar("Compiled", bound=Callable[..., Any])
+
+
+def _compiled(function: Compiled, **settings: bool) -> Compiled:
+    njit: Callable[..., Callable[[Compiled], Compiled]] = nb.njit
+    return njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **settings)(function)
+
+
+def kernel(function: Compiled) -> Compiled:
+    """To be called from Python; what was compiled is kept between runs."""
+    return _compiled(function, cache=True)
+
+
+def inner(function: Compiled) -> Compiled:
+    """To be called by kernels only: what takes many arrays from Python takes longest to compile."""
+    return _compiled(function, no_cpython_wrapper=True)

@@ -23,11 +23,20 @@ def name_of(path: Path, source: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def statements(tree: ast.Module) -> list[ast.AST]:
+    """Every statement, however deep; most of a tree is expressions, where nobody need look."""
+    found: list[ast.AST] = [*tree.body]
+    for node in found:
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            found += getattr(node, part, [])
+    return found
+
+
 def readers(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
     """Who imports each module, lazily or not."""
     found: dict[str, set[str]] = {name: set() for name in trees}
     for reader, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
                     whole = f"{node.module}.{alias.name}"
@@ -51,7 +60,7 @@ def named_twice(trees: dict[str, ast.Module]) -> list[str]:
     """Class names that stand for more than one class."""
     homes: dict[str, list[str]] = {}
     for module, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(f"{module}:{node.lineno}")
     return [

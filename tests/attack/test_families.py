@@ -11,8 +11,8 @@ from tests.attack.families import FAMILIES
 # Which share of the tries is made here, and how many that must be at least.
 PARTS = {
     "wrong calls of the Python interface": (2, 2000),
-    "hostile policies": (16, 150),
-    "hostile and damaged data files": (80, 60),
+    "hostile policies": (24, 100),
+    "hostile and damaged data files": (120, 40),
     "tampered manifests": (8, 75),
     "damaged ledgers": (20, 100),
     "releases judged again by counting": (15, 40),

@@ -1,4 +1,7 @@
-"""A real browser for pages: Debian's Chromium, headless, driven by Playwright, offline."""
+"""A real browser for pages: Debian's Chromium, headless, driven by Playwright, offline.
+
+The one without windows is taken where it is: the same engine, for three quarters of the work.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60_000  # milliseconds; a loaded machine is slow, and nothing here measures time
 
 
@@ -34,7 +37,7 @@ def browser() -> Iterator[Browser]:
     """One browser a run; skipped where there is none, unless it is required."""
     given = os.environ.get("SFUMATO_CHROMIUM")
     found = given or next((path for name in NAMES if (path := shutil.which(name))), None)
-    hint = "install Debian's chromium, or set SFUMATO_CHROMIUM to a browser's path"
+    hint = "install Debian's chromium-headless-shell, or set SFUMATO_CHROMIUM to a browser's path"
     require("chromium", found is not None and Path(found).exists(), hint)
     try:
         from playwright.sync_api import sync_playwright

@@ -35,7 +35,7 @@ from tests.oracles.criteria_oracle import (
 )
 from tests.oracles.published import Shown, allows, fitting, read_groups
 
-CASES = int(os.environ.get("SFUMATO_DEAL_CASES", "20"))
+CASES = int(os.environ.get("SFUMATO_DEAL_CASES", "10"))
 ALL = 1000
 FEW = 10  # people of whom all partitions are tried
 QUASI = ("age", "town", "job")

@@ -23,10 +23,10 @@ from tests.anonymizers.deal.few_people import (
     people,
     table_of,
 )
-from tests.conftest import EXAMPLES
+from tests.examples import few
 
 
-@settings(max_examples=max(EXAMPLES // 4, 10))
+@settings(max_examples=few(30))
 @given(st.integers(0, 10**6), st.integers(8, 40), st.sampled_from(CRITERIA), st.booleans())
 def test_what_is_left_holds_against_the_whole_table_and_costs_no_more(
     seed: int, count: int, require: tuple[Criterion, ...], missing: bool
@@ -55,8 +55,8 @@ def test_what_is_left_holds_against_the_whole_table_and_costs_no_more(
 def test_few_people_are_suppressed_as_well_as_can_be() -> None:
     """Within a tenth of the best of all partitions of any who may stay, 9 times of 10."""
     kept = [one for one in CRITERIA if all(criterion.merge_closed for criterion in one)]
-    near, tried, fewer = 0, 0, 0
-    for seed, require in product(range(5), kept):
+    seeds, near, tried, fewer = few(10), 0, 0, 0
+    for seed, require in product(range(seeds), kept):
         table = table_of([(age * 2, *more) for age, *more in people(seed, 7 + seed % 2)])
         try:
             release = sf.Deal(sweeps=4).run(Task(table, require, seed=seed, suppression=0.25))
@@ -68,8 +68,8 @@ def test_few_people_are_suppressed_as_well_as_can_be() -> None:
         assert found >= least - 1e-9
         near += found <= 1.1 * least + 1e-9
         fewer += release.suppressed > 0
-    assert tried > 17
-    assert fewer > 1
+    assert tried > 3 * seeds
+    assert fewer > 0
     assert near >= 0.9 * tried
 
 

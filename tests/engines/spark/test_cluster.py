@@ -138,6 +138,9 @@ def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
         "spark.sql.files.maxPartitionBytes": tables[1].stat().st_size // 16,
         "spark.sql.files.openCostInBytes": 0,
         "spark.sql.shuffle.partitions": 4,
+        # Compiling each query, on each machine, would take longer than running it.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     small = " ".join(f"--conf {name}={size}" for name, size in sizes.items())
     quick = f"--driver-java-options '{QUICK_JAVA}'"

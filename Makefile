@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-deep check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ test: install $(VENV)/.collected  ## Run the tests.
 
 test-deep: export SFUMATO_EXAMPLES ?= 600
 test-deep: test  ## Run the tests with 50 times as many random examples (long).
+
+coverage: install $(VENV)/.collected  ## Which lines the tests run; compiled functions aside.
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
 check: install  ## Lint, types, import directions, one idea a module.
 	$(BIN)/ruff check .
@@ -92,4 +95,4 @@ suppression-cases: install  ## Try all 500 random tables on local suppression (a
 	SFUMATO_SUPPRESSION_CASES=500 $(BIN)/python -m pytest -q -s tests/anonymizers/test_local_suppression.py
 
 clean:  ## Remove everything that was made.
-	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache demo build dist
+	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache .coverage demo build dist

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.anonymizers.deal.rules import kernel
+from sfumato.compiled import kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 MOST_PAIRS = 30_000_000  # of a set of people and a group inside it

@@ -18,6 +18,7 @@ from sfumato.adversaries.realistic.beliefs import Beliefs as Beliefs
 from sfumato.adversaries.relative_threat.model import DirichletWeights as DirichletWeights
 from sfumato.adversaries.relative_threat.relative import relative_threat as relative_threat
 from sfumato.adversaries.relative_threat.result import RelativeThreat as RelativeThreat
+from sfumato.adversaries.several_rows import RowsReader as RowsReader
 from sfumato.adversaries.skyline.acquaintance import exposed_people as exposed_people
 from sfumato.adversaries.skyline.belief import InformedBelief as InformedBelief
 from sfumato.adversaries.skyline.belief import belief as belief

@@ -228,6 +228,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("RealisticAdversary", shape="uniform", stubbornness=100, known=0, at_most=True),
         call("RecursiveDiversity", 2.0, 2),
         call("RelativeThreatBound", 2.0),
+        call("RowsReader", 2),
         call("SeveralRows", 2, belief=0.9),
         call(
             "Schema",

@@ -36,7 +36,7 @@ from sfumato.adversaries.base import (
 )
 from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 from sfumato.numbers import Bools, Floats, Ints, offsets_of, rows_of, taken_rows
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
@@ -168,6 +168,12 @@ class RowsReader:
 
     knows: Knows | None = None
 
+    def __post_init__(self) -> None:
+        knows = self.knows
+        whole = isinstance(knows, int) and not isinstance(knows, bool) and knows >= 1
+        if knows not in (None, "all") and not whole:
+            raise InputError(f"knows = {quoted(knows)} is not allowed; use 1, 2, 3, ... or 'all'")
+
     @property
     def name(self) -> str:
         return NAME
@@ -176,7 +182,10 @@ class RowsReader:
         about = release.groups if groups is None else groups
         knows = release.schema.knows if self.knows is None else self.knows
         if release.groups.beside.unlinked is None:
-            raise InputError(f"{release.label}: people have one row each; nobody has several")
+            raise InputError(
+                f"{release.label}: rows are not published one by one; say person and rows = "
+                "'unlinked' in the schema where people have several"
+            )
         rows = len(release.groups.published_rows)
         small = self.knows is not None or int(release.groups.published_rows.sum()) <= MOST_COUNTS
         parts = known_parts(release, knows) if small and rows else None

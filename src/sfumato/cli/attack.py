@@ -415,6 +415,44 @@ def uniques(
             say(f"Saved (private): {written}", err=True)
 
 
+# `sfumato attack rows`: who knows several rows of somebody?
+
+
+@reads(*OF_RELEASES)
+def rows(
+    release: ReleaseFiles,
+    policy: PolicyFile,
+    knows: Annotated[
+        list[str] | None,
+        typer.Option(help="How many of somebody's rows are known: 1, 2, ... or all. Repeatable."),
+    ] = None,
+    json: AsJson = False,
+    html: PageFile = None,
+    force: Force = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Find whom several known rows leave, and what these say together (rows = "unlinked").
+
+    Example: sfumato attack rows release --policy policy.toml --knows 1 --knows all
+    """
+    from sfumato.cli.options import load_rules, read_judged
+    from sfumato.cli.show import show_document
+    from sfumato.report.characterization import check_files
+    from sfumato.report.sections.threats import rows_document
+
+    check_files(html, None, force=force, tables=False)
+    rules, schema = load_rules(policy)
+    judged = read_judged(release, rules, schema, reading)
+    known: list[Any] = [int(one) if one.isdecimal() else one for one in knows or ["1", "2", "all"]]
+    document = rows_document(judged, known)
+    if html is not None:
+        document.save_page(html, force=force)
+    show_document(document, json=json)
+    if html is not None:
+        say(f"Saved (private): {html}", err=True)
+
+
 def adversaries(json: AsJson = False) -> None:
     """Tell every adversary there is, from weak to strong: what she asks, knows, and when she runs.
 
@@ -435,4 +473,5 @@ attack = typer.Typer(
 attack.command(short_help="Compare a learner with an attacker.")(relative)
 attack.command(short_help="Intersect releases about the same people.")(intersect)
 attack.command(short_help="Find special uniques (SUDA2).")(uniques)
+attack.command(short_help="Look for people by several of their rows.")(rows)
 attack.command("list", short_help="Tell every adversary there is.")(adversaries)

@@ -53,7 +53,10 @@ AT_END = (
     "the release by it"
 )
 WHOSE = "rows are published one by one, and nothing here says which of them are one person's"
-_ONE_ROW = "it is defined for people who have one row each, and here they have several, one by one"
+_ONE_ROW = (
+    "it is defined for people who have one row each, and here they have several, one by one; link "
+    "them (rows = 'linked') or gather them, and require several-rows of unlinked ones"
+)
 UNDONE = (
     "values are altered by chance, and counting them says nothing of people's own; require "
     "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"

@@ -171,7 +171,8 @@ class Schema:
         for role in ("weight", "protect", "lists"):
             if self.rows == "unlinked" and getattr(self, role):
                 raise SchemaError(
-                    f"{role} and rows = 'unlinked' do not go together yet; leave {role} out"
+                    f"{role} and rows = 'unlinked' do not go together yet; leave {role} out, or "
+                    "keep one row a person"
                 )
         if self.household is not None and (self.rows == "unlinked" or self.count):
             other = "count" if self.count else "rows = 'unlinked'"

@@ -331,8 +331,9 @@ def _household(found: Profile) -> RoleGuess | None:
         "identifiers",
         f"names the household: {rows_each(found)}",
         f"does it name a household, whose people share it ({rows_each(found)})? Whoever finds one "
-        "of them finds the others, so it is not published, and k counts people. If it names the "
-        "person, say person = ...; if it tells something about people, list it in quasi.",
+        "of them finds the others, so it is not published, and k counts people; say household = "
+        f"{toml_value(found.name)} to have that risk told. If it names the person, say person = "
+        "...; if it tells something about people, list it in quasi.",
     )
 
 

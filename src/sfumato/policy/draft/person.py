@@ -183,6 +183,8 @@ def keep_rows(
         person,
         question=f"{person.question} Rows of one person differ in {list_some(names)}, so every "
         'row is published by itself (rows = "unlinked") and k counts different people; knows says '
-        "how many of her rows somebody may know, all unless told",
+        "how many of her rows somebody may know, all unless told. If readers must follow people "
+        'through the file, say rows = "linked": a pseudonym tells whose rows they are, and k is '
+        "about all rows of a person together",
     )
     return replace(several, unlinked=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,8 +15,12 @@ from sfumato.adversaries.base import (
     chance,
 )
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND, entry_of
+from sfumato.adversaries.several_rows import Knows, RowsReader
 from sfumato.criteria import CRITERIA
-from sfumato.report.document import Chart, Document, Section, Series, Sheet
+from sfumato.errors import InputError
+from sfumato.release.beside import Headcount
+from sfumato.release.release import Release
+from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 from sfumato.report.report import Report, few
 
 # Rows come from the audit's threats, by name. An adversary who was not run on a release is still a
@@ -187,6 +191,45 @@ def _applies(name: str, about: str | None, report: Report) -> bool:
         return True
     return groups.beside.unlinked is not None and (
         criterion.scope == "group" or criterion.of_rows  # by row and by person
+    )
+
+
+def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
+    """What somebody learns who knows so many rows of a person, one after another."""
+    whose: list[tuple[object, ...]] = []
+    values: list[tuple[object, ...]] = []
+    for known in knows:
+        reader = RowsReader(known)
+        about = list(release.by_attribute.values()) or [release.groups]
+        attacks = [reader.attack(release, groups) for groups in about]
+        parts = attacks[0].parts
+        if parts is None:
+            raise InputError(
+                f"{release.label}: whose rows they are is not known; give the table, or the folder "
+                "of a release with its private side"
+            )
+        alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
+        share = parts.most_of_a_group(attacks[0].by_row.sizes)
+        whose.append((str(known), int(parts.candidates.min()), str(alone), share))
+        for threat in (one for attack in attacks for one in attack.threats()[1:]):
+            told = threat.learns if threat.belief is None else str(threat.belief)
+            people = None if threat.people is None else str(threat.people)
+            way = threat.adversary.removeprefix(f"{reader.name}, ")
+            values.append((str(known), threat.about, way, told, people))
+    fits = ("rows known", "people who fit, at least", "people alone", "most of a group's rows")
+    learns = ("rows known", "about", "a value that is", "before → after", "people moved")
+    found = Sheet(fits, tuple(whose), percent=fits[3:])
+    words = "Who fits has as many rows in each of the groups that the known rows lie in."
+    sections = [Section("Whose rows are they?", words, (found,))]
+    if values:
+        sections.append(Section("What do they say?", "", (Sheet(learns, tuple(values), keys=3),)))
+    return Document(
+        "several-rows",
+        f"Several rows a person: {release.label}",
+        "Somebody knows the quasi-identifiers of some of a person's rows, and of everybody else's.",
+        tuple(sections),
+        facts={"knows": [str(one) for one in knows], "fewest": [row[1] for row in whose]},
+        private=OF_TABLE,
     )
 
 

@@ -1,0 +1,102 @@
+"""`sfumato attack rows` beside counting from the rows themselves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+import sfumato as sf
+from tests.program import sfumato
+
+POLICY = """
+[schema]
+quasi = ["age", "ward"]
+sensitive = "ill"
+person = "id"
+rows = "unlinked"
+
+[[require]]
+kind = "k-anonymity"
+k = 2
+"""
+ROWS = """id,age,ward,ill
+a,20,x,flu
+a,20,x,gout
+a,30,y,flu
+b,20,x,flu
+b,30,y,HIV
+c,20,x,gout
+c,20,x,HIV
+d,30,y,flu
+d,40,y,flu
+e,40,y,gout
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("rows")
+    data, policy = folder / "visits.csv", folder / "policy.toml"
+    data.write_text(ROWS)
+    policy.write_text(POLICY)
+    return data, policy
+
+
+def fewest_and_alone(knows: int) -> tuple[int, int]:
+    """Of every set of so many rows of everybody: how many people's rows contain it."""
+    rows_of: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for row in csv.DictReader(ROWS.splitlines()):
+        rows_of[row["id"]].append((row["age"], row["ward"]))
+    fitting: dict[str, list[int]] = defaultdict(list)
+    for person, rows in rows_of.items():
+        for known in combinations(rows, min(knows, len(rows))):
+            fits = [not Counter(known) - Counter(others) for others in rows_of.values()]
+            fitting[person].append(sum(fits))
+    fewest = min(min(numbers) for numbers in fitting.values())
+    return fewest, sum(min(numbers) == 1 for numbers in fitting.values())
+
+
+def test_whom_known_rows_leave_is_counted(files: tuple[Path, Path]) -> None:
+    data, policy = files
+    run = sfumato(
+        "attack",
+        "rows",
+        data,
+        "--policy",
+        policy,
+        "--json",
+        "--knows",
+        "1",
+        "--knows",
+        "2",
+        "--knows",
+        "9",
+    )
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)["sections"]
+    found = [(row[1], int(row[2])) for row in told[0]["tables"][0]["rows"]]
+    assert found == [fewest_and_alone(knows) for knows in (1, 2, 9)]
+    ways = {row[2] for row in told[1]["tables"][0]["rows"]}
+    assert ways == {"the same in all", "in any of them"}
+
+
+def test_mistakes_are_told_in_one_line(files: tuple[Path, Path], tmp_path: Path) -> None:
+    data, policy = files
+    plain = tmp_path / "plain.toml"
+    plain.write_text(POLICY.replace('rows = "unlinked"\n', "").replace('person = "id"\n', ""))
+    for more, why in (
+        ((policy, "--knows", "none"), "knows = 'none' is not allowed"),
+        ((policy, "--knows", "0"), "knows = 0 is not allowed"),
+        ((plain,), "rows are not published one by one"),
+    ):
+        run = sfumato("attack", "rows", data, "--policy", *more)
+        assert (run.returncode, run.stdout) == (2, "")
+        assert why in run.stderr
+        assert len(run.stderr.strip().splitlines()) == 1
+    with pytest.raises(sf.InputError, match="knows = True is not allowed"):
+        sf.RowsReader(True)

@@ -80,6 +80,7 @@ from sfumato.perturbation.chance import RankSwap as RankSwap
 from sfumato.perturbation.functions import ColumnMicroaggregation as ColumnMicroaggregation
 from sfumato.perturbation.functions import Rounding as Rounding
 from sfumato.perturbation.functions import TopBottomCoding as TopBottomCoding
+from sfumato.perturbation.pseudonyms import PseudonymKey as PseudonymKey
 from sfumato.policy.draft.draft import Draft as Draft
 from sfumato.policy.draft.draft import draft_policy as draft_policy
 from sfumato.policy.draft.propose import ProposedHierarchy as ProposedHierarchy

@@ -289,7 +289,8 @@ class Table:
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
     `households`: who lives together, where a column says so. `perturbed`: columns whose values
-    are no longer those of the file, and what was done to them; `changed` is what it did (private).
+    are no longer those of the file, and what was done to them; `changed` is what it did, `key` that
+    of pseudonyms where no file of the owner has it (private).
     """
 
     schema: Schema
@@ -304,6 +305,7 @@ class Table:
     households: Members | None = field(default=None, repr=False)
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     changed: Mapping[str, Changed] = field(default_factory=dict, repr=False)
+    key: bytes | None = field(default=None, repr=False)
 
     @property
     def people(self) -> int:

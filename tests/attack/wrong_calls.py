@@ -173,6 +173,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("ColumnMicroaggregation", 3),
         call("MechanismReader", {"flu": 0.5, "cold": 0.5}),
         call("Pram", stay=0.5, draw={"flu": 0.5, "cold": 0.5}),
+        call("PseudonymKey", length=12),
         call("RankSwap", 5.0),
         call("Rounding", 5.0),
         call("TopBottomCoding", 9.0, 1.0),

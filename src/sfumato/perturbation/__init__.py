@@ -8,6 +8,7 @@ from sfumato.errors import InputError
 from sfumato.perturbation.base import Perturbation
 from sfumato.perturbation.chance import AddedNoise, Pram, RankSwap
 from sfumato.perturbation.functions import ColumnMicroaggregation, Rounding, TopBottomCoding
+from sfumato.perturbation.pseudonyms import KeyedPseudonym
 
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     perturbation.kind: perturbation
@@ -24,7 +25,8 @@ PERTURBATIONS: dict[str, type[Perturbation]] = {
 
 def perturbation_of(told: object) -> Perturbation:
     """What a manifest tells of a column, by its own constructor."""
+    kinds = {**PERTURBATIONS, KeyedPseudonym.kind: KeyedPseudonym}
     kind = told.get("kind") if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or not isinstance(kind, str) or kind not in PERTURBATIONS:
+    if not isinstance(told, Mapping) or not isinstance(kind, str) or kind not in kinds:
         raise InputError("this is no perturbation")
-    return PERTURBATIONS[kind](**{key: value for key, value in told.items() if key != "kind"})
+    return kinds[kind](**{key: value for key, value in told.items() if key != "kind"})

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import isfinite
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +75,7 @@ class Perturbation(ABC):
 
     kind: ClassVar[str]
     by_chance: ClassVar[bool] = False
+    done: ClassVar[Literal["perturbed", "pseudonym"]] = "perturbed"
     by_value: ClassVar[bool] = False  # True: what becomes of a value does not depend on people
 
     @abstractmethod

@@ -21,6 +21,7 @@ from sfumato.engines.reading import OF_POLICIES, Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError, PolicyError, expect, quoted
 from sfumato.perturbation.base import Perturbation
+from sfumato.perturbation.pseudonyms import PseudonymKey
 from sfumato.policy.rules.base import RuleSet
 from sfumato.release.perturb_table import check_perturbations
 from sfumato.schema.roles import Schema
@@ -41,7 +42,7 @@ class Policy:
     `read` says how the file the policy was written for is to be read: how it is written, and by
     which engine; `format` in which a release is written, if not the way its table came. `profile`
     is a rule set whose paragraphs are judged besides. `perturb` says what is done to sensitive and
-    kept columns before anything is counted.
+    kept columns before anything is counted, `pseudonyms` where the key of pseudonyms is kept.
     """
 
     require: Sequence[Criterion]
@@ -54,6 +55,7 @@ class Policy:
     format: str | None = None
     profile: RuleSet | None = None
     perturb: Mapping[str, Perturbation] = field(default_factory=dict)
+    pseudonyms: PseudonymKey = field(default_factory=PseudonymKey)
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):
@@ -69,6 +71,7 @@ class Policy:
         if self.format is not None:
             check_format(self.format)
         check_perturbations(self.perturb, self.schema)
+        expect("pseudonyms", self.pseudonyms, PseudonymKey, "a PseudonymKey")
         expect("read", self.read, Reading, "a Reading")
         expect("profile", self.profile, (RuleSet, type(None)), "a rule set such as SafeHarbor()")
         if (

@@ -30,6 +30,7 @@ from sfumato.errors import (
 )
 from sfumato.files import write_text
 from sfumato.perturbation import PERTURBATIONS
+from sfumato.perturbation.pseudonyms import PseudonymKey
 from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import RuleSet
@@ -197,12 +198,19 @@ class SchemaModel(_Strict):
     knows: int | str = "all"
     household: str | None = None
     insist: list[str] = Field(default_factory=list)
+    pseudonyms: list[str] = Field(default_factory=list)
 
 
 class UseModel(_Strict):
     weights: dict[str, Any] = Field(default_factory=dict)
     queries: list[Any] = Field(default_factory=list)
     target: str | None = None
+
+
+class PseudonymModel(_Strict):
+    key_file: str | None = None
+    ledger: str | None = None
+    length: int = 16
 
 
 class PolicyModel(_Strict):
@@ -215,6 +223,7 @@ class PolicyModel(_Strict):
     format: str | None = None
     profile: str | dict[str, Any] | None = None
     perturb: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    pseudonyms: PseudonymModel | None = None
     use: UseModel | None = None
 
 
@@ -264,6 +273,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
             column: construct(f"[perturb.{column}]", entry, PERTURBATIONS)
             for column, entry in model.perturb.items()
         }
+        keyed = model.pseudonyms and PseudonymKey(**model.pseudonyms.model_dump()).within(folder)
         use = None if model.use is None else Use(**model.use.model_dump())
     except SfumatoError as error:
         raise type(error)(f"{path.name}: {error}") from None
@@ -278,6 +288,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         "use": use,
         "read": read,
         "perturb": perturb,
+        "pseudonyms": keyed or PseudonymKey(),
     }
 
 
@@ -311,6 +322,8 @@ def _allowed(path: list[str]) -> list[str]:
     """The keys allowed at a place of the policy."""
     if not path:
         return [field.alias or name for name, field in PolicyModel.model_fields.items()]
+    if path == ["pseudonyms"]:
+        return list(PseudonymModel.model_fields)
     if path == ["use"]:
         return list(UseModel.model_fields)
     model: type[BaseModel] = SchemaModel
@@ -453,6 +466,8 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
                 lines += [
                     f"{toml_value(key)} = {toml_value(entry)}" for key, entry in entries.items()
                 ]
+    if policy.pseudonyms != PseudonymKey():
+        lines += ["", "[pseudonyms]", *_options(policy.pseudonyms, files)]
     for column, perturbation in policy.perturb.items():
         lines += ["", f"[perturb.{toml_value(column)}]", f"kind = {toml_value(perturbation.kind)}"]
         lines += _options(perturbation, files)

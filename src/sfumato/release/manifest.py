@@ -309,6 +309,8 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
             wanted = roles.get(column.name)
             if column.role in (COUNT, "group", PSEUDONYM) and wanted is None:
                 continue
+            if wanted == "pseudonyms" and _is_pseudonym(column):
+                continue
             if wanted != column.role:
                 raise InputError(
                     f"{manifest.path}: column {column.name!r} is {column.role} there, but "
@@ -340,6 +342,10 @@ def agreed_schema(manifest: Manifest, schema: Schema | None) -> Schema:
         weight=weights[0] if weights else None,
         publish_weight=schema.publish_weight if schema is not None and weights else None,
     )
+
+
+def _is_pseudonym(column: PublishedColumn) -> bool:
+    return column.perturbed is not None and column.perturbed.done == "pseudonym"
 
 
 def _linked_rows(manifest: Manifest, schema: Schema | None) -> dict[str, Any]:

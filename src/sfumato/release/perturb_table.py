@@ -30,6 +30,7 @@ from sfumato.errors import (
     quoted,
 )
 from sfumato.perturbation.base import Changed, Perturbation
+from sfumato.perturbation.pseudonyms import KeyedPseudonym, PseudonymKey
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
 
@@ -54,11 +55,7 @@ def perturb(
         return table
     _check_rows(table, todo)
     drawn = randbits(63) if seed is None else seed
-    source, engine = table.source, table.engine
-    names = [name for role, name in table.schema.roles() if role != "identifiers"]
-    names = [name for name in source.types if name in set(names)]
-    listed = [named(source.column(name), f"c{place}") for place, name in enumerate(names)]
-    rows = engine.fetch(select(listed, source.name), in_order=True)
+    names, rows = _rows(table)
     stated: dict[str, Perturbation] = {}
     done: dict[str, Changed] = {}
     for name, perturbation in todo.items():
@@ -69,20 +66,64 @@ def perturb(
         cells, stated[name] = perturbation.apply(name, own, chance)
         done[name] = Changed.between(own, cells)
         rows = rows.set_column(place, f"c{place}", cells)
+    return replace(_recounted(table, names, rows, stated), changed={**table.changed, **done})
+
+
+def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:
+    """The table with keyed pseudonyms in the place of the identifiers that are to stay linkable.
+
+    Only here such a column becomes one that may be published.
+    """
+    schema = table.schema
+    if not schema.pseudonyms:
+        return table
+    check_in_memory(table, "pseudonyms")
+    names, rows = _rows(table)
+    key = kept.key()
+    keyed = KeyedPseudonym.of(key, kept.length)
+    for name in schema.pseudonyms:
+        place = names.index(name)
+        cells = keyed.cells(name, _whole(rows.column(place)), key)
+        present = cells.drop_null()
+        if len(present.unique()) < len(present):
+            raise SchemaError(
+                f"pseudonyms: identifiers of column {name!r} stand on several rows, which their "
+                "pseudonym would link; say person and rows = 'linked', or leave it out"
+            )
+        rows = rows.set_column(place, f"c{place}", cells)
+    shown = replace(schema, pseudonyms=(), keep=(*schema.keep, *schema.pseudonyms))
+    stated = dict.fromkeys(schema.pseudonyms, keyed)
+    made = _recounted(replace(table, schema=shown), names, rows, stated)
+    return replace(made, key=key if kept.file is None else None)
+
+
+def _rows(table: Table) -> tuple[list[str], pa.Table]:
+    """The columns that have a role, and the rows as they stand in the file."""
+    source = table.source
+    roles = {name for role, name in table.schema.roles() if role != "identifiers"}
+    names = [name for name in source.types if name in roles]
+    listed = [named(source.column(name), f"c{place}") for place, name in enumerate(names)]
+    return names, table.engine.fetch(select(listed, source.name), in_order=True)
+
+
+def _recounted(
+    table: Table, names: list[str], rows: pa.Table, stated: Mapping[str, Perturbation]
+) -> Table:
+    """The table with these rows, counted anew."""
+    schema, engine = table.schema, table.engine
     relation = fresh("perturbed")
     engine.put(relation, rows)
-    changed = _as_source(source, relation, names, rows, stated)
-    linked, counts = count_people(engine, changed, table.schema, CodedValues())
+    changed = _as_source(table.source, relation, names, rows, stated)
+    linked, counts = count_people(engine, changed, schema, CodedValues())
     return replace(
         table,
         counts=counts,
-        levels=levels_of(table.schema, counts),
+        levels=levels_of(schema, counts),
         source=changed,
         file=None,
         rows=linked,
-        households=members_of_households(engine, changed, table.schema, counts, CodedValues()),
+        households=members_of_households(engine, changed, schema, counts, CodedValues()),
         perturbed={**table.perturbed, **stated},
-        changed={**table.changed, **done},
     )
 
 
@@ -147,16 +188,7 @@ def check_perturbations(perturbations: object, schema: Schema | None) -> None:
 def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
     """Refuse tables whose rows cannot be changed one by one, or not without giving more away."""
     schema, source, engine = table.schema, table.source, table.engine
-    if not engine.embedded:
-        raise InputError(
-            "perturb: rows are perturbed in memory, and not by an engine of its own; read the "
-            "table with engine 'duckdb'"
-        )
-    if bytes_for(source.rows, len(source.types)) > engine.memory:
-        raise ResourceError(
-            f"perturb: {source.label} is larger than memory, and rows are perturbed there; raise "
-            "the memory limit, or use a part of the rows"
-        )
+    check_in_memory(table, "perturb")
     for name in todo:
         if has_lists(source, schema, name):
             raise SchemaError(
@@ -177,3 +209,18 @@ def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
                 f"perturb: {kind} takes one row a person, and some have several: several draws "
                 "about one person average out; use rounding or top-bottom-coding"
             )
+
+
+def check_in_memory(table: Table, what: str) -> None:
+    """Refuse tables whose rows we cannot take into memory to change them."""
+    source, engine = table.source, table.engine
+    if not engine.embedded:
+        raise InputError(
+            f"{what}: rows are changed in memory, and not by an engine of its own; read the table "
+            "with engine 'duckdb'"
+        )
+    if bytes_for(source.rows, len(source.types)) > engine.memory:
+        raise ResourceError(
+            f"{what}: {source.label} is larger than memory, and rows are changed there; raise the "
+            "memory limit, or use a part of the rows"
+        )

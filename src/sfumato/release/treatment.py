@@ -41,6 +41,7 @@ from sfumato.table import Table
 _YEAR, _MONTH = 365.25, 30.44  # days
 _REMOVED = {
     "identifiers": "removed: it names people",
+    "pseudonyms": "removed: it names people, and no pseudonym was made of it",
     "person": "removed: it tells whose row it is",
     "count": "removed: every row is one person",
     "weight": "removed: used to judge risks only",
@@ -113,7 +114,7 @@ def _perturbed(release: Release) -> Iterator[Treated]:
         )  # which cells are gone nobody kept
         yield Treated(
             name,
-            "perturbed",
+            perturbation.done,
             perturbation.words,
             None if found is None else found.cells,
             None if found is None else found.before,

@@ -24,7 +24,8 @@ class Schema:
 
     quasi: columns an adversary may know about a person and find her by.
     sensitive: what she must not learn (one column or several).
-    identifiers: dropped before anything else. keep: published as they are, unprotected.
+    identifiers: dropped before anything else. pseudonyms: identifiers of which keyed pseudonyms are
+    published, and never themselves. keep: published as they are, unprotected.
     person: names the person a row belongs to; k then counts people, not rows.
     count: how many people a row stands for (a pre-aggregated table).
     weight: how many people of the population a record stands for (survey weight). It is published
@@ -65,9 +66,10 @@ class Schema:
     knows: int | Literal["all"] = "all"
     household: str | None = None
     insist: Sequence[str] = ()
+    pseudonyms: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for role in ("quasi", "sensitive", "identifiers", "keep", "insist"):
+        for role in ("quasi", "sensitive", "identifiers", "keep", "insist", "pseudonyms"):
             given = getattr(self, role)
             if not isinstance(given, str) and not isinstance(given, Collection):
                 raise SchemaError(f"{role} = {quoted(given)} is not a list of column names")
@@ -168,6 +170,12 @@ class Schema:
             raise SchemaError(
                 f"rows = {self.rows!r} needs person, the column that names whose row it is"
             )
+        if self.pseudonyms and (self.rows != "gathered" or self.count is not None):
+            other = "count" if self.count is not None else f"rows = {self.rows!r}"
+            raise SchemaError(
+                f"pseudonyms and {other} do not go together: a pseudonym stands on one row (rows = "
+                "'linked' makes random ones of the person column by itself)"
+            )
         for role in ("weight", "protect", "lists"):
             if self.rows == "unlinked" and getattr(self, role):
                 raise SchemaError(
@@ -196,7 +204,7 @@ class Schema:
         """(role, column) for every column that has one."""
         listed = [
             (role, name)
-            for role in ("quasi", "sensitive", "identifiers", "keep")
+            for role in ("quasi", "sensitive", "identifiers", "keep", "pseudonyms")
             for name in getattr(self, role)
         ]
         for role in ("person", "count", "weight", "protect", "household"):

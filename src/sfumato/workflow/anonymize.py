@@ -12,7 +12,7 @@ from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean,
 from sfumato.perturbation.base import Perturbation
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
-from sfumato.release.perturb_table import perturb
+from sfumato.release.perturb_table import perturb, with_pseudonyms
 from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
 from sfumato.table import Table
@@ -45,6 +45,9 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
 
 def perturbed_by(table: Table, policy: Policy, seed: int | None) -> Table:
     """The table with the columns perturbed that the policy names, which its criteria can judge."""
+    if table.schema.pseudonyms and any(criterion.of_noise for criterion in policy.require):
+        raise PolicyError("pseudonyms: no row is a person's where all counts are noisy")
+    table = with_pseudonyms(table, policy.pseudonyms)
     if not policy.perturb:
         return table
     for criterion in policy.require:

@@ -18,7 +18,7 @@ from sfumato.schema.roles import Schema
 from sfumato.table import attach_facts
 
 # What a release leaves out, rightly, although the schema of its table names it.
-_LEFT_OUT = ("keep", "weight", "protect", "household")
+_LEFT_OUT = ("keep", "pseudonyms", "weight", "protect", "household")
 _WHY = {
     "person": "without it sizes would count rows, not people: drop the role to accept that",
     "count": "without it a row would be one person: drop the role if it is",
@@ -89,6 +89,7 @@ def open_release(
     kept = replace(
         schema,
         identifiers=(),
+        pseudonyms=(),
         keep=[name for name in schema.keep if name in registered.types],
         weight=if_there(schema.weight),
         publish_weight=schema.publish_weight if schema.weight in registered.types else None,
@@ -106,8 +107,8 @@ def stray_columns(
     if not file:
         return StrayColumns(handed_out=columns)
     published = (*source.types, *source.others)
-    roles = {name for role, name in schema.roles() if role != "identifiers"} | {count}
-    hidden = set(schema.identifiers)
+    hidden = {*schema.identifiers, *schema.pseudonyms}
+    roles = {name for _, name in schema.roles() if name not in hidden} | {count}
     return StrayColumns(
         tuple(name for name in published if name in hidden),
         tuple(name for name in published if name not in hidden | roles),

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from sfumato.engines.form import FileForm
 from sfumato.files import PRIVATE, check_new_folder, new_folder
+from sfumato.perturbation.pseudonyms import KEY
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID, PSEUDONYM
 from sfumato.release.linked import LinkedPlacement
@@ -131,6 +132,9 @@ def write_folder(
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
         for name, content in _private(release).items():
             _write(private / name, content)
+        if (key := _key(release)) is not None:
+            _write(private / KEY, key.hex())
+            (private / KEY).chmod(0o600)
         if report is not None:
             for ending in ("html", "json", "md"):
                 report.save(private / f"report.{ending}")
@@ -239,6 +243,11 @@ def _manifest(
         "files": dict(files),
     }
     return content
+
+
+def _key(release: Release) -> bytes | None:
+    """The key of pseudonyms, if no file of the owner's has it."""
+    return None if release.placement is None else release.placement.table.key
 
 
 def _linked(release: Release) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""Pseudonyms: identifiers that must stay linkable, keyed so that nobody else can go back.
+
+HMAC-SHA256 of the column's name and the identifier, by a key that never leaves the owner. Without a
+key a hash is undone by trying all identifiers there may be; with it nobody can, but who holds the
+key, or gets it. An identifier is taken as a reader sees it: compatible forms of letters are one
+(NFKC), spaces at the ends and invisible signs do not count, upper and lower case do, and numbers
+are one however they are written (5 and 5.0).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.counts.columns import appearance
+from sfumato.errors import InputError, PolicyError, quoted
+from sfumato.files import write_text
+from sfumato.perturbation.base import Perturbation
+from sfumato.schema.region import text_of
+
+KEY = "pseudonym.key"  # in private/
+_BYTES = 32
+_SHORTEST, _LONGEST = 8, 64
+
+
+@dataclass(frozen=True)
+class PseudonymKey:
+    """Where the key of pseudonyms is kept, and how many hexadecimal digits are published.
+
+    With `key_file`, or that of a `ledger` (beside it, by its name and .key), releases share their
+    pseudonyms; a file that is not there yet is made. With neither, every release has a key of its
+    own, which is kept in its private/ folder.
+    """
+
+    key_file: str | Path | None = None
+    ledger: str | Path | None = None
+    length: int = 16
+
+    def __post_init__(self) -> None:
+        if self.key_file is not None and self.ledger is not None:
+            raise PolicyError("pseudonyms: give key_file or ledger, not both")
+        for name in ("key_file", "ledger"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str | Path) or not str(value)):
+                raise PolicyError(f"pseudonyms: {name} = {quoted(value)} is no name of a file")
+        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
+        if not whole or not _SHORTEST <= self.length <= _LONGEST:
+            raise PolicyError(
+                f"pseudonyms: length = {quoted(self.length)} is not allowed; use {_SHORTEST} to "
+                f"{_LONGEST} digits"
+            )
+
+    def within(self, folder: Path) -> PseudonymKey:
+        """The same, its file told from a folder."""
+        return replace(
+            self,
+            key_file=None if self.key_file is None else str(folder / self.key_file),
+            ledger=None if self.ledger is None else str(folder / self.ledger),
+        )
+
+    @property
+    def file(self) -> Path | None:
+        if self.ledger is not None:
+            return Path(f"{self.ledger}.key")
+        return None if self.key_file is None else Path(self.key_file)
+
+    def key(self) -> bytes:
+        """The key; a new one, kept where it is to be, if there is none."""
+        path = self.file
+        if path is None:
+            return secrets.token_bytes(_BYTES)
+        if not os.path.lexists(path):
+            fresh = secrets.token_bytes(_BYTES)
+            write_text(path, fresh.hex() + "\n", private=True, what="key")
+            path.chmod(0o600)
+            return fresh
+        try:
+            text = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"pseudonyms: {path} cannot be read as a key") from None
+        if re.fullmatch(r"[0-9a-f]{64}", text) is None:
+            raise InputError(
+                f"pseudonyms: {path} is no key of ours (64 hexadecimal digits); name another file, "
+                "or one that is not there yet, to have it made"
+            )
+        return bytes.fromhex(text)
+
+
+@dataclass(frozen=True)
+class KeyedPseudonym(Perturbation):
+    """A column of identifiers published as keyed pseudonyms of so many hexadecimal digits.
+
+    `key_id` tells keys apart without telling them: releases of one key can be joined.
+    """
+
+    kind: ClassVar[str] = "pseudonym"
+    done: ClassVar[Literal["perturbed", "pseudonym"]] = "pseudonym"
+
+    length: int
+    key_id: str
+
+    def __post_init__(self) -> None:
+        PseudonymKey(length=self.length)
+        if not isinstance(self.key_id, str) or re.fullmatch("[0-9a-f]{8}", self.key_id) is None:
+            raise PolicyError(f"pseudonym: key_id = {quoted(self.key_id)} is not allowed")
+
+    @classmethod
+    def of(cls, key: bytes, length: int) -> KeyedPseudonym:
+        return cls(length, hashlib.sha256(b"sfumato key id\0" + key).hexdigest()[:8])
+
+    def apply(
+        self, column: str, cells: pa.Array, chance: np.random.Generator
+    ) -> tuple[pa.Array, Self]:
+        raise PolicyError(
+            f"perturb: column {column!r}: pseudonyms are named in the schema (pseudonyms), not here"
+        )
+
+    def cells(self, column: str, cells: pa.Array, key: bytes) -> pa.Array:
+        """The pseudonyms of a column's identifiers; a missing one stays missing."""
+        coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
+        given: dict[str, str] = {}
+        shown: list[str | None] = []
+        for value in coded.dictionary.to_pylist():
+            text = None if value is None else appearance(text_of(value))
+            shown.append(None if not text else pseudonym(key, column, text, self.length))
+            if text and given.setdefault(str(shown[-1]), text) != text:
+                raise InputError(
+                    f"pseudonyms: two identifiers of column {column!r} have the same pseudonym of "
+                    f"{self.length} digits; take a greater length"
+                )
+        return pa.array(shown, pa.string()).take(coded.indices)
+
+    @property
+    def words(self) -> str:
+        return (
+            f"identifiers are published as keyed pseudonyms (HMAC-SHA256, {self.length} "
+            "digits): who holds the key can go back to people, and releases with the same key can "
+            "be joined row by row, so that each tells more of the others' people"
+        )
+
+    @property
+    def for_recipients(self) -> str:
+        return "equal pseudonyms are equal identifiers, in every release of the same key"
+
+
+def pseudonym(key: bytes, column: str, identifier: str, length: int) -> str:
+    """The one maker of keyed pseudonyms: of an identifier as `appearance` has it."""
+    message = f"{column}\0{identifier}".encode()
+    return hmac.new(key, message, hashlib.sha256).hexdigest()[:length]

@@ -25,7 +25,7 @@ PERTURBATIONS: dict[str, type[Perturbation]] = {
 
 def perturbation_of(told: object) -> Perturbation:
     """What a manifest tells of a column, by its own constructor."""
-    kinds = {**PERTURBATIONS, KeyedPseudonym.kind: KeyedPseudonym}
+    kinds: dict[str, type[Perturbation]] = {**PERTURBATIONS, KeyedPseudonym.kind: KeyedPseudonym}
     kind = told.get("kind") if isinstance(told, Mapping) else None
     if not isinstance(told, Mapping) or not isinstance(kind, str) or kind not in kinds:
         raise InputError("this is no perturbation")

@@ -335,6 +335,8 @@ def minimal_uniques(
 
     `people[i]` show `codes[:, i]`, of `sizes` values by column.
     """
+    if not (people == 1).any():
+        return []  # nobody is alone by all columns, and no compiled code need be loaded
     from sfumato.adversaries.linkage.kernel import alone, mark
 
     width, total = codes.shape

@@ -1,14 +1,20 @@
-"""Records at risk as sections and documents: who is alone by few columns, and by which.
+"""Records at risk as sections and documents: who is alone, in the file and in the population.
 
-Stands apart: it alone knows special uniques, which the command line and reports show.
+One section of the report gathers what is known of the records that are easiest to find; special
+uniques have a document of their own.
 """
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 
-from sfumato.adversaries.linkage.special_uniques import SpecialUniques
-from sfumato.report.document import OF_TABLE, Document, Section, Sheet
+from sfumato.adversaries.linkage.presence import NAME as PRESENCE
+from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
+from sfumato.errors import SfumatoError
+from sfumato.report.document import OF_TABLE, Document, Section, Sheet, percentage
+from sfumato.report.report import Report, few, few_of
 
 _RANKED = 10  # combinations and values shown; all combinations are in the JSON
 _READ = (
@@ -17,6 +23,72 @@ _READ = (
     "it ranks records, and is no chance. Shares of columns add up to more than 1, for an MSU "
     "counts for each of its columns."
 )
+
+
+_SIZE = 3  # columns of special uniques in a report
+_MOST_COUNTED = 200_000_000  # descriptions by combinations, a second or so of counting
+
+
+def records_section(report: Report) -> Section | None:
+    """Who is easiest to find, by every way of asking that was measured."""
+    linked = report.linkage
+    if linked is None or linked.prosecutor is None:
+        return None
+    people, limit = linked.people, linked.thresholds[0]
+    rows: list[tuple[object, ...]] = []
+
+    def tell(what: str, share: float, *, at_most: bool = False) -> None:
+        told = few(report, round(share * people)), few_of(report, share, people)
+        rows.append((what, *(f"at most {one}" if at_most and one else one for one in told)))
+
+    by_all = linked.prosecutor
+    tell("alone by all quasi-identifiers", by_all.unique, at_most=by_all.at_most)
+    found = _special(report)
+    if found is not None:
+        tell(f"alone by {found.size} columns or fewer", found.special / people)
+    if linked.households is not None:
+        household = linked.households
+        tell(
+            f"of a household found with a chance above {limit:g}",
+            household.above[0],
+            at_most=household.at_most,
+        )
+    if linked.journalist is not None:
+        risk = f"found by a journalist with a chance above {limit:g}"
+        tell(risk, linked.journalist.above[0], at_most=linked.journalist.at_most)
+    notes = []
+    chosen = linked.population_uniqueness
+    if chosen is None:
+        notes.append("Unique in the population: not estimated; give a sampling fraction.")
+    elif chosen.share is not None and report.audience == "private":
+        tell(f"alone in the population, estimated ({chosen.model})", chosen.share)
+    for threat in report.threats:
+        if threat.adversary == PRESENCE and threat.belief is not None:
+            notes.append(f"To who has a register, {threat.learns}.")
+    if found is not None and found.special and report.audience == "private":
+        most = sorted(found.shares.items(), key=lambda one: -one[1])[:3]
+        listed = ", ".join(f"{name} {percentage(share)}" for name, share in most)
+        notes.append(f"Columns by their share of the SUDA scores: {listed}.")
+    return Section(
+        "Records at risk",
+        "The people who are easiest to find, by who looks for them; one may be in several rows.",
+        (Sheet(("at risk", "people", "share of people"), tuple(rows), notes=tuple(notes)),),
+    )
+
+
+def _special(report: Report) -> SpecialUniques | None:
+    """Special uniques, where they can be told and are soon counted."""
+    evidence = report.evidence
+    if evidence is None:
+        return None
+    columns = len(evidence.release.regions.columns)
+    sets = sum(comb(columns, size) for size in range(1, min(_SIZE, columns) + 1))
+    if sets * len(evidence.release.indistinguishable) > _MOST_COUNTED:
+        return None
+    try:
+        return special_uniques(evidence.release, _SIZE)
+    except SfumatoError:
+        return None
 
 
 def uniques_document(found: SpecialUniques) -> Document:

@@ -18,6 +18,7 @@ from importlib.metadata import version
 from sfumato.adversaries.base import Attack
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.adversaries.linkage.risks import Linkage, Risk
+from sfumato.adversaries.linkage.special_uniques import SpecialUniques
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
@@ -44,6 +45,7 @@ from sfumato.report.sections.linkage import (
 )
 from sfumato.report.sections.next_steps import next_steps_section
 from sfumato.report.sections.realistic import observer_section, realistic_section
+from sfumato.report.sections.record_risks import records_section, uniques_document
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.rule_set import rule_set_section, rules_facts, rules_told
 from sfumato.report.sections.search import contest_section, lattice_section
@@ -82,6 +84,11 @@ def _(result: RelativeThreat) -> Document:
 @document_of_attack.register
 def _(result: IntersectionAttack) -> Document:
     return replace(attack_document(result), title="Other releases about the same people")
+
+
+@document_of_attack.register
+def _(result: SpecialUniques) -> Document:
+    return replace(uniques_document(result), title="Special uniques")
 
 
 def _attacks(report: Report) -> Iterator[Section]:
@@ -130,6 +137,7 @@ SECTIONS: tuple[Maker, ...] = (
     next_steps_section,
     threats_section,
     linkage_section,
+    records_section,
     group_sizes_section,
     worst_groups_section,
     observer_section,

@@ -24,10 +24,19 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.blanking.local_suppression import LocalSuppressionFindings
 from sfumato.anonymizers.blanking.search import BlankableTable, exactly, greedily
 from sfumato.criteria.base import Criterion
+from sfumato.release.made import Placement
+from sfumato.release.read.wildcard import fitting_everybody
 from sfumato.release.release import Release
+from sfumato.release.treatment import column_treatments
 from tests.oracles.criteria_oracle import alpha_k, entropy_diverse
 from tests.oracles.published import read_groups
-from tests.oracles.suppression_oracle import MayBe, least_by_cell, least_by_partition
+from tests.oracles.suppression_oracle import (
+    BLANK,
+    MayBe,
+    alike,
+    least_by_cell,
+    least_by_partition,
+)
 
 CASES = int(os.environ.get("SFUMATO_SUPPRESSION_CASES", "30"))
 QUASI = ("town", "job", "age")
@@ -192,6 +201,56 @@ def test_the_file_keeps_what_is_promised_and_tells_nothing_of_blank_cells(tmp_pa
     )
     whole = {cells: n for cells, n in shown.items() if "*" not in cells}
     assert all(n <= own[cells] for cells, n in whole.items())
+
+
+def test_the_file_is_judged_alike_by_both_readings_of_a_blank(tmp_path: Path) -> None:
+    """As read back, and by counting rows that agree wherever both show something."""
+    policy = sf.Policy([sf.KAnonymity(4)], sf.LocalSuppression())
+    release = sf.anonymize(sf.read(many(), ROLES), policy, seed=1)
+    release.save(tmp_path / "out", policy=policy, format="csv")
+    rows = [g.cells for g in read_groups(tmp_path / "out", ROLES.quasi) for _ in range(len(g))]
+    cells = [tuple(BLANK if cell == "*" else cell for cell in row) for row in rows]
+    found = findings_of(release)
+    assert found.smallest == min(Counter(rows).values())
+    assert found.fitting == min(sum(alike(one, other) for other in cells) for one in cells)
+    for matching, smallest in (("exact", found.smallest), ("wildcard", found.fitting)):
+        back = sf.read_release(tmp_path / "out", ROLES, matching=matching)
+        verdict = sf.audit(back, policy).findings[0].verdict
+        assert (verdict.holds, verdict.measured) == (True, smallest)
+    assert any(f"{found.cells:,} cells are blank" in note for note in release.notes)
+    assert not release.disjoint
+
+
+def test_what_merging_may_harm_holds_by_both_readings() -> None:
+    """A bound on leakage can be broken by putting together two groups that keep it."""
+    table = sf.read(many(120), ROLES)
+    criterion = sf.EntropyLeakage(0.12)
+    assert not criterion.merge_closed
+    release = sf.anonymize(
+        table, sf.Policy([sf.KAnonymity(3), criterion], sf.LocalSuppression()), seed=0
+    )
+    placement = release.placement
+    assert isinstance(placement, Placement)
+    regions = release.regions.require_regions()
+    anybody = fitting_everybody(placement, regions, missing=False)
+    for reading in (release, anybody or release):
+        assert sf.audit(reading, [criterion]).holds
+
+
+def test_best_tries_it_where_it_is_allowed() -> None:
+    table = sf.read(many(90), ROLES)
+    policy = sf.Policy([sf.KAnonymity(3)], sf.Best(seconds=5, schemes=["blanked"]))
+    release = sf.anonymize(table, policy, seed=0)
+    assert release.made.findings.made_by == "best (local-suppression)"  # type: ignore[union-attr]
+
+
+def test_the_table_of_columns_tells_of_blank_cells() -> None:
+    table = sf.read(many(), ROLES)
+    release = sf.anonymize(table, sf.Policy([sf.KAnonymity(4)], sf.LocalSuppression()), seed=0)
+    told = {one.column: one for one in column_treatments(release, table)}
+    for name, cells in findings_of(release).blanked.items():
+        done = "cells blanked" if cells else "as it is"
+        assert (told[name].done, told[name].changed) == (done, cells)
 
 
 def test_a_missing_value_is_no_blank() -> None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.blanking.local_suppression import LocalSuppression
 from sfumato.anonymizers.deal.deal import Deal, DealFindings
 from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
 from sfumato.anonymizers.microaggregation import Microaggregation
@@ -44,8 +45,8 @@ from sfumato.utility.view import view_of
 if TYPE_CHECKING:
     from sfumato.anonymizers.deal.ground import Compiling
 
-Scheme = Literal["generalized", "bucketized", "microaggregated"]
-SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated")
+Scheme = Literal["generalized", "bucketized", "microaggregated", "blanked"]
+SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated", "blanked")
 Outcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
 
 _SPARED = 0.6  # of the time is for dealing, which gains most
@@ -133,7 +134,8 @@ class Best(Anonymizer):
 
     seconds: for all of them together (half a minute; small tables take less). The first release is
     made whatever the clock says. schemes: what may be published: "generalized" regions, and where
-    the owner allows it "bucketized" (Anatomy) and "microaggregated" (centroids).
+    the owner allows it "bucketized" (Anatomy), "microaggregated" (centroids) and "blanked" (values
+    as they are, single cells suppressed).
     """
 
     name: ClassVar[str] = "best"
@@ -194,6 +196,8 @@ class Best(Anonymizer):
             yield _Way("microaggregation", Microaggregation(max(2, least)))
         if "bucketized" in self.schemes:  # widens nothing, so it ends soon where it can be done
             yield _Way("deal (buckets)", Deal(self.seconds / 2, scheme="bucketized"))
+        if "blanked" in self.schemes:
+            yield _Way("local suppression", LocalSuppression())
         if "generalized" in self.schemes:
             yield _Way("lattice", Lattice())
             yield _Way("deal", Deal(self.seconds))

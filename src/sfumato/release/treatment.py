@@ -245,6 +245,9 @@ def _done(
         return "noise", f"{what}, counted with noise", None
     if not changed:
         return "as it is", "as it is", 0
+    blank = sum(people for part, people in used if part.text == "*")
+    if changed == blank < int(shown.people.sum()):
+        return "cells blanked", extent_words(used), changed
     level = "" if table is None else _level(used, table.levels.get(shown.name))
     return "generalized", f"{level}{extent_words(used)}", changed
 

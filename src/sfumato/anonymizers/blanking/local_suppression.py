@@ -6,7 +6,9 @@ weights of columns; in small tables as little as there is. Whoever shows the sam
 same blanks is a group, and every group keeps every criterion: a blank is read as a value of its
 own, which is the careful reading. By the other one (sdcMicro's), a blank fits everybody: a group is
 then whoever agrees where both show something. Such groups are unions of the others, so whatever
-merging does no harm to holds by both readings; the rest is judged by both.
+merging does no harm to holds by both readings; the rest is judged by both. Nothing is promised by
+the other reading alone: k - 1 people blank altogether would give everybody k by it, and whoever
+knows that her target's value is not shown there has found her row all the same.
 
 What an adversary makes of it who knows the algorithm. Somebody whose cells are blank stood out
 with them; the pattern of blanks says that her value there is not one which enough people share who
@@ -19,7 +21,7 @@ who can run it on her guesses of the table may rule some of them out (minimality
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +43,8 @@ from sfumato.anonymizers.blanking.search import (
 from sfumato.criteria.base import judge
 from sfumato.errors import PolicyError, did_you_mean, quoted
 from sfumato.release.build import build_release, count_release
-from sfumato.release.made import Findings
+from sfumato.release.made import Findings, MadeHere, Placement
+from sfumato.release.read.wildcard import fitting_everybody
 from sfumato.release.release import Release
 
 
@@ -49,7 +52,8 @@ from sfumato.release.release import Release
 class LocalSuppressionFindings(Findings):
     """The level of each column, and how many of its cells were blanked besides.
 
-    `exact`: none of the ways to blank costs less.
+    `exact`: none of the ways to blank costs less. `smallest`: the fewest people of a group, a blank
+    being a value of its own; `fitting`: the same where it fits everybody.
     """
 
     anonymizer: ClassVar[str] = NAME
@@ -57,6 +61,8 @@ class LocalSuppressionFindings(Findings):
     levels: Mapping[str, int]
     blanked: Mapping[str, int]
     exact: bool
+    smallest: int = 0
+    fitting: int = 0
 
     @property
     def cells(self) -> int:
@@ -94,7 +100,13 @@ class LocalSuppression(Anonymizer):
         found = fewest_blanks(table)
         if found is None:
             raise self._nothing(task, table)
-        return Finished(task).first_safe(_ever_more(table, *found))
+        finished = Finished(task)
+        for release in _ever_more(table, *found):
+            if finished.holds(release):
+                anybody = _fitting_everybody(release)
+                if anybody is None or _holds_so_too(task, anybody):
+                    return _told(release, anybody)
+        raise finished.refusal()  # the last had everybody in one group, alike by both readings
 
     def _levels(self, task: Task) -> Mapping[str, int]:
         known = {domain.name: task.table.levels[domain.name] for domain in task.table.counts.quasi}
@@ -135,6 +147,41 @@ def _check_everybody(task: Task, table: BlankableTable) -> None:
             verdict = judge(criterion, together)
             if not verdict.holds:
                 raise no_safe_release(criterion, verdict.measured, verdict.note, EVERYBODY_FAILS)
+
+
+def _fitting_everybody(release: Release) -> Release | None:
+    """The release as somebody reads it to whom a blank fits everybody.
+
+    None where no blank joins two groups.
+    """
+    assert isinstance(release.placement, Placement)
+    regions = release.regions.require_regions()
+    return fitting_everybody(release.placement, regions, missing=False)
+
+
+def _holds_so_too(task: Task, anybody: Release) -> bool:
+    """Whether what merging may harm holds where groups are put together by blanks."""
+    asked = [criterion for criterion in task.by_group if not task.merge_closed(criterion)]
+    return all(judge(criterion, anybody).holds for criterion in asked)
+
+
+def _told(release: Release, anybody: Release | None) -> Release:
+    """With how much was blanked and how large groups are by either reading."""
+    made = release.made
+    assert isinstance(made, MadeHere)
+    assert isinstance(made.findings, LocalSuppressionFindings)
+    smallest = int(release.groups.sizes.min())
+    fitting = smallest if anybody is None else int(anybody.groups.sizes.min())
+    findings = replace(made.findings, smallest=smallest, fitting=fitting)
+    release = replace(release, made=replace(made, findings=findings))
+    if not findings.cells:
+        return release
+    listed = ", ".join(f"{name} {many:,}" for name, many in findings.blanked.items() if many)
+    note = (
+        f"{findings.cells:,} cells are blank ({listed}); a blank is read as a value of its own, by "
+        f"which the smallest group has {smallest:,} people, and {fitting:,} if it fits everybody"
+    )
+    return replace(release, notes=(*release.notes, note))
 
 
 def _ever_more(table: BlankableTable, blanks: Blanks, exact: bool) -> Iterator[Release]:

@@ -30,10 +30,10 @@ from sfumato.engines.reading import Reading, ReleaseOptions
 from sfumato.errors import InputError, ResourceError, SchemaError, expect
 from sfumato.numbers import Codes, sums_by
 from sfumato.progress import phase
-from sfumato.release.build import count_release, groups_of, with_unknown_owners
+from sfumato.release.build import count_release, with_unknown_owners
 from sfumato.release.description import Examples, Regions, of_scheme
 from sfumato.release.linked import LinkedRows, linked_release
-from sfumato.release.made import Placement, ReadFrom, WildcardMatching
+from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.manifest import Manifest, agreed_schema, load_manifest
 from sfumato.release.noisy import nobody
 from sfumato.release.overlap import no_overlap
@@ -60,8 +60,8 @@ from sfumato.release.read.folder import (
     words_as_told,
 )
 from sfumato.release.read.source import StrayColumns, as_published, open_release, stray_columns
-from sfumato.release.read.wildcard import compatible, spread
-from sfumato.release.release import Release, as_it_stands, several_groups
+from sfumato.release.read.wildcard import WILDCARDS, fitting_everybody
+from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of, refuse_part
@@ -398,7 +398,7 @@ def _shown(
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     read = table.counts.either(
-        in_memory=partial(_release_in_memory, table, columns, wildcard=wildcard),
+        in_memory=partial(_release_in_memory, table, columns, wildcard=wildcard, ours=ours),
         stored=partial(_stored_release, table, columns, wildcard=wildcard),
     )
     made = read.release.made
@@ -448,7 +448,7 @@ def _linked(
 
 
 def _release_in_memory(
-    table: Table, columns: list[ReadColumn], counts: Counts, *, wildcard: bool
+    table: Table, columns: list[ReadColumn], counts: Counts, *, wildcard: bool, ours: bool
 ) -> CellsRead:
     """The groups of equal descriptions."""
     nothing_told = [
@@ -462,29 +462,12 @@ def _release_in_memory(
         tuple(cells.parts for cells in columns),
         np.ascontiguousarray(codes[:, first]),
     )
-    pairs = compatible(regions) if wildcard else None
-    if pairs is not None and len(pairs[0]) > len(regions):
-        tuples, groups = spread(pairs, group)
-        placement = Placement(table, tuples, groups, counts.n[tuples])
-        own = sums_by(group, counts.n, len(regions))
-        release = count_release(placement, regions, disjoint=False)
-        together = np.zeros_like(group)
-        everyone = groups_of(Placement.whole_tuples(table, together), together, 1)
-        shared = {
-            name: one.with_beside(replace(one.beside, everyone=everyone[name]))
-            for name, one in release.by_attribute.items()
-        }
-        several = several_groups(counts, group)  # by the groups of their own descriptions
-        made = ReadFrom(placement, WildcardMatching(own))
-        release = replace(release, counted_groups=shared, made=made, several=several)
-        notes = (
-            "wildcard matching: a suppressed or missing cell is compatible with everything, so "
-            "groups share people",
-        )
-        return CellsRead(release, notes, hidden)
+    placement = Placement.whole_tuples(table, group)
+    shared = fitting_everybody(placement, regions, missing=not ours) if wildcard else None
+    if shared is not None:
+        return CellsRead(shared, (WILDCARDS,), hidden)
     disjoint = no_overlap(regions.parts, regions.codes)
     late = ("whether groups overlap took too long to tell; they are taken to overlap",)
-    placement = Placement.whole_tuples(table, group)
     release = count_release(placement, regions, disjoint=bool(disjoint))
     return CellsRead(release, late if disjoint is None else (), hidden)
 

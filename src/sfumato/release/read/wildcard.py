@@ -7,24 +7,64 @@ f_k of sdcMicro), and one person counts in several groups. People are counted by
 `WildcardMatching` says how many are published with each group's own description.
 
 Stands apart: another tool's way of counting; a release is read without it unless somebody asks.
+In releases of ours a missing value is a value, and `*` alone a blank.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import ResourceError
-from sfumato.numbers import Codes, Ints, run_places
+from sfumato.numbers import Codes, Ints, run_places, sums_by
+from sfumato.release.build import count_release, groups_of
 from sfumato.release.description import Regions
+from sfumato.release.made import Placement, ReadFrom, WildcardMatching
 from sfumato.release.read.cells import says_nothing
+from sfumato.release.release import Release, several_groups
+from sfumato.schema.region import ValueSet
 
 MOST_PAIRS = 100_000_000
+_NO_VALUE = ValueSet(frozenset({None}))
 
 
-def compatible(regions: Regions) -> tuple[Ints, Ints]:
+WILDCARDS = (
+    "wildcard matching: a suppressed or missing cell is compatible with everything, so groups "
+    "share people"
+)
+
+
+def fitting_everybody(placement: Placement, regions: Regions, *, missing: bool) -> Release | None:
+    """A release as it is read where a blank fits everybody; None where no blank joins groups.
+
+    Each group counts the people of all groups compatible with it. `missing`: a missing value is
+    a blank too, as in files whose makers blank cells so; in ours it is a value of its own.
+    """
+    pairs = compatible(regions, missing=missing)
+    if len(pairs[0]) == len(regions):
+        return None
+    pieces, groups = spread(pairs, placement.groups)
+    shared = replace(
+        placement, tuples=placement.tuples[pieces], groups=groups, n=placement.n[pieces]
+    )
+    release = count_release(shared, regions, disjoint=False)
+    everyone = groups_of(placement, np.zeros_like(placement.groups), 1)
+    counted = {
+        name: one.with_beside(replace(one.beside, everyone=everyone[name]))
+        for name, one in release.by_attribute.items()
+    }
+    group = np.full(len(placement.counts), -1, dtype=np.int64)
+    group[placement.tuples] = placement.groups  # by the groups of their own descriptions
+    own = sums_by(placement.groups, placement.n, len(regions))
+    made = ReadFrom(shared, WildcardMatching(own))
+    several = several_groups(placement.counts, group)
+    return replace(release, counted_groups=counted, made=made, several=several)
+
+
+def compatible(regions: Regions, *, missing: bool = True) -> tuple[Ints, Ints]:
     """All pairs (g, h) of compatible groups, each group with itself included.
 
     Groups are taken by which columns they leave open: two such sorts need comparing only in the
@@ -32,7 +72,11 @@ def compatible(regions: Regions) -> tuple[Ints, Ints]:
     """
     wild = np.zeros(regions.codes.shape, dtype=bool)
     for column, parts in enumerate(regions.parts):
-        nothing = np.fromiter((says_nothing(part) for part in parts), bool, len(parts))
+        nothing = np.fromiter(
+            (says_nothing(part) and (missing or part != _NO_VALUE) for part in parts),
+            bool,
+            len(parts),
+        )
         wild[column] = nothing[regions.codes[column]]
     sorts, number = np.unique(wild, axis=1, return_inverse=True)
     groups = [np.flatnonzero(number.ravel() == sort) for sort in range(sorts.shape[1])]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import inspect
+import json
+import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -21,6 +25,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.release.made import MadeHere, Placement, Randomised, ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.treatment import column_treatments
+from sfumato.release.write.codebook import codebook_of
 from sfumato.workflow.anonymize import anonymize
 from tests.anonymizers import noisy
 from tests.anonymizers.examples import EXAMPLES, Example, example_of
@@ -228,6 +233,46 @@ def test_without_the_table_only_what_is_published_is_told(
     assert column_treatments(release) == seen
     assert all(one.values_before is None for one in seen)
     assert all(share.before is None for one in seen for share in one.shares)
+
+
+@each_name
+def test_every_cell_is_explained_by_a_codebook_that_tells_no_more_than_the_files(
+    name: str, table: sf.Table, tmp_path: Path
+) -> None:
+    """Whoever has public/ alone would write the same codebook."""
+    example = example_of(name)
+    release = (
+        noisy.release(noisy.read(noisy.people()), noisy.noise())
+        if example.noisy
+        else release_of(example.runs[0], example, table)
+    )
+    public = release.save(tmp_path / "out", format="csv") / "public"
+    manifest = json.loads((public / "manifest.json").read_text())
+    written = json.loads((public / "codebook.json").read_text())
+    shutil.rmtree(public.parent / "private")
+    read = json.loads(codebook_of(sf.read_release(public, release.schema), manifest).to_json())
+    if not example.noisy:  # which tells of all cells that the schema declares, also of nobody's
+        assert read == written
+    assert [one["name"] for one in written["columns"]] == [c["name"] for c in manifest["columns"]]
+    for file in manifest["files"]:
+        with (public / file).open(newline="") as rows:
+            for row in csv.DictReader(rows):
+                for column in written["columns"]:
+                    if column["name"] in row:
+                        assert explained(row[column["name"]], column), (row, column)
+
+
+def explained(cell: str, column: dict[str, Any]) -> bool:
+    """Whether a codebook says what a cell means; what looks like a notation is no plain value."""
+    kinds = {one["kind"]: one for one in column["notations"]}
+    if cell in {label["text"] for label in column.get("labels", ())}:
+        return True
+    if cell == kinds.get("missing", {}).get("example", ""):
+        return "missing" in kinds
+    patterns = [one["pattern"] for one in kinds.values() if "pattern" in one]
+    if any(re.search(pattern, cell) for pattern in patterns):
+        return True
+    return "value" in kinds and not re.search(r"[*{<>\[]", cell)
 
 
 # -- how it was made ------------------------------------------------------------------------------

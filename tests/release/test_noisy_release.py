@@ -127,6 +127,7 @@ def test_the_manifest_differs_between_neighbours_only_in_what_is_noisy(tmp_path)
     for manifest in manifests:
         assert manifest.pop("people") > 0
         assert manifest.pop("files").keys() == {"data.csv"}
+        assert manifest.pop("beside").keys() == {"codebook.csv", "codebook.json"}
     assert manifests[0] == manifests[1]
 
 

@@ -203,7 +203,7 @@ def test_a_set_counts_for_each_of_its_members_and_a_star_for_none() -> None:
 
 def test_finer_labels_are_told_within_coarser_ones() -> None:
     shown = [(Mask("1****"), 4), (Mask("10***"), 4), (Mask("20***"), 2)]
-    assert told(shown) == [("1****", None, 0.8), ("20***", None, 0.2)]
+    assert told(shown) == [("1****", None, 0.8), ("2****", None, 0.2)]
 
 
 def test_many_values_are_told_by_the_commonest_and_dates_by_months() -> None:

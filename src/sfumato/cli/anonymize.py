@@ -57,6 +57,12 @@ def anonymize(
         bool,
         typer.Option("--record-risks", help="Also write the risk of every record to OUT/private."),
     ] = False,
+    codebook: Annotated[
+        bool,
+        typer.Option(
+            help="Say in public/ what columns and cells mean, and put the public report there."
+        ),
+    ] = True,
     force: Force = False,
     json: AsJson = False,
     *,
@@ -89,7 +95,15 @@ def anonymize(
     release = run_anonymize(table, rules, seed=seed)
     report = add_price(audit(release, rules), table, rules, asked=price)
     risks = report.record_risks() if record_risks else None
-    release.save(out, report=report, policy=rules, format=format, force=force, records=risks)
+    release.save(
+        out,
+        report=report,
+        policy=rules,
+        format=format,
+        force=force,
+        records=risks,
+        codebook=codebook,
+    )
     show_report(report, json=json)
     if not json:
         for words in (cost_words(report), choice_words(report), *closing_words(report)):

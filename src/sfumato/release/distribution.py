@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -97,6 +96,23 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
         )
         for label, one, other in rows
     )
+
+
+def decided(shown: Shown) -> list[bool]:
+    """Whether each cell says for sure where its person counts, who is counted by these shares."""
+    told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    bins = _bins(told, None) if told else None
+    return [
+        part == NO_VALUE
+        or (bins is not None and _is_plain(part) and max(bins.after([(part, 1.0)])) > 1 - 1e-9)
+        for part, _ in shown
+    ]
+
+
+def _is_plain(part: Region) -> bool:
+    """Whether a cell tells that there is a value, and something of it."""
+    missing = isinstance(part, Span) and part.missing
+    return part.text != "*" and not missing and not part.contains(None)
 
 
 @dataclass(frozen=True)
@@ -185,9 +201,12 @@ def _bins(told: Shown, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins
         parts = [ValueSet(frozenset({had.domain.values[code]})) for code in held]
     if all(_on_axis(part) for part in parts) and (had is None or had.domain.kind in _AXES):
         few = len(parts) <= MOST_SHARES and not _meet(parts)
-        return _labels(told, parts, had) if few else _ranges(parts)
-    outer = _outermost(parts)
-    return _members(told, parts, had) if outer is None else _labels(told, parts, had, outer)
+        own = {part.text: part.text for part in parts}
+        return _labels(told, parts, had, own) if few else _ranges(parts)
+    wide, within = _outermost(parts)
+    if wide:
+        return _labels(told, wide, had, within)
+    return _members(told, parts, had)
 
 
 _AXES = ("numeric", "date")
@@ -200,46 +219,55 @@ def _meet(parts: Sequence[Region]) -> bool:
     return any(overlaps(one, other) or one.text == other.text for one, other in pairs)
 
 
-def _outermost(parts: Sequence[Region]) -> Mapping[str, str] | None:
-    """The widest label that each label lies in; None where they do not exclude each other."""
+def _outermost(parts: Sequence[Region]) -> tuple[list[Region], dict[str, str]]:
+    """Labels that exclude each other, and the one that every label lies in; none if there are none.
+
+    The labels themselves, the widest of them or, of masks, what all of them begin with.
+    """
     own = {part.text: part.text for part in parts}
-    values = all(isinstance(part, ValueSet) and len(part.values) == 1 for part in parts)
-    shapes = {re.sub(r"[^*]", "-", part.text) for part in parts if isinstance(part, Mask)}
-    masks = len(shapes) == 1 and all(isinstance(part, Mask) for part in parts)
-    if len(own) == len(parts) and (values or masks):
-        return own
-    if len(own) < len(parts) or len(parts) > _MOST_COMPARED:
-        return None
+    if len(own) < len(parts):
+        return [], {}
+    if all(isinstance(part, ValueSet) and len(part.values) == 1 for part in parts):
+        return [*parts], own
+    if all(isinstance(part, Mask) for part in parts):
+        return _beginnings(own)
+    if len(parts) > _MOST_COMPARED:
+        return [], {}
     wide = [
         part
         for part in parts
         if not any(contains_region(other, part) for other in parts if other is not part)
     ]
     if _meet(wide) or (len(wide) == 1 and len(parts) > 1):
-        return None
-    return {
+        return [], {}
+    within = {
         part.text: next(other.text for other in wide if contains_region(other, part))
         for part in parts
     }
+    return wide, within
+
+
+def _beginnings(masks: Iterable[str]) -> tuple[list[Region], dict[str, str]]:
+    """Masks by as many of their first signs as make a few of them."""
+    for shown in range(min(len(text.rstrip("*")) for text in masks), 0, -1):
+        within = {text: text[:shown].ljust(len(text), "*") for text in masks}
+        if len({*within.values()}) <= MOST_SHARES or shown == 1:
+            return [Mask(text) for text in dict.fromkeys(within.values())], within
+    return [], {}
 
 
 def _labels(
-    told: Shown,
-    parts: Sequence[Region],
-    had: Had | None,
-    within: Mapping[str, str] | None = None,
+    told: Shown, wide: Sequence[Region], had: Had | None, within: Mapping[str, str]
 ) -> _LabelBins:
     """The labels of the most people."""
-    lies_in = within or {part.text: part.text for part in parts}
-    wide = [part for part in parts if lies_in[part.text] == part.text]
-    every = _LabelBins(tuple(wide), lies_in)
+    every = _LabelBins(tuple(wide), within)
     many = every.before(had) if not told and had is not None else every.after(told)
     places = sorted(range(len(wide)), key=lambda place: -many[place])
     if len(wide) > MOST_SHARES:
         places = places[: MOST_SHARES - 1]
     named = tuple(sorted((wide[place] for place in places), key=_order))
     texts = {part.text for part in named}
-    return _LabelBins(named, {one: other for one, other in lies_in.items() if other in texts})
+    return _LabelBins(named, {one: other for one, other in within.items() if other in texts})
 
 
 def _order(part: Region) -> tuple[float, tuple[float, str, str]]:

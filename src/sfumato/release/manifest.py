@@ -10,8 +10,8 @@ import contextlib
 import json
 import re
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NoReturn, get_args
 
@@ -29,6 +29,8 @@ from sfumato.table import digest
 
 VERSION = 1  # of what is written here; another one is not read
 COUNT = "count"
+BESIDE = "beside"  # in it: what goes with the data, and how to check that
+DOCUMENTS = {"codebook.json", "codebook.csv", "codebook.html", "report.html"}
 SUM = "manifest.sha256"  # in private/: hashes of the manifest and of evidence, as of sha256sum
 REFERENCE = "reference.json"  # in private/: the whole table's distribution
 BY_PERSON = ""  # in it: how many people have each value, where they have several rows
@@ -74,6 +76,7 @@ class Manifest:
     knows: int | Literal["all"] = "all"
     hidden_rows: int = 0
     cut_people: int = 0
+    documents: Mapping[str, object] = field(default_factory=dict)
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -131,7 +134,10 @@ def load_manifest(path: Path) -> Manifest:
     columns = _columns(path, content.get("columns"), scheme)
     guarantee = _guarantee(path, content, scheme)
     form = _form(path, content)
-    files = _files(path, content.get("files"), scheme, form)
+    documents: Any = content.get(BESIDE, {})
+    if not isinstance(documents, dict) or not documents.keys() <= DOCUMENTS:
+        _broken(path, "it lists documents that are none of ours")
+    files = _files(path, content.get("files"), scheme, form, documents)
     rows, knows = content.get("rows", "gathered"), content.get("knows", "all")
     if rows not in get_args(ShownRows) or (knows != "all" and (not _is_count(knows) or not knows)):
         _broken(path, "it shows people's several rows in no known way")
@@ -163,6 +169,7 @@ def load_manifest(path: Path) -> Manifest:
         knows,
         hidden_rows,
         cut,
+        documents,
     )
 
 
@@ -249,7 +256,9 @@ def _form(path: Path, content: dict[str, Any]) -> FileForm:
     _broken(path, "it tells of no form of ours")
 
 
-def _files(path: Path, told: object, scheme: str, form: FileForm) -> tuple[str, ...]:
+def _files(
+    path: Path, told: object, scheme: str, form: FileForm, documents: Mapping[str, object]
+) -> tuple[str, ...]:
     """The files, which are of the names that we write and have the bytes that we wrote."""
     if not isinstance(told, dict) or not told:
         _broken(path, "it lists no files")
@@ -279,8 +288,10 @@ def _files(path: Path, told: object, scheme: str, form: FileForm) -> tuple[str, 
                 f"{folder} holds {name_some(more)} besides the parts its manifest lists; take it "
                 "away"
             )
-    beside = {file.name for file in path.parent.iterdir() if is_data(file.name)}
-    if unlisted := sorted(beside - {PurePosixPath(name).parts[0] for name in names}):
+    there = {file.name for file in path.parent.iterdir()}
+    beside = {name for name in there if is_data(name) or name in DOCUMENTS}
+    beside -= {PurePosixPath(name).parts[0] for name in names}
+    if unlisted := sorted(beside - documents.keys()):
         raise InputError(
             f"{path.parent} holds {name_some(unlisted)} besides the data its manifest lists, which "
             "nobody would judge; take it away"

@@ -218,6 +218,7 @@ class Release:
         force: bool = False,
         seed: int | None = None,
         records: EvidenceRecords | None = None,
+        codebook: bool = True,
     ) -> Path:
         """Write public/ and private/ to a new folder.
 
@@ -226,13 +227,14 @@ class Release:
         are written the way the table came (`form`) unless `format` names another way: "csv"
         (commas, UTF-8), "parquet", "arrow", "xlsx", "sav", "dta" or "xpt". `force` replaces a
         folder; `seed` is for the order of rows. What an engine writes (tables larger than memory,
-        Spark) is sorted by what is published instead.
+        Spark) is sorted by what is published instead. `codebook`: public/ says what columns and
+        cells mean (codebook.json, codebook.csv) and, where a report is given, has a page of that
+        and the report's public one.
         """
         from sfumato.release.write.folder import PrivateEvidence, write_folder
 
-        return write_folder(
-            self, out, PrivateEvidence(report, policy, records), format, seed, force=force
-        )
+        evidence = PrivateEvidence(report, policy, records)
+        return write_folder(self, out, evidence, format, seed, force=force, codebook=codebook)
 
     def to_pandas(self) -> pandas.DataFrame:
         return self.to_arrow().to_pandas()

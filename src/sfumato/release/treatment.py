@@ -157,39 +157,9 @@ def _with_before(treatment: ColumnTreatment, before: Mapping[str, int]) -> Colum
 # -- quasi-identifiers -----------------------------------------------------------------------------
 
 
-def _quasi(
-    release: Release, table: Table | None, counts: TableCounts | None
-) -> Iterator[ColumnTreatment]:
-    described = release.regions
-    if described.buckets is not None:
-        domains = {domain.name: domain for domain in described.buckets.domains}
-        for place, name in enumerate(described.columns):
-            codes = described.buckets.codes[place]
-            people = sums_by(codes, described.buckets.n, len(domains[name]))
-            yield _told(
-                _ColumnShown(name, Singletons(domains[name]), people), release, table, counts
-            )
-        return
-    regions = described.each_region
-    if regions is None:
-        why = "not told: the release is larger than memory"
-        for name in described.columns:
-            yield ColumnTreatment(name, "quasi", "generalized", why)
-        return
-    rows = _rows(release.groups)
-    for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
-        people = np.bincount(codes, rows, minlength=len(parts)).astype(np.int64)
-        yield _told(_ColumnShown(name, parts, people), release, table, counts)
-
-
-def _rows(groups: Groups) -> Ints:
-    """How many rows each group publishes."""
-    return groups.published_rows if groups.published is None else groups.published
-
-
 @dataclass(frozen=True)
-class _ColumnShown:
-    """What a column shows: `people[i]` cells show `parts[i]`."""
+class ShownColumn:
+    """What a quasi-identifier shows: `people[i]` cells show `parts[i]`."""
 
     name: str
     parts: Sequence[Region]
@@ -201,8 +171,40 @@ class _ColumnShown:
         return [(self.parts[place], int(self.people[place])) for place in places]
 
 
+def shown_columns(release: Release) -> tuple[ShownColumn, ...] | None:
+    """The cells that are published of quasi-identifiers; None where not all are at hand."""
+    described = release.regions
+    if described.buckets is not None:
+        exact = described.buckets
+        return tuple(
+            ShownColumn(domain.name, Singletons(domain), sums_by(codes, exact.n, len(domain)))
+            for domain, codes in zip(exact.domains, exact.codes, strict=True)
+        )
+    regions = described.each_region
+    if regions is None:
+        return None
+    groups = release.groups
+    rows = groups.published_rows if groups.published is None else groups.published
+    return tuple(
+        ShownColumn(name, parts, np.bincount(codes, rows, minlength=len(parts)).astype(np.int64))
+        for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True)
+    )
+
+
+def _quasi(
+    release: Release, table: Table | None, counts: TableCounts | None
+) -> Iterator[ColumnTreatment]:
+    shown = shown_columns(release)
+    if shown is None:
+        why = "not told: the release is larger than memory"
+        for name in release.regions.columns:
+            yield ColumnTreatment(name, "quasi", "generalized", why)
+    for column in shown or ():
+        yield _told(column, release, table, counts)
+
+
 def _told(
-    shown: _ColumnShown, release: Release, table: Table | None, counts: TableCounts | None
+    shown: ShownColumn, release: Release, table: Table | None, counts: TableCounts | None
 ) -> ColumnTreatment:
     """A quasi-identifier by what is published of it, beside its table."""
     had = _had(shown.name, counts)
@@ -230,7 +232,7 @@ def _had(name: str, counts: TableCounts | None) -> Had | None:
 
 
 def _done(
-    shown: _ColumnShown, release: Release, table: Table | None
+    shown: ShownColumn, release: Release, table: Table | None
 ) -> tuple[Done, str, int | None]:
     """What was done to a quasi-identifier, in a word and in more, and the cells it changed."""
     used = shown.used
@@ -358,7 +360,7 @@ def _sensitive(release: Release, counts: TableCounts | None) -> Iterator[ColumnT
         many = 1 if rows.multiplicity is None else rows.multiplicity[rows.row]
         people = np.bincount(rows.indices, rows.data * many, minlength=rows.width).astype(np.int64)
         had = Had(groups.domain, known[name]) if len(known.get(name, ())) == rows.width else None
-        used = _ColumnShown(name, Singletons(groups.domain), people).used
+        used = ShownColumn(name, Singletons(groups.domain), people).used
         done, how = _sensitive_done(release, name, groups)
         exact = done in ("as it is", "in buckets")
         yield ColumnTreatment(

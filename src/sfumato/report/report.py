@@ -35,6 +35,7 @@ from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.adversaries.linkage.record_risks import RecordRisks
+    from sfumato.release.write.codebook import Codebook
     from sfumato.report.document import Document, Section
 
 # Advice: what could be changed about a release, and what each change was found to buy. Private.
@@ -354,6 +355,14 @@ class Report:
     def to_html(self) -> str:
         """A page that needs nothing but a browser."""
         return self.document().to_html()
+
+    def public_pages(self, codebook: Codebook) -> dict[str, str]:
+        """What may be handed out with the data: its codebook, and this report in short."""
+        from sfumato.report.sections.codebook import codebook_document
+        from sfumato.report.sections.report import handed_out
+
+        documents = {"codebook": codebook_document(codebook), "report": handed_out(self.public())}
+        return {f"{name}.html": document.to_html() for name, document in documents.items()}
 
     @phase("writing")
     def save(self, path: str | Path, *, public: bool = False, force: bool = False) -> None:

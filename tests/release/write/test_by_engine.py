@@ -84,9 +84,9 @@ def types_in(out: Path) -> list[tuple[str, str]]:
 
 
 def told(out: Path) -> list[Any]:
-    """Everything but the data files and their digests."""
+    """Everything but the data files, their codebook and digests."""
     manifest = json.loads((out / "public" / "manifest.json").read_text())
-    assert sorted(manifest.pop("files")) == sorted(
+    assert sorted([*manifest.pop("files"), *manifest.pop("beside")]) == sorted(
         path.relative_to(out / "public").as_posix()
         for path in (out / "public").rglob("*")
         if path.is_file() and path.name != "manifest.json"
@@ -285,7 +285,12 @@ def test_parts_are_listed_and_read_back(tmp_path: Path, in_parts) -> None:
     out = held(release).save(tmp_path / "engine", format="parquet")
     names = [f"data/part-0000{number}.parquet" for number in range(3)]
     assert sorted(json.loads((out / "public" / "manifest.json").read_text())["files"]) == names
-    assert sorted(path.name for path in (out / "public").iterdir()) == ["data", "manifest.json"]
+    assert sorted(path.name for path in (out / "public").iterdir()) == [
+        "codebook.csv",
+        "codebook.json",
+        "data",
+        "manifest.json",
+    ]
     assert rows_in(out) == rows_in(tmp_path / "memory")
     again = sf.read_release(out, KEPT)
     assert content(again) == content(release)

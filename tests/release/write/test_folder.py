@@ -88,9 +88,12 @@ def test_public_files_carry_no_identifier_seed_or_trace_of_the_private_side(
 ) -> None:
     release, policy = made(table, maker, seed=987654321)
     release.save(tmp_path / "out", report=sf.audit(release, policy), policy=policy)
-    public = b"".join(path.read_bytes() for path in (tmp_path / "out" / "public").iterdir())
-    for secret in (b"987654321", b"P00", b"name", b"income", b"worst"):
-        assert (secret in public) == (secret == b"name" and b'"name"' in public), secret
+    files = {path.name: path.read_bytes() for path in (tmp_path / "out" / "public").iterdir()}
+    public = b"".join(files.values())
+    for secret in (b"987654321", b"P00", b"income"):
+        assert secret not in public, secret
+    for name, written in files.items():  # pages speak of the worst case, and tell of none
+        assert name.endswith(".html") or b"worst" not in written
     manifest = json.loads((tmp_path / "out" / "public" / "manifest.json").read_text())
     assert "seed" not in json.dumps(manifest)
     columns = {column["name"] for column in manifest["columns"]}

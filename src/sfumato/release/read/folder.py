@@ -78,7 +78,18 @@ def one_row_each(manifest: Manifest) -> bool:
 
 
 def check_columns(manifest: Manifest) -> None:
-    """Refuse files whose columns are not those of the manifest: nobody would judge the others."""
+    """Refuse files whose columns are not those of the manifest: nobody would judge the others.
+
+    And documents beside them that are not those that were written; they may be left out.
+    """
+    for name, sum_of_bytes in manifest.documents.items():
+        file = manifest.path.parent / name
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise InputError(f"{file} is no plain file; restore it, or take it away")
+        if file.exists() and digest(file) != sum_of_bytes:
+            raise InputError(
+                f"{file} was changed since the release was made; restore it, or take it away"
+            )
     listed = [column.name for column in manifest.columns]
     public = manifest.path.parent
     columns = [_columns_of(public / name, manifest.form) for name in manifest.files]

@@ -1,8 +1,9 @@
 """A release on disk: `public/` may be handed out, `private/` is the owner's evidence.
 
-public/: the data (one file, two for buckets, a folder of parts where an engine wrote several) and a
-manifest of what was promised. private/: the report, the policy, the chance that was used, the
-distribution of the whole table. A killed run leaves nothing or a whole release (`files.py`).
+public/: the data (one file, two for buckets, a folder of parts where an engine wrote several), what
+their columns and cells mean (`codebook.py`), and a manifest of what was promised. private/: the
+report, the policy, the chance that was used, the distribution of the whole table. A killed run
+leaves nothing or a whole release (`files.py`).
 Stands apart: releases are read and judged without anything that writes them.
 """
 
@@ -27,6 +28,7 @@ from sfumato.release.description import GROUP_ID, PSEUDONYM
 from sfumato.release.linked import LinkedPlacement
 from sfumato.release.made import Randomised
 from sfumato.release.manifest import (
+    BESIDE,
     BY_PERSON,
     COUNT,
     DOMAINS,
@@ -40,6 +42,7 @@ from sfumato.release.release import Release
 from sfumato.release.unlinked import people_references
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
+from sfumato.release.write.codebook import Codebook, codebook_of
 from sfumato.release.write.data_files import WHOSE, data_of, write_rows
 from sfumato.release.write.publish import pseudonym_column, rows_with_owners
 from sfumato.release.write.weights import told_of_weights
@@ -60,6 +63,10 @@ class EvidenceReport(Protocol):
 
     def save(self, path: str | Path) -> None:
         """Write it in the format that the ending of the name says."""
+        ...
+
+    def public_pages(self, codebook: Codebook) -> dict[str, str]:
+        """The pages that may be handed out, by the names of their files."""
         ...
 
 
@@ -111,6 +118,7 @@ def write_folder(
     seed: int | None,
     *,
     force: bool,
+    codebook: bool,
 ) -> Path:
     """Write public/ and private/, as `Release.save` says."""
     report, policy = evidence.report, evidence.policy
@@ -129,6 +137,8 @@ def write_folder(
         manifest = _manifest(release, data.columns, _files(public), promises, lists, data.form)
         if policy is not None:
             manifest["policy"] = policy.public()
+        if codebook:
+            manifest[BESIDE] = _write_codebook(release, manifest, public, report)
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
         for name, content in _private(release).items():
             _write(private / name, content)
@@ -164,6 +174,19 @@ def _files(public: Path) -> dict[str, str]:
     """The data files, however deep, and how to check them."""
     paths = sorted(path for path in public.rglob("*") if path.is_file())
     return {path.relative_to(public).as_posix(): digest(path) for path in paths}
+
+
+def _write_codebook(
+    release: Release, manifest: Mapping[str, Any], public: Path, report: EvidenceReport | None
+) -> dict[str, str]:
+    """The codebook, and the pages of a report; how to check each."""
+    book = codebook_of(release, manifest)
+    texts = {"codebook.json": book.to_json(), "codebook.csv": book.to_csv()}
+    if report is not None:
+        texts |= report.public_pages(book)
+    for name, text in texts.items():
+        _write(public / name, text)
+    return {name: digest(public / name) for name in texts}
 
 
 def _lists(release: Release) -> dict[str, str]:

@@ -27,7 +27,7 @@ _WORDS = (
 _SPREAD = (
     "A cell that stands for several values counts for each of them alike, a range along its length."
 )
-_PUBLISHED = "Only what is published is told: what was there before takes the table"
+_PUBLISHED = "Only what is published is told"
 
 
 def treatments_of(report: Report) -> tuple[ColumnTreatment, ...]:
@@ -121,7 +121,8 @@ def _changed_share(one: ColumnTreatment) -> float | str:
 
 
 def _how_to(report: Report) -> str:
-    return "" if report.audience == "public" or report.noisy else " (--table)"
+    owner = report.audience == "private" and not report.noisy
+    return "; what was there before takes the table (--table)" if owner else ""
 
 
 def _suppressed(report: Report) -> Sequence[str]:

@@ -189,6 +189,29 @@ def summary(report: Report) -> Document:
     return _framed(report, tuple(sections))
 
 
+def handed_out(report: Report) -> Document:
+    """What goes with the data: what is promised, what was done, who could learn what.
+
+    Its charts are those that are drawn without a script, so that the page stays small.
+    """
+    sections = [
+        criteria_section(report),
+        treatments_section(report),
+        threats_section(report),
+        linkage_section(report),
+        notes_section(report),
+    ]
+    return _framed(
+        report,
+        tuple(
+            replace(one, charts=tuple(chart for chart in one.charts if chart.kind == "shares"))
+            for one in sections
+            if one is not None
+        ),
+        closing="Every figure was measured on the published data, or is promised with it.",
+    )
+
+
 def _framed(
     report: Report,
     sections: tuple[Section, ...],

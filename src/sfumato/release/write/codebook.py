@@ -1,0 +1,486 @@
+"""The codebook of a release: what each column is, what its cells mean, and how to reckon with them.
+
+It goes with the data to people who have nothing else. All of it follows from the published files
+and their manifest, so it tells nobody more than these: the codebook of a release that was read back
+from public/ is the same one. How far answers are off is told by what the cells leave open, never by
+comparing them with the table: errors against the table are figures about the table, and enough of
+them give it away; they stand in the owner's report.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from sfumato.release.description import GROUP_ID, PSEUDONYM
+from sfumato.release.distribution import NO_VALUE, decided
+from sfumato.release.made import Randomised
+from sfumato.release.noisy import COUNT
+from sfumato.release.release import Release
+from sfumato.release.treatment import (
+    ColumnTreatment,
+    ShownColumn,
+    column_treatments,
+    is_one_value,
+    shown_columns,
+)
+from sfumato.schema.icd10 import CodeFamily
+from sfumato.schema.notation import JSON
+from sfumato.schema.recipes import Taxonomy
+from sfumato.schema.region import (
+    OR_MISSING,
+    Anything,
+    End,
+    Mask,
+    Region,
+    Span,
+    place_of,
+    reading_key,
+    text_of,
+)
+from sfumato.schema.roles import Schema
+
+VERSION = 1  # of codebook.json
+MOST_LABELS = 2_000  # of a column that are listed though their notation says how to read them
+_MOST_MEMBERS = 200  # of a label that are listed
+_MOST_PAIRED = 6  # columns that are asked about in pairs
+
+Kind = Literal[
+    "value",
+    "interval",
+    "bound",
+    "range",
+    "set",
+    "mask",
+    "label",
+    "family",
+    "any",
+    "missing",
+    "list",
+]
+
+# How a cell of each kind is found in a file, what it says, and what to do with it.
+_END = r"[^,\[\]()]+"
+_PATTERNS: dict[Kind, str] = {
+    "interval": rf"^([\[(])({_END}), ({_END})([\])])( or \(missing\))?$",
+    "bound": rf"^(<=|>=|<|>)({_END})( or \(missing\))?$",
+    "set": r"^\{.+\}$",
+    "mask": r"^[^*]+\*+$",
+    "any": r"^\*$",
+}
+_MEANS: dict[Kind, str] = {
+    "value": "one value",
+    "interval": "a value between the two ends; [ and ] include their end, ( and ) do not",
+    "bound": "a value below or above the number; = includes it",
+    "range": "a value of this range; its ends are those of its label",
+    "set": "one of the values listed; a value with a comma or a brace in it stands in quotes",
+    "mask": "a text that begins like this; each * hides one sign",
+    "label": "one of the values that the label stands for",
+    "family": "one of the codes of this family of ICD-10",
+    "any": "not told: every value is possible",
+    "missing": "the person has no value",
+    "list": "several values of one person",
+}
+_USE: dict[Kind, str] = {
+    "value": "as it is",
+    "interval": "the middle for means and sums, or both ends for bounds; of whole numbers in "
+    "[a, b) the middle is half a step lower",
+    "bound": "there is no middle: take the bound, or a value known from elsewhere, and say so",
+    "range": "the middle for means and sums, or both ends for bounds",
+    "set": "give each value the same weight, or keep the set as a category of its own",
+    "mask": "compare what is shown; group finer cells by what they begin with",
+    "label": "as a category; it says nothing of which value it is",
+    "family": "as a category; it says nothing of which code it is",
+    "any": "leave the cell out of whatever asks for this column; it is not a missing value",
+    "missing": "as a missing value",
+    "list": "one entry for each value",
+}
+
+
+@dataclass(frozen=True)
+class CellLabel:
+    """A cell as it stands in the file, and what it says.
+
+    `low`, `high` and `middle` of a range, None where it is open; `values` that a label stands for.
+    """
+
+    text: str
+    kind: Kind
+    low: float | str | None = None
+    high: float | str | None = None
+    low_closed: bool | None = None
+    high_closed: bool | None = None
+    middle: float | str | None = None
+    values: tuple[str, ...] = ()
+    or_missing: bool | None = None
+
+    @property
+    def means(self) -> str:
+        """In words."""
+        low = "at least" if self.low_closed else "above"
+        high = "at most" if self.high_closed else "below"
+        ends = [(low, self.low), (high, self.high)]
+        told = " and ".join(f"{which} {end}" for which, end in ends if end is not None)
+        words = told or "; ".join(self.values) or _MEANS[self.kind]
+        return f"{words}, or missing" if self.or_missing else words
+
+
+@dataclass(frozen=True)
+class CellNotation:
+    """A way in which cells of a column are written; `pattern` is a regular expression for it."""
+
+    kind: Kind
+    example: str
+    means: str
+    use: str
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class CodebookColumn:
+    """A published column: what was done to it, and what stands in its cells.
+
+    `labels` are told one by one unless they are too many; single values are not.
+    """
+
+    name: str
+    role: str
+    type: str
+    what_was_done: str
+    label: str = ""
+    value_labels: Mapping[str, str] | None = None
+    notations: tuple[CellNotation, ...] = ()
+    labels: tuple[CellLabel, ...] = ()
+
+
+@dataclass(frozen=True)
+class CountQuestion:
+    """Counts by some columns: the share of people of whom cells say for sure where they count."""
+
+    counts_by: tuple[str, ...]
+    sure: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """All of it; `files` are the data."""
+
+    scheme: str
+    people: int
+    suppressed: int
+    files: tuple[str, ...]
+    form: Mapping[str, object]
+    columns: tuple[CodebookColumn, ...]
+    removed: tuple[str, ...]
+    analysis: tuple[str, ...]
+    questions: tuple[CountQuestion, ...]
+
+    def to_json(self) -> str:
+        content = {"codebook": VERSION, **_plain(asdict(self))}
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """A line for each column, and for each of its labels."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(_CSV)
+        for column in self.columns:
+            head = (column.name, column.role, column.type, column.label, column.what_was_done)
+            lines.writerow((*head, *[""] * (len(_CSV) - len(head))))
+            for code, label in (column.value_labels or {}).items():
+                lines.writerow((column.name, *[""] * 4, code, "value", label, *[""] * 3))
+            for one in column.labels:
+                ends = ["" if end is None else end for end in (one.low, one.high, one.middle)]
+                lines.writerow((column.name, *[""] * 4, one.text, one.kind, one.means, *ends))
+        return text.getvalue()
+
+
+_CSV = ("column", "role", "type", "label", "what was done", "cell", "kind", "means", "low", "high",
+        "middle")  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it, without what says nothing; an empty text of a cell is a cell."""
+    if isinstance(value, Mapping):
+        told = {key: one for key, one in value.items() if key == "text" or one not in _NOTHING}
+        return {key: _plain(one) for key, one in told.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+_NOTHING: tuple[object, ...] = (None, "", (), {})
+
+
+def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
+    """The codebook of a release with this manifest: a function of what is handed out alone."""
+    shown = {column.name: column for column in shown_columns(release.by_row or release) or ()}
+    treatments = {one.column: one for one in column_treatments(release)}
+    missing = manifest["form"].get("missing", {})
+    columns = tuple(
+        _column(entry, treatments.get(entry["name"]), shown.get(entry["name"]), release, missing)
+        for entry in manifest["columns"]
+    )
+    return Codebook(
+        manifest["scheme"],
+        manifest["people"],
+        manifest["suppressed"],
+        tuple(manifest["files"]),
+        manifest["form"],
+        columns,
+        _removed(manifest),
+        _analysis(release, manifest, columns),
+        _questions(release, tuple(shown.values())),
+    )
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+_OF_OURS = {
+    GROUP_ID: "the number of the bucket that a row is in; numbers say nothing",
+    PSEUDONYM: "a random number, the same on all rows of a person; other releases draw others",
+    COUNT: "how many people the row stands for",
+}
+
+
+def _column(
+    entry: Mapping[str, Any],
+    treatment: ColumnTreatment | None,
+    shown: ShownColumn | None,
+    release: Release,
+    missing: Mapping[str, str],
+) -> CodebookColumn:
+    name, role = entry["name"], entry["role"]
+    own = {"group": GROUP_ID}.get(role, role)
+    how = _OF_OURS.get(own, "" if treatment is None else treatment.how)
+    labels: tuple[CellLabel, ...] = ()
+    kinds: dict[Kind, str] = {"value": ""}
+    if shown is not None and not release.regions.exact:
+        parts = _parts(release, shown)
+        every = [_label(name, part, release.schema, missing.get(name, "")) for part in parts]
+        kinds = {label.kind: label.text for label in sorted(every, key=_order, reverse=True)}
+        few = len(every) <= MOST_LABELS
+        listed = [
+            one for one in every if one.kind != "value" and (few or one.kind not in _PATTERNS)
+        ]
+        labels = tuple(sorted(listed, key=_order))
+    if "list" in entry or "several" in entry:
+        separator = entry.get("list", "")
+        kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
+    if own not in _OF_OURS:
+        kinds.setdefault("missing", missing.get(name, ""))
+    return CodebookColumn(
+        name,
+        role,
+        entry["type"],
+        how,
+        entry.get("label", ""),
+        entry.get("labels"),
+        tuple(
+            CellNotation(kind, example, _MEANS[kind], _USE[kind], _PATTERNS.get(kind))
+            for kind, example in sorted(kinds.items(), key=lambda one: _KINDS.index(one[0]))
+        ),
+        labels,
+    )
+
+
+def _parts(release: Release, shown: ShownColumn) -> Sequence[Region]:
+    """What stands in the cells of a column; of a noisy table also where nobody is."""
+    if isinstance(release.made, Randomised):
+        return next(axis.parts for axis in release.made.table.axes if axis.name == shown.name)
+    return [part for part, _ in shown.used]
+
+
+_KINDS = tuple(_MEANS)
+
+
+def _order(label: CellLabel) -> tuple[int, float, tuple[float, str, str]]:
+    low = label.low if isinstance(label.low, int | float) else -math.inf
+    return _KINDS.index(label.kind), low, reading_key(label.text)
+
+
+def _label(column: str, part: Region, schema: Schema, missing: str) -> CellLabel:
+    """What a cell says."""
+    if part == NO_VALUE:
+        return CellLabel(missing, "missing")
+    if isinstance(part, Anything) or part.text == "*":
+        return CellLabel("*", "any")
+    if isinstance(part, Span):
+        return _range(part)
+    if isinstance(part, Mask):
+        return CellLabel(part.text, "mask")
+    if isinstance(part, CodeFamily):
+        return CellLabel(part.text, "family")
+    if is_one_value(part):
+        return CellLabel(part.text, "value")
+    if part.label is None:
+        members = sorted(map(text_of, part.values), key=reading_key)
+        return CellLabel(part.text, "set", values=tuple(members))
+    recipe = schema.hierarchies.get(column)
+    leaves = (
+        [leaf for leaf, path in recipe.paths.items() if part.label in path]
+        if isinstance(recipe, Taxonomy)
+        else []
+    )
+    return CellLabel(
+        part.text, "label", values=tuple(leaves if len(leaves) <= _MOST_MEMBERS else ())
+    )
+
+
+def _range(span: Span) -> CellLabel:
+    low, high = place_of(span.low), place_of(span.high)
+    closed = not (math.isinf(low) or math.isinf(high))
+    dated = any(isinstance(end, dt.date) for end in (span.low, span.high))
+    middle: float | str | None = (low + high) / 2 if closed else None
+    if dated and middle is not None:
+        middle = dt.date.fromordinal(int(middle)).isoformat()
+    return CellLabel(
+        span.text,
+        "range" if span.label is not None else "interval" if closed else "bound",
+        _end(span.low),
+        _end(span.high),
+        span.low_closed if not math.isinf(low) else None,
+        span.high_closed if not math.isinf(high) else None,
+        middle,
+        or_missing=span.text.endswith(OR_MISSING) or None,
+    )
+
+
+def _end(end: End) -> float | str | None:
+    if isinstance(end, dt.date):
+        return text_of(end)
+    return None if math.isinf(end) else end
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _removed(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What of the table is not there; nothing is told of columns that are not published."""
+    hidden = manifest["suppressed"]
+    words = ["Columns that name people, and those that were given no role, are not published."]
+    if manifest["scheme"] == "randomised":
+        return (*words, "No row is a person's: counts are noisy, and people are nowhere.")
+    if hidden:
+        be = "person is" if hidden == 1 else "people are"
+        words.append(f"{hidden:,} {be} not in the files, and nothing is told of them.")
+    else:
+        words.append("Everybody of the table is in the files.")
+    linked = manifest.get("linked", {})
+    if linked.get("rows_not_published"):
+        words.append(f"{linked['rows_not_published']:,} rows are not in the files.")
+    return tuple(words)
+
+
+def _analysis(
+    release: Release, manifest: Mapping[str, Any], columns: Sequence[CodebookColumn]
+) -> tuple[str, ...]:
+    """How to reckon with it."""
+    described, kinds = release.regions, {n.kind for one in columns for n in one.notations}
+    words = []
+    if described.exact:
+        words.append(
+            f"Rows and sensitive values are in two files, joined by {GROUP_ID}: a person of a "
+            "bucket has each of its values with the share that it has there. Counts that do not "
+            "ask for both are exact."
+        )
+    elif described.centroids:
+        words.append(
+            "Cells of quasi-identifiers are centres of groups: means by column are kept nearly, "
+            "spreads and correlations within groups are gone, so variances come out too small."
+        )
+    elif described.noisy and release.guarantee is not None:
+        words.append(
+            f"Counts carry noise ({release.guarantee}): sums over many cells are better than "
+            "single small cells, which may be of nobody."
+        )
+    else:
+        rows = manifest.get("rows", "gathered")
+        row = {"unlinked": "a row of some person's", "linked": "a row of the pseudonym's person"}
+        words.append(f"One row is {row.get(rows, 'one person')}.")
+    if manifest["suppressed"] and not described.noisy:
+        words.append(
+            "Shares are shares of those who are published. Who is left out is not left out by "
+            "chance: people unlike others are missing first."
+        )
+    if kinds & {"interval", "bound", "range"}:
+        words.append(
+            "Ranges: a mean by middles is off by at most half the mean width; regressions may take "
+            "both ends (interval censoring). Ranges of one column may differ in width and overlap."
+        )
+    if "any" in kinds:
+        words.append("A cell * is told of nobody: it is neither a category nor a missing value.")
+    words += [_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
+    words += [
+        f"{one.column}: {one.how}. Analyses have to allow for it."
+        for one in column_treatments(release)
+        if one.done == "perturbed"
+    ]
+    return tuple(words)
+
+
+def _of_weights(entry: Mapping[str, Any]) -> str:
+    name = entry["name"]
+    words = f"{name} is the number of people of the population that a row stands for"
+    if entry.get("weights") == "mean of the group":
+        words += ", the mean of the rows with the same quasi-identifiers: sums by these are kept"
+    times = entry.get("times_for_suppressed")
+    return f"{words}." + (f" For the whole population multiply by {times}." if times else "")
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQuestion, ...]:
+    """Counts by each column and by pairs of them, and how much of the answer is sure."""
+    described = release.regions
+    names = [column.name for column in shown]
+    sensitive = list(release.schema.sensitive)
+    if described.noisy:
+        return (CountQuestion((*names, *sensitive), None, "off by the noise alone"),)
+    if described.centroids:
+        words = "an estimate: centres are near people's values, and nothing says how near"
+        return tuple(CountQuestion((name,), None, words) for name in names)
+    release = release.by_row or release
+    rows = release.groups.published_rows.astype(np.float64)
+    total = float(rows.sum()) or 1.0
+    sure = dict(zip(names, _sure(release, shown), strict=True))
+    asked = [(name,) for name in names] + list(combinations(names[:_MOST_PAIRED], 2))
+    questions = []
+    for columns in asked:
+        both = np.prod([sure[name] for name in columns], axis=0)
+        share = round(float((rows * both).sum()) / total, 2)
+        questions.append(CountQuestion(columns, share, _in_words(share)))
+    if described.exact:
+        words = "an estimate: whose value it is, is told by bucket only"
+        return (*questions, *(CountQuestion((name, *sensitive), None, words) for name in names))
+    return (*questions, *(CountQuestion((name,), 1.0, _in_words(1.0)) for name in sensitive))
+
+
+def _sure(release: Release, shown: Sequence[ShownColumn]) -> list[np.ndarray[Any, Any]]:
+    """Of each column, whether the cell of each group says where its people count."""
+    regions = release.regions.each_region
+    if regions is None:  # buckets show everybody's own values
+        return [np.ones(len(release.groups)) for _ in shown]
+    each = []
+    for column, codes in zip(shown, regions.codes, strict=True):
+        by_part = np.zeros(len(column.parts))
+        by_part[np.flatnonzero(column.people)] = decided(column.used)
+        each.append(by_part[codes])
+    return each
+
+
+def _in_words(share: float) -> str:
+    if share >= 0.995:
+        return "exact for those published"
+    if share >= 0.9:
+        return "close"
+    return "rough" if share >= 0.5 else "hardly: most people could count elsewhere"

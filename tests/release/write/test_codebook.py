@@ -1,0 +1,201 @@
+"""The codebook: somebody who has nothing but public/ can read and reckon with it."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sfumato as sf
+from sfumato.datasets.census import census, census_schema
+from tests.report.pages import Page
+
+CENSUS = census(300, seed=3)
+SCHEMA = sf.Schema(
+    quasi=["age", "sex", "zip"],
+    sensitive="disease",
+    identifiers=["name"],
+    hierarchies={
+        "age": sf.intervals([5, 10, 20]),
+        "sex": sf.suppression(),
+        "zip": census_schema().hierarchies["zip"],
+    },
+)
+POLICY = sf.Policy([sf.KAnonymity(5)], suppression=0.2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = sf.read(CENSUS, SCHEMA)
+    release = sf.generalize(table, {"age": 2, "zip": 4}, POLICY.require, POLICY.suppression)
+    out = tmp_path_factory.mktemp("codebook") / "out"
+    return release.save(out, report=sf.audit(release, POLICY), policy=POLICY)
+
+
+def told(public: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((public / "codebook.json").read_text())
+    return content
+
+
+def test_a_recipient_gets_the_mean_by_following_the_codebook(folder: Path) -> None:
+    """With pandas and codebook.json alone, as its words say: middles, half a step lower."""
+    book = told(folder / "public")
+    data = pd.read_csv(folder / "public" / book["files"][0], dtype=str, keep_default_na=False)
+    (age,) = (one for one in book["columns"] if one["name"] == "age")
+    labels = {label["text"]: label for label in age["labels"]}
+    assert set(data["age"]) <= labels.keys()
+    cells = [labels[cell] for cell in data["age"]]
+    true = CENSUS.column("age").to_pylist()
+    mean = sum(true) / len(true)
+    assert pd.Series([cell["middle"] - 0.5 for cell in cells]).mean() == pytest.approx(mean, abs=1)
+    low, high = (pd.Series([cell[end] for cell in cells]).mean() for end in ("low", "high"))
+    assert low < mean < high
+
+
+def test_labels_of_every_kind_say_what_they_stand_for(tmp_path: Path) -> None:
+    schema = sf.Schema(
+        quasi=["born", "zip", "city", "ill", "big"],
+        sensitive="s",
+        keep=["note"],
+        weight="w",
+        publish_weight="group",
+        hierarchies={
+            "born": sf.dates("month", "year"),
+            "zip": sf.mask(),
+            "city": sf.taxonomy({"ulm": "south", "bonn": "north", "kiel": "north"}),
+            "ill": sf.icd10(),
+            "big": sf.intervals([10], top=30),
+        },
+    )
+    rows = {
+        "born": [date(1990, 5, day) for day in (1, 2, 3, 4)],
+        "zip": ["10115", "10117", "10119", None],
+        "city": ["bonn", "kiel", "bonn", "kiel"],
+        "ill": ["I10", "I11", "I12", "I13"],
+        "big": [31, 35, 39, 90],
+        "s": ["a", "b", "a", "b"],
+        "note": ["x"] * 4,
+        "w": [1.0, 2.0, 3.0, 4.0],
+    }
+    table = sf.read(pa.table(rows), schema)
+    release = sf.generalize(table, {"born": 1, "zip": 4, "city": 1, "ill": 2, "big": 1})
+    public = release.save(tmp_path / "out", format="csv") / "public"
+    book = told(public)
+    columns = {one["name"]: one for one in book["columns"]}
+    label = {name: columns[name]["labels"][-1] for name in schema.quasi}
+    assert label["born"] == {
+        "text": "1990-05",
+        "kind": "range",
+        "low": "1990-05-01",
+        "high": "1990-06-01",
+        "low_closed": True,
+        "high_closed": False,
+        "middle": "1990-05-16",
+    }
+    assert columns["zip"]["labels"] == [
+        {"text": "1****", "kind": "mask"},
+        {"text": "", "kind": "missing"},
+    ]
+    assert label["city"] == {"text": "north", "kind": "label", "values": ["bonn", "kiel"]}
+    assert label["ill"]["kind"] == "family"
+    assert (label["big"]["kind"], label["big"]["low"]) == ("bound", 30)
+    assert "high" not in label["big"]
+    assert "middle" not in label["big"]
+    assert columns["note"]["what_was_done"] == "as it is, unprotected"
+    assert any("number of people of the population" in words for words in book["analysis"])
+    lines = pd.read_csv(public / "codebook.csv", dtype=str, keep_default_na=False)
+    cells = lines[lines["cell"] != ""].set_index("cell")
+    assert cells.loc["north", "means"] == "bonn; kiel"
+    assert cells.loc[">=30", "means"] == "at least 30"
+    assert cells.loc["1990-05", "middle"] == "1990-05-16"
+
+
+def test_how_sure_counts_are_follows_from_the_cells(tmp_path: Path) -> None:
+    table = sf.read(
+        pa.table({"age": [*range(20, 40)] * 2, "sex": ["F", "M"] * 20, "s": ["a", "b"] * 20}),
+        sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.intervals([5, 10])}),
+    )
+    by_label = sf.generalize(table, {"age": 1}).save(tmp_path / "label") / "public"
+    sure = {tuple(one["counts_by"]): one["sure"] for one in told(by_label)["questions"]}
+    assert sure == {("age",): 1, ("sex",): 1, ("age", "sex"): 1, ("s",): 1}
+    hidden = sf.generalize(table, {"age": 1, "sex": 1}).save(tmp_path / "hidden") / "public"
+    answers = {tuple(one["counts_by"]): one for one in told(hidden)["questions"]}
+    assert (answers[("sex",)]["sure"], answers[("age", "sex")]["sure"]) == (0, 0)
+    assert answers[("sex",)]["words"].startswith("hardly")
+
+
+def test_the_pages_are_small_open_offline_and_tell_no_suppressed_person(tmp_path: Path) -> None:
+    table = sf.read(CENSUS, SCHEMA)
+    policy = sf.Policy([sf.KAnonymity(5)], sf.Lattice(), suppression=0.1)
+    release = sf.anonymize(table, policy, seed=1)
+    assert release.suppressed
+    out = release.save(tmp_path / "out", report=sf.audit(release, policy), policy=policy)
+    for name in ("codebook.html", "report.html"):
+        file = out / "public" / name
+        assert file.stat().st_size < 100_000
+        page = Page(file.read_text())
+        assert [link for link in page.links if not link.startswith("#")] == []
+        assert "default-src 'none'" in page.policy
+        assert not any("Private" in text for text in page.texts)
+    codebook = " ".join(Page((out / "public" / "codebook.html").read_text()).texts)
+    assert f"{release.suppressed} people are not in the files" in codebook
+    assert "name" not in {one["name"] for one in told(out / "public")["columns"]}
+
+
+# -- guarded by the manifest -----------------------------------------------------------------------
+
+
+def copied(folder: Path, tmp_path: Path) -> Path:
+    public = tmp_path / "public"
+    public.mkdir()
+    for file in (folder / "public").iterdir():
+        (public / file.name).write_bytes(file.read_bytes())
+    return public
+
+
+def test_the_manifest_lists_the_documents_which_may_be_left_out(
+    folder: Path, tmp_path: Path
+) -> None:
+    public = copied(folder, tmp_path)
+    beside = json.loads((public / "manifest.json").read_text())["beside"]
+    assert beside.keys() == {"codebook.json", "codebook.csv", "codebook.html", "report.html"}
+    assert sf.audit(sf.read_release(public, SCHEMA), POLICY).holds
+    for name in beside:
+        (public / name).unlink()
+    assert sf.audit(sf.read_release(public, SCHEMA), POLICY).holds
+
+
+@pytest.mark.parametrize("name", ["codebook.csv", "report.html"])
+def test_a_document_that_was_changed_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    public = copied(folder, tmp_path)
+    with (public / name).open("a") as file:
+        file.write("Alice,34\n")
+    with pytest.raises(sf.InputError, match=f"{name} was changed since the release was made"):
+        sf.read_release(public, SCHEMA)
+
+
+def test_no_other_file_passes_for_a_document(folder: Path, tmp_path: Path) -> None:
+    public = copied(folder, tmp_path)
+    manifest = json.loads((public / "manifest.json").read_text())
+    (public / "people.csv").write_text("name\nAlice\n")
+    with pytest.raises(sf.InputError, match="besides the data its manifest lists"):
+        sf.read_release(public, SCHEMA)
+    manifest["beside"]["people.csv"] = "0" * 64
+    (public / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(sf.InputError, match="documents that are none of ours"):
+        sf.read_release(public, SCHEMA)
+
+
+def test_it_may_be_left_out(tmp_path: Path) -> None:
+    release = sf.generalize(sf.read(CENSUS, SCHEMA), {"age": 3, "zip": 5})
+    out = release.save(tmp_path / "out", codebook=False, format="csv")
+    assert sorted(file.name for file in (out / "public").iterdir()) == [
+        "data.csv",
+        "manifest.json",
+    ]
+    assert "beside" not in json.loads((out / "public" / "manifest.json").read_text())

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -62,6 +62,11 @@ class Had:
         """How many values somebody has."""
         return int((self.people > 0).sum())
 
+    def without(self, labels: Container[str]) -> Had:
+        """The same but for whoever has these."""
+        left = np.array([label not in labels for label in self.domain.labels], dtype=bool)
+        return self if left.all() else Had(self.domain, np.where(left, self.people, 0))
+
     @property
     def present(self) -> int:
         """How many values there may be but NULL, which is the last."""
@@ -73,6 +78,9 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
     blank = sum(people for part, people in shown if part.text == "*")
     lacking = sum(people for part, people in shown if part == NO_VALUE)
     told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    special = _special_codes(told, had)
+    told = [entry for entry in told if entry[0].text not in special]
+    had = None if had is None else had.without(special)
     rows: list[tuple[str, float, float]] = []
     if told or (had is not None and had.present):
         bins = _bins(told, had)
@@ -82,6 +90,7 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
             for row in zip(bins.labels, before, bins.after(told), strict=True)
             if row[0] != OTHERS or row[1] or row[2]
         ]
+    rows += [(label, *people) for label, people in special.items() if any(people)]
     without = had.people[-1] if had is not None and had.domain.has_null else 0
     if without or lacking:
         rows.append((MISSING, float(without), lacking))
@@ -98,6 +107,23 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
     )
 
 
+def _special_codes(told: Shown, had: Had | None) -> dict[str, tuple[float, float]]:
+    """Words among the numbers or dates of a column, and the people who have and show each."""
+    if had is not None and had.domain.kind not in _AXES:
+        return {}
+    words = {part.text: people for part, people in told if not _on_axis(part)}
+    single = all(
+        _on_axis(part) or (isinstance(part, ValueSet) and len(part.values) == 1 and not part.label)
+        for part, _ in told
+    )
+    if had is None:
+        ranged = any(isinstance(part, Span) for part, _ in told)
+        return {text: (0.0, people) for text, people in words.items()} if single and ranged else {}
+    held = dict(zip(had.domain.labels, had.people.tolist(), strict=True))
+    codes = [value for value in had.domain.values if isinstance(value, str)]
+    return {code: (float(held[code]), words.get(code, 0.0)) for code in codes}
+
+
 def decided(shown: Shown) -> list[bool]:
     """Whether each cell says for sure where its person counts, who is counted by these shares."""
     told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
@@ -111,8 +137,8 @@ def decided(shown: Shown) -> list[bool]:
 
 def _is_plain(part: Region) -> bool:
     """Whether a cell tells that there is a value, and something of it."""
-    missing = isinstance(part, Span) and part.missing
-    return part.text != "*" and not missing and not part.contains(None)
+    beside = isinstance(part, Span) and part.beside
+    return part.text != "*" and not beside and not part.contains(None)
 
 
 @dataclass(frozen=True)
@@ -165,8 +191,10 @@ class _RangeBins:
         return [float(people) for people in sums]
 
     def before(self, had: Had) -> list[float]:
-        places = np.searchsorted(self.edges, had.domain.numbers()[: had.present], "right")
-        people = had.people[: had.present].astype(np.float64)
+        numbers = had.domain.numbers()
+        there = ~np.isnan(numbers)
+        places = np.searchsorted(self.edges, numbers[there], "right")
+        people = had.people[there].astype(np.float64)
         return [float(many) for many in np.bincount(places, people, minlength=len(self.labels))]
 
 

@@ -37,7 +37,6 @@ from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.notation import JSON
 from sfumato.schema.recipes import Taxonomy
 from sfumato.schema.region import (
-    OR_MISSING,
     Anything,
     End,
     Mask,
@@ -71,8 +70,8 @@ Kind = Literal[
 # How a cell of each kind is found in a file, what it says, and what to do with it.
 _END = r"[^,\[\]()]+"
 _PATTERNS: dict[Kind, str] = {
-    "interval": rf"^([\[(])({_END}), ({_END})([\])])( or \(missing\))?$",
-    "bound": rf"^(<=|>=|<|>)({_END})( or \(missing\))?$",
+    "interval": rf"^([\[(])({_END}), ({_END})([\])])( or .+)?$",
+    "bound": rf"^(<=|>=|<|>)({_END})( or .+)?$",
     "set": r"^\{.+\}$",
     "mask": r"^[^*]+\*+$",
     "any": r"^\*$",
@@ -110,7 +109,8 @@ _USE: dict[Kind, str] = {
 class CellLabel:
     """A cell as it stands in the file, and what it says.
 
-    `low`, `high` and `middle` of a range, None where it is open; `values` that a label stands for.
+    `low`, `high` and `middle` of a range, None where it is open; `beside`: or one of these special
+    codes, or missing. `values` that a label or a set stands for.
     """
 
     text: str
@@ -121,7 +121,7 @@ class CellLabel:
     high_closed: bool | None = None
     middle: float | str | None = None
     values: tuple[str, ...] = ()
-    or_missing: bool | None = None
+    beside: tuple[str, ...] = ()
 
     @property
     def means(self) -> str:
@@ -131,7 +131,7 @@ class CellLabel:
         ends = [(low, self.low), (high, self.high)]
         told = " and ".join(f"{which} {end}" for which, end in ends if end is not None)
         words = told or "; ".join(self.values) or _MEANS[self.kind]
-        return f"{words}, or missing" if self.or_missing else words
+        return ", or ".join([words, *self.beside])
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ def _range(span: Span) -> CellLabel:
         span.low_closed if not math.isinf(low) else None,
         span.high_closed if not math.isinf(high) else None,
         middle,
-        or_missing=span.text.endswith(OR_MISSING) or None,
+        beside=tuple(sorted(map(text_of, span.beside))),
     )
 
 

@@ -17,18 +17,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Ints, sums_by
 from sfumato.release.description import Singletons
-from sfumato.release.distribution import NO_VALUE, OTHERS, Had, Share, shares_of
+from sfumato.release.distribution import NO_VALUE, Had, Share, shares_of
 from sfumato.release.groups import Groups
 from sfumato.release.made import Done, Placement, Treated
 from sfumato.release.release import Release
 from sfumato.release.summing import references
+from sfumato.schema.domain import build_domain
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.region import (
+    MISSING,
     Anything,
     Mask,
     Region,
@@ -93,10 +96,11 @@ def column_treatments(release: Release, table: Table | None = None) -> tuple[Col
     """
     shown = release.by_row or release  # where a pseudonym links rows, they are what is published
     counts = None if table is None else table.rows.each() if table.rows else table.counts
-    made = [*_quasi(shown, table, counts), *_sensitive(shown, counts), *_others(release, table)]
     entered: dict[str, list[Treated]] = {}
     for entry in (*_perturbed(release), *release.treated):
         entered.setdefault(entry.column, []).append(entry)
+    had = {} if counts is None else _values_had(counts, entered)
+    made = [*_quasi(shown, table, counts), *_sensitive(shown, had), *_others(release, table)]
     told = [
         _with_entries(treatment, entered.get(treatment.column, ()), public=table is None)
         for treatment in made
@@ -135,23 +139,7 @@ def _with_entries(
         )
         if entry.changed is not None and not public:
             treatment = replace(treatment, changed=entry.changed)
-        if entry.before is not None and not public and treatment.shares:
-            treatment = _with_before(treatment, entry.before)
     return treatment
-
-
-def _with_before(treatment: ColumnTreatment, before: Mapping[str, int]) -> ColumnTreatment:
-    """With the distribution that whoever treated the column kept of it."""
-    total = max(sum(before.values()), 1)
-    labels = {share.label for share in treatment.shares}
-    other = sum(people for label, people in before.items() if label not in labels)
-    shares = [
-        replace(share, before=before.get(share.label, 0) / total) for share in treatment.shares
-    ]
-    if other:
-        shares.append(Share(OTHERS, other / total, 0.0))
-    values = sum(people > 0 for people in before.values())
-    return replace(treatment, shares=tuple(shares), values_before=values)
 
 
 # -- quasi-identifiers -----------------------------------------------------------------------------
@@ -351,15 +339,28 @@ def _days(days: float) -> str:
 # -- sensitive columns and the others --------------------------------------------------------------
 
 
-def _sensitive(release: Release, counts: TableCounts | None) -> Iterator[ColumnTreatment]:
-    known = {} if counts is None else references(counts)
+def _values_had(counts: TableCounts, entered: Mapping[str, Sequence[Treated]]) -> dict[str, Had]:
+    """The values of sensitive columns before: those that were kept of it, or those of the table."""
+    domains = {attribute.name: attribute.domain for attribute in counts.sensitive}
+    had = {name: Had(domains[name], people) for name, people in references(counts).items()}
+    for name in had:
+        for entry in entered.get(name, ()):
+            if entry.before is not None:
+                values = [None if text == MISSING else text for text in entry.before]
+                domain, codes = build_domain(name, pa.array(values, pa.string()), untyped=True)
+                people = np.bincount(codes, [*entry.before.values()], minlength=len(domain))
+                had[name] = Had(domain, people)
+    return had
+
+
+def _sensitive(release: Release, known: Mapping[str, Had]) -> Iterator[ColumnTreatment]:
     for name, groups in release.by_attribute.items():
         if not name or groups.domain is None:
             continue
         rows = groups if groups.beside.unlinked is None else groups.beside.unlinked.by_row
         many = 1 if rows.multiplicity is None else rows.multiplicity[rows.row]
         people = np.bincount(rows.indices, rows.data * many, minlength=rows.width).astype(np.int64)
-        had = Had(groups.domain, known[name]) if len(known.get(name, ())) == rows.width else None
+        had = known.get(name)
         used = ShownColumn(name, Singletons(groups.domain), people).used
         done, how = _sensitive_done(release, name, groups)
         exact = done in ("as it is", "in buckets")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pcsv
 import pytest
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
+from sfumato.release.write.codebook import codebook_of
+from tests.program import sfumato
 from tests.report.pages import Page
 
 CENSUS = census(300, seed=3)
@@ -199,3 +204,33 @@ def test_it_may_be_left_out(tmp_path: Path) -> None:
         "manifest.json",
     ]
     assert "beside" not in json.loads((out / "public" / "manifest.json").read_text())
+
+
+def test_the_command_writes_it_unless_told_not_to(tmp_path: Path) -> None:
+    pcsv.write_csv(CENSUS, tmp_path / "people.csv")
+    replace(POLICY, schema=SCHEMA, anonymizer=sf.Lattice()).save(tmp_path / "policy.toml")
+    for name, more in (("with", ()), ("without", ("--no-codebook",))):
+        out = tmp_path / name
+        run = sfumato(
+            "anonymize", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml",
+            "--out", out, *more,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        assert (out / "public" / "codebook.html").exists() == (name == "with")
+        assert sfumato("audit", out, "--policy", tmp_path / "policy.toml").returncode == 0
+
+
+def test_perturbed_columns_state_their_mechanism_and_nothing_of_the_table(tmp_path: Path) -> None:
+    rows = {"age": [30] * 40, "s": ["a", "b"] * 20, "cost": [10.0 * n for n in range(40)]}
+    schema = sf.Schema(["age"], ["s", "cost"])
+    policy = sf.Policy(
+        [sf.KAnonymity(5)], sf.Lattice(), perturb={"cost": sf.Rounding(100), "s": sf.Pram(stay=0.8)}
+    )
+    release = sf.anonymize(sf.read(pa.table(rows), schema), policy, seed=1)
+    public = release.save(tmp_path / "out", report=sf.audit(release, policy)) / "public"
+    book = told(public)
+    assert any("each number is known to 50 either way" in words for words in book["analysis"])
+    shutil.rmtree(tmp_path / "out" / "private")
+    manifest = json.loads((public / "manifest.json").read_text())
+    seen = codebook_of(sf.read_release(public, schema), manifest)
+    assert json.loads(seen.to_json()) == book

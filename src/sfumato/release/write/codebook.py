@@ -420,9 +420,8 @@ def _analysis(
         words.append("A cell * is told of nobody: it is neither a category nor a missing value.")
     words += [_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
     words += [
-        f"{one.column}: {one.how}. Analyses have to allow for it."
-        for one in column_treatments(release)
-        if one.done == "perturbed"
+        f"{'; '.join(filter(None, [f'{name}: {one.words}', one.for_recipients]))}."
+        for name, one in sorted(release.perturbed.items())
     ]
     return tuple(words)
 

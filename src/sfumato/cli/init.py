@@ -21,6 +21,20 @@ def init(
     out: Annotated[
         Path | None, typer.Option(help="Write the policy to this file instead of the screen.")
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Draft by a rule set: hipaa-safe-harbor, ema-0.09, statistics-office or "
+            "public-file; audit then judges its paragraphs."
+        ),
+    ] = None,
+    zip_population: Annotated[
+        Path | None,
+        typer.Option(
+            help="For hipaa-safe-harbor: a CSV file of ZIP codes and people. Without it no three "
+            "digits of a ZIP code are published."
+        ),
+    ] = None,
     seconds: Annotated[
         float,
         typer.Option(help="For trying the draft: what would be left, and at which price; 0: not."),
@@ -41,6 +55,7 @@ def init(
     Example: sfumato init patients.csv --out policy.toml
     """
     from sfumato.files import check_new_file
+    from sfumato.policy.draft.by_rules import DraftRules, rules_named
     from sfumato.policy.draft.draft import draft_for
     from sfumato.workflow.trial import try_draft
 
@@ -48,7 +63,8 @@ def init(
         raise InputError(f"--seconds {seconds:g} is not allowed; use 0 or more")
     if out is not None:
         check_new_file(out, force=force)
-    draft = draft_for(data, reading)
+    asked = DraftRules(rules_named(profile, zip_population))
+    draft = draft_for(data, reading, asked=asked)
     if out is not None:
         draft.save(out, force=force)
     if out is None and not json:

@@ -7,7 +7,7 @@ what would be written. Nothing here is told to anybody but as a number of cells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from sfumato.engines.base import Engine, Source, fresh, literal, named, select
+from sfumato.engines.cell_forms import is_string
 from sfumato.engines.choose import open_engine
 from sfumato.engines.reading import Reading
 from sfumato.schema.identifier_forms import FORMS, IdentifierForm
@@ -30,6 +31,9 @@ LONG = 60  # characters
 _WORDS = 4  # of a sentence
 _TEXTS = 20  # different ones, below which texts are categories
 _OWN = 0.2  # different texts per cell from which they are people's own
+_ONCE = 0.01  # the same of texts that stand once
+# Of an identifier the whole, its first and its last word, where they are long enough to tell.
+_TELLING = (r"^.{4,100}$", r"^\p{L}{3,40}", r"\p{L}{3,40}$")
 LATER = (
     "the table is larger than memory, and its cells are known when they are written: audit the "
     "folder"
@@ -41,20 +45,27 @@ class CellSizes:
     """Cells of a column that say something: how many, how many different ones, and their length.
 
     `words` and `longest` are those of the different texts: words on average, characters at most.
+    `alone` is how many of them stand once.
     """
 
     cells: int
     distinct: int
+    alone: int
     words: float
     longest: int
 
     @property
+    def are_sentences(self) -> bool:
+        """Texts of several words, or long ones."""
+        return self.words >= _WORDS or (self.longest > LONG and self.words >= 2)
+
+    @property
     def is_free_text(self) -> bool:
-        """Long texts, most of which somebody wrote for one person: anything may stand in them."""
+        """Sentences, many of which somebody wrote for one person: anything may stand in them."""
         own = self.distinct >= _TEXTS and self.distinct >= _OWN * self.cells
+        once = self.alone >= _TEXTS and self.alone >= _ONCE * self.cells
         few = 2 < self.distinct < _TEXTS and self.distinct >= 0.9 * self.cells  # of a small table
-        long = self.words >= _WORDS or (self.longest > LONG and self.words >= 2)
-        return (own or few) and long
+        return (own or once or few) and self.are_sentences
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,8 @@ class ColumnCells:
 
     @property
     def is_text(self) -> bool:
-        return bool(pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind))
+        kind = self.kind.value_type if pa.types.is_dictionary(self.kind) else self.kind
+        return is_string(kind)
 
     @property
     def is_binary(self) -> bool:
@@ -100,14 +112,15 @@ class ColumnCells:
                 [
                     named("CAST(COALESCE(SUM(n), 0) AS BIGINT)", "cells"),
                     named("CAST(COUNT(*) AS BIGINT)", "distinct_cells"),
+                    named("CAST(COUNT(CASE WHEN n = 1 THEN 1 END) AS BIGINT)", "alone"),
                     named(f"CAST(COALESCE(AVG({spaces}), 0) AS DOUBLE)", "spaces"),
                     named("CAST(COALESCE(MAX(LENGTH(v)), 0) AS BIGINT)", "longest"),
                 ],
                 self._texts,
             )
         )
-        cells, distinct, spaces_each, longest = (column[0].as_py() for column in found.columns)
-        return CellSizes(cells, distinct, spaces_each + 1, longest)
+        cells, distinct, alone, between, longest = (column[0].as_py() for column in found.columns)
+        return CellSizes(cells, distinct, alone, between + 1, longest)
 
     @cached_property
     def listed(self) -> dict[str, int] | None:
@@ -120,6 +133,21 @@ class ColumnCells:
     def matching(self, pattern: str) -> int:
         """How many cells fit a pattern somewhere."""
         return self._cells_with({"": pattern})[""]
+
+    def naming(self, others: Sequence[str]) -> int:
+        """How many cells hold what other columns of their row do, or its first or last word."""
+        if not others:
+            return 0
+        text = f"LOWER(CAST({self.source.column(self.name)} AS STRING))"
+        parts = [
+            f"regexp_extract(LOWER(CAST({self.source.column(name)} AS STRING)), "
+            f"{literal(pattern)}, 0)"
+            for name in others
+            for pattern in _TELLING
+        ]
+        inside = " OR ".join(f"({part} <> '' AND instr({text}, {part}) > 0)" for part in parts)
+        cells = named(f"CAST(COUNT(CASE WHEN {inside} THEN 1 END) AS BIGINT)", "cells")
+        return int(self.engine.fetch(select([cells], self.source.name)).column(0)[0].as_py())
 
     @cached_property
     def forms(self) -> dict[str, int]:

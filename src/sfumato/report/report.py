@@ -24,6 +24,7 @@ from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import RuleFinding
+from sfumato.policy.rules.free_text import FreeText
 from sfumato.progress import phase
 from sfumato.release.description import Singletons
 from sfumato.release.groups import Groups
@@ -212,8 +213,8 @@ class Report:
     `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
     most away, the weakest first; every audit measures both. `published` are the verdicts measured
     on what is published alone, the only figures that may be told. `rules` are the paragraphs of the
-    policy's rule set. `evidence` is what sections, costs and suggestions are worked out from when
-    asked for.
+    policy's rule set, `insisted` columns of free text that their owner publishes. `evidence` is
+    what sections, costs and suggestions are worked out from when asked for.
     """
 
     summary: ReleaseSummary
@@ -224,6 +225,7 @@ class Report:
     columns: tuple[ColumnRisk, ...] = ()
     published: tuple[Verdict, ...] = ()
     rules: RuleFinding | None = None
+    insisted: tuple[FreeText, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     audience: Literal["private", "public"] = "private"
 

@@ -449,7 +449,7 @@ def prefix(*lengths: int | Sequence[int]) -> Masking:
 
 def zip3(populous: Sequence[str]) -> Zip3:
     """ZIP codes to three digits where they are listed as `populous`, all others to 000."""
-    if isinstance(populous, str):
+    if isinstance(populous, str) or not isinstance(populous, Sequence):
         raise SchemaError(f"zip3: populous = {quoted(populous)} is not a list of three digits each")
     return Zip3(tuple(populous))
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from secrets import randbits
 
+from sfumato.adversaries.linkage.risks import Linker
 from sfumato.anonymizers.base import Task
-from sfumato.criteria.base import Criterion
+from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
 from sfumato.perturbation.base import Perturbation
 from sfumato.policy.model import Policy
+from sfumato.policy.rules.base import JudgedRelease
+from sfumato.policy.rules.free_text import texts_in
 from sfumato.progress import phase
 from sfumato.release.perturb_table import perturb, with_pseudonyms
 from sfumato.release.read.cells import check_values
@@ -33,14 +36,34 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
         raise PolicyError(f"rows = 'unlinked' keeps each person's several rows, and {why}")
     for domain in table.counts.quasi:
         check_values(domain)
+    check_texts(table)
     drawn = randbits(63) if seed is None else seed
     table = perturbed_by(table, policy, drawn)
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
     if table.rows is not None:
         from sfumato.anonymizers.linked import anonymize_linked
 
-        return anonymize_linked(task, policy.maker)
-    return policy.maker.run(task)
+        release = anonymize_linked(task, policy.maker)
+    else:
+        release = policy.maker.run(task)
+    check_rules(release, policy)
+    return release
+
+
+def check_rules(release: Release, policy: Policy) -> None:
+    """Refuse a release that a paragraph of the policy's rule set speaks against."""
+    if policy.profile is None:
+        return
+    criteria = tuple(policy.require)
+    held = tuple(Verdict(one.name, "holds", None, one.required) for one in criteria)  # just judged
+    judged = JudgedRelease(release, criteria, held, Linker().attack(release))
+    against = policy.profile.judge(judged).having("violated")
+    if against:
+        reasons = "; ".join(f"{one.name} {one.statement}: {one.reason}" for one in against)
+        raise NoSafeRelease(
+            f"no release was made that {policy.profile.name} allows: {reasons}; take these columns "
+            "out, or limit how fine they are published ([schema.limits])"
+        )
 
 
 def perturbed_by(table: Table, policy: Policy, seed: int | None) -> Table:
@@ -117,6 +140,17 @@ def generalize(
                 "more suppression, or loosen the criterion"
             )
         return release_of(task, judge, chosen)
+
+
+def check_texts(table: Table) -> None:
+    """Refuse to publish columns of free text, unless their owner insists."""
+    for text in texts_in(table):
+        if text.column not in table.schema.insist:
+            raise InputError(
+                f"column {text.column!r} ({text.role}) is free text, in which anything may stand "
+                f"({text.told}); take it out of {text.role}, or publish it all the same with "
+                f"insist = [{text.column!r}] in the schema"
+            )
 
 
 def check_people(table: Table) -> None:

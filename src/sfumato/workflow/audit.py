@@ -19,11 +19,11 @@ from sfumato.adversaries.linkage.risks import THRESHOLD, Linkage, Linker, weakes
 from sfumato.criteria.base import Criterion, Verdict, groups_about, judge, named_threats
 from sfumato.errors import InputError, SfumatoError, expect
 from sfumato.policy.model import Policy
-from sfumato.policy.rules.base import JudgedRelease, RuleFinding
+from sfumato.policy.rules.base import JudgedRelease
+from sfumato.policy.rules.free_text import FreeText, texts_of
 from sfumato.progress import phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.groups import Groups
-from sfumato.release.handed_out import handed_out
 from sfumato.release.made import MadeHere
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
@@ -163,8 +163,12 @@ def audit(
     if register is not None and not any(threat.adversary == PRESENCE for threat in threats):
         threats += PresenceSeeker(register).attack(release).threats()
     threats = _covered(weak_to_strong(threats) + _found([*attacks, *verdicts]), judged, release)
-    besides = _strays(release.stray)
-    rules = None if given is None else judge_rules(given, release, verdicts, linked)
+    texts = texts_of(release)
+    besides = (*_strays(release.stray), *_texts(texts, release))
+    rules = None
+    if given is not None and given.profile is not None:
+        judged_release = JudgedRelease(release, criteria, tuple(verdicts), linked)
+        rules = given.profile.judge(judged_release)
     return Report(
         summary=_summary(release, raw=shows_all(release)),
         findings=tuple(
@@ -176,6 +180,7 @@ def audit(
         columns=weakest_columns(release),
         published=(*besides, *_as_published(release, criteria, verdicts)),
         rules=rules,
+        insisted=tuple(text for text in texts if text.column in release.schema.insist),
         evidence=Evidence(
             release,
             criteria,
@@ -185,20 +190,6 @@ def audit(
             table,
         ),
     )
-
-
-def judge_rules(
-    policy: Policy, release: Release, verdicts: Sequence[Verdict], linked: Linkage
-) -> RuleFinding | None:
-    """What the policy's rule set, if it names one, says of what the release hands out."""
-    if policy.profile is None:
-        return None
-    columns = handed_out(release)
-    judged = JudgedRelease(release, tuple(policy.require), tuple(verdicts), linked, columns)
-    found = policy.profile.judge(judged)
-    for column in judged.columns:
-        column.forget()
-    return found
 
 
 @dataclass(frozen=True)
@@ -273,6 +264,22 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
             )
         )
     return tuple(verdicts)
+
+
+def _texts(texts: Sequence[FreeText], release: Release) -> tuple[Verdict, ...]:
+    """Verdicts on columns of free text that nobody insists upon."""
+    return tuple(
+        Verdict(
+            "free text",
+            "cannot_judge",
+            None,
+            "none in the file",
+            attribute=text.column,
+            note=f"anything may stand in it ({text.told}); take it out, or insist on it",
+        )
+        for text in texts
+        if text.column not in release.schema.insist
+    )
 
 
 def _as_published(

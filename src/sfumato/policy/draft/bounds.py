@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,13 +32,17 @@ _ROWS_PER_VALUE = 5  # values held by fewer people on average are not written in
 
 @dataclass(frozen=True)
 class Fit:
-    """What the policy says of a column's values; `values` are categories to make a tree of."""
+    """What the policy says of a column's values; `values` are categories to make a tree of.
+
+    `finest`: the least level at which a rule set lets it be published.
+    """
 
     hierarchy: Hierarchy | None
     why: str = ""
     declared: str | None = None
     level: int | None = None
     values: tuple[str, ...] = ()
+    finest: int | None = None
 
 
 def plain() -> Fit:
@@ -246,7 +251,7 @@ _SECOND, _THIRD = 0.1, 0.05  # what must be left beside the first value, and the
 class DraftedBound:
     """One `[[require]]` of the draft: its keys, and in words what it says and why."""
 
-    keys: dict[str, str | int | float]
+    keys: Mapping[str, object]
     why: str
 
     @property
@@ -261,13 +266,14 @@ def bounds(
     several: frozenset[str] = frozenset(),
     *,
     unlinked: bool = False,
+    k: int = K,
 ) -> list[DraftedBound]:
     """k-anonymity always; diversity and closeness of every sensitive column with one value.
 
     `several` names columns of which a person may have several values; `unlinked`: people have
-    several rows, which are published one by one.
+    several rows, which are published one by one; `k`: how many are to look alike.
     """
-    listed = [_indistinguishable(unlinked=unlinked)]
+    listed = [_indistinguishable(k, unlinked=unlinked)]
     for name, (found, fit) in sensitive.items():
         if found.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
@@ -276,25 +282,25 @@ def bounds(
     return listed
 
 
-def _indistinguishable(*, unlinked: bool) -> DraftedBound:
+def _indistinguishable(k: int, *, unlinked: bool) -> DraftedBound:
     faced = (
-        f"Everybody looks like at least {K - 1} others in the quasi-identifiers, so finding "
-        f"her row is a guess of 1 in {K} at best."
+        f"Everybody looks like at least {k - 1} others in the quasi-identifiers, so finding "
+        f"her row is a guess of 1 in {k} at best."
     )
     if unlinked:
         faced = (
-            f"Whoever knows one row of somebody faces at least {K} people who have rows that look "
+            f"Whoever knows one row of somebody faces at least {k} people who have rows that look "
             "like it. Who knows several of her rows may face fewer: see the end of this file."
         )
     why = (
         f"{faced} {K} is a common floor for files given to "
-        "known researchers; for files anybody may download 10 and more is usual, and 11 "
-        "(a risk of 0.09) is what medicines agencies ask for."
+        "known researchers; for files anybody may download 10 and more is usual, and 12 "
+        "(a risk of at most 0.09) is what medicines agencies ask for."
     )
-    return DraftedBound({"kind": "k-anonymity", "k": K}, why)
+    return DraftedBound({"kind": "k-anonymity", "k": k}, why)
 
 
-def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> list[DraftedBound]:
+def _of(name: str, found: RoleGuess, fit: Fit, told: set[object]) -> list[DraftedBound]:
     shares = _shares(found, fit)
     l = _diversity(shares)  # noqa: E741 (the literature's letter)
     listed = []
@@ -305,7 +311,7 @@ def _of(name: str, found: RoleGuess, fit: Fit, told: set[str | int | float]) -> 
                 ": to find her group is not to find her value. Raise l if the release allows it; "
                 "it cannot exceed the number of values"
             )
-        keys: dict[str, str | int | float] = {"kind": "distinct-diversity", "l": l}
+        keys: dict[str, object] = {"kind": "distinct-diversity", "l": l}
         listed.append(DraftedBound({**keys, "sensitive": name}, f"{why}."))
     why = "No group's values are distributed very differently from everybody's"
     if "t-closeness" not in told:

@@ -23,14 +23,24 @@ from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
 from sfumato.policy.draft.bounds import Fit, plain
-from sfumato.policy.draft.guess import FOREIGN_DATES, RoleGuess, missing_marks, special_codes
+from sfumato.policy.draft.by_rules import NO_RULES, DraftRules, rules_named
+from sfumato.policy.draft.guess import (
+    FOREIGN_DATES,
+    FREE_TEXT_ASKED,
+    RoleGuess,
+    missing_marks,
+    special_codes,
+)
 from sfumato.policy.draft.page import write
 from sfumato.policy.draft.profile import TABLE, Profile, Sample, profile, take
 from sfumato.policy.draft.rehearsal import Rehearsal, rehearse
 from sfumato.policy.draft.roles import Roles, decide
 from sfumato.policy.draft.words import may_begin_with_a_cell
 from sfumato.policy.model import Policy
+from sfumato.policy.rules.base import RuleSet
+from sfumato.policy.rules.free_text import FreeText
 from sfumato.policy.toml import parse_policy, toml_value
+from sfumato.release.handed_out import ColumnCells
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals
 from sfumato.schema.roles import Schema
@@ -54,7 +64,7 @@ def settle(sample: Sample, roles: Roles) -> Roles:
         for name, (found, fit) in judged.items():
             if _fits(sample, name, fit, values[name]):
                 kept[name] = found, fit
-            elif _fits(sample, name, plain(), values[name]):
+            elif fit.finest is None and _fits(sample, name, plain(), values[name]):
                 asked = found.question or "some values are not what most are: all are categories"
                 kept[name] = replace(found, question=asked), plain()
             else:
@@ -132,14 +142,24 @@ class Draft:
         write_text(path, self.text, force=force, private=False, what="policy")
 
 
-def draft_policy(source: object, *, rows: int = ROWS, **options: Unpack[FileOptions]) -> Draft:
+def draft_policy(
+    source: object,
+    *,
+    rows: int = ROWS,
+    profile: str | RuleSet | None = None,
+    zip_population: str | Path | None = None,
+    **options: Unpack[FileOptions],
+) -> Draft:
     """Propose a policy for a file, frame or relation: roles, hierarchies and criteria.
 
     Of tables with more than `rows` distinct rows (fewer if there are many columns) a share chosen
-    by hashing is looked at, the same on every run. The options are those of `sf.read`; what is left
-    out of them and found is written into the draft.
+    by hashing is looked at, the same on every run. `profile` is a rule set the draft keeps to and
+    is judged by: "hipaa-safe-harbor" (with `zip_population`, a file of people by ZIP code),
+    "ema-0.09", "statistics-office" or "public-file". The options are those of `sf.read`; what is
+    left out of them and found is written into the draft.
     """
-    return draft_for(source, Reading(**options), rows)
+    asked = DraftRules(rules_named(profile, zip_population))
+    return draft_for(source, Reading(**options), rows, asked=asked)
 
 
 def draft_for(
@@ -147,13 +167,14 @@ def draft_for(
     reading: Reading,
     rows: int = ROWS,
     *,
+    asked: DraftRules = NO_RULES,
     found: Mapping[str, Sequence[str]] | None = None,
     coded: Mapping[str, Sequence[str]] | None = None,
 ) -> Draft:
     """The same for a file that is read as `reading` says.
 
-    `found`, `coded`: marks for no value, and codes among numbers, that it says because a first
-    look found them.
+    `asked`: what a rule set asks of it. `found`, `coded`: marks for no value, and codes among
+    numbers, that it says because a first look found them.
     """
     from sfumato.engines.duckdb import DuckDB
 
@@ -169,22 +190,41 @@ def draft_for(
     profiles = profile(sample)
     _check_glued(registered, profiles)
     if reading.missing is None and (marks := missing_marks(profiles)):
-        return draft_for(source, replace(reading, missing=marks), rows, found=marks)
+        again = replace(reading, missing=marks)
+        return draft_for(source, again, rows, asked=asked, found=marks)
     if reading.codes is None and registered.untyped and (codes := special_codes(profiles)):
-        return draft_for(source, replace(reading, codes=codes), rows, found=found, coded=codes)
+        again = replace(reading, codes=codes)
+        return draft_for(source, again, rows, asked=asked, found=found, coded=codes)
     unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
-    roles = settle(sample, decide(sample, profiles))
+    roles = _scanned(sample, settle(sample, decide(sample, profiles, asked)))
     questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]
     questions += _coded(coded or {})
     questions += registered.notes
     written = _written(registered, reading).given_fields()
-    untried = Draft(write(sample, roles, written, questions, Rehearsal()), ())
+    untried = Draft(write(sample, roles, written, questions, Rehearsal(), asked), ())
     tried = rehearse(sample, roles, untried.policy)
     questions = [*tried.questions, *questions]
-    text = write(sample, roles, written, questions, tried)
+    text = write(sample, roles, written, questions, tried, asked)
     draft = Draft(text, tuple(questions), tried.stage, sample.rows)
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
+
+
+def _scanned(sample: Sample, roles: Roles) -> Roles:
+    """The roles with what was found in columns of free text, as numbers of cells."""
+    others = dict(roles.others)
+    naming = [found.name for found in [*roles.having("identifiers"), *roles.having("person")]]
+    for name, found in roles.others.items():
+        if found.question != FREE_TEXT_ASKED:
+            continue
+        kind = sample.source.types[name]
+        column = ColumnCells(name, "", kind, sample.engine, sample.source)
+        told = (
+            f"{FREE_TEXT_ASKED} ({FreeText.of(column, naming).told}). To publish it all the same "
+        )
+        others[name] = replace(found, question=f"{told}list it in keep and in insist")
+        column.forget()
+    return replace(roles, others=others)
 
 
 def _check_glued(registered: Source, profiles: list[Profile]) -> None:

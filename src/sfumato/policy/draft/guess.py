@@ -18,6 +18,7 @@ from sfumato.numbers import exact
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.draft.words import OFFICIAL, counts_something
 from sfumato.policy.toml import toml_value
+from sfumato.release.handed_out import LONG, CellSizes
 
 # What a column's values look like: patterns of things that name a person directly.
 #
@@ -160,7 +161,7 @@ PHONES = "phone numbers"
 UNIQUE = 0.95  # distinct values per row from which a column names its row
 NEARLY_ALL = 0.999  # from which it names nothing but its row
 SEVERAL_ROWS = 10  # below, every column looks unique
-FREE_TEXT = 60  # characters
+FREE_TEXT_ASKED = "free text, in which anything may stand: left out"
 _SHARED_BY = 0.05  # values per row from which a number is a household's: twenty people at most
 MANY = 60  # more categories than these cannot be listed, nor told apart by a reader
 _CODED_TOPICS = {"sex", "place", "origin", "marital status", "education", "work", "institution"}
@@ -367,9 +368,19 @@ def agreed_person(found: Profile, agreeing: list[str]) -> RoleGuess:
     return RoleGuess(found, "person", why, asked_person(found))
 
 
+def is_free_text(found: Profile) -> bool:
+    """Sentences that were written for one person, by the same measure as an audit's."""
+    if found.what != "text":
+        return False
+    words = sum(text.count(" ") + 1 for text in found.texts) / max(len(found.texts), 1)
+    alone = int((found.counts == 1).sum())
+    sizes = CellSizes(found.present, found.distinct, alone, words, found.longest)
+    return sizes.is_free_text or (found.longest > LONG and found.distinct > 20)
+
+
 def _unique(found: Profile) -> RoleGuess | None:
-    if found.what == "text" and found.longest > FREE_TEXT and found.distinct > 20:
-        return RoleGuess(found, "none", "free text, which may name people", "free text: left out")
+    if is_free_text(found):
+        return RoleGuess(found, "none", "free text, in which anything may stand", FREE_TEXT_ASKED)
     if found.share < UNIQUE or found.present < SEVERAL_ROWS or found.says in ("sensitive", "quasi"):
         return None
     if found.what == "text" and are_amounts(found.texts):

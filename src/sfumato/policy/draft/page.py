@@ -11,13 +11,16 @@ from dataclasses import fields
 from textwrap import wrap
 
 from sfumato.anonymizers.best import Best
-from sfumato.policy.draft.bounds import Fit, adversary_block, bounds
+from sfumato.policy.draft.bounds import Fit, adversary_block
+from sfumato.policy.draft.by_rules import DraftRules
 from sfumato.policy.draft.guess import RoleGuess
 from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
 from sfumato.policy.draft.roles import ENOUGH, Roles
+from sfumato.policy.rules.conventions import PublicFile
 from sfumato.policy.toml import toml_value
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.roles import Schema
 
 _WIDTH = 98
 
@@ -28,19 +31,22 @@ def write(
     reading: Mapping[str, object],
     questions: list[str],
     tried: Rehearsal,
+    asked: DraftRules,
 ) -> str:
     """The policy's text; what a rehearsal refused is commented out, with the reason."""
     parts = [
         _head(sample, questions, tried),
+        [*_note(asked.words), *asked.lines()] if asked.rules is not None else [],
         _reading(reading),
         _schema(roles),
         _unpublished(roles),
         _table("domains", roles, lambda fit: fit.declared),
         _table("levels", roles, lambda fit: fit.level),
+        _table("limits", roles, _limits),
         *_hierarchies(roles),
         _anonymizer(),
-        *_require(roles, tried),
-        _adversary(sample, roles),
+        *_require(sample, roles, tried, asked),
+        _adversary(sample, roles) if not isinstance(asked.rules, PublicFile) else [],
         _known_rows(roles),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
@@ -205,12 +211,13 @@ def _adds_little(roles: Roles) -> str:
 
 _TOLD = {
     "domains": "Numbers that are codes, or mixed with text: every value a category.",
+    "limits": "How fine a column may be published: finest is a level of its hierarchy below.",
     "levels": "Numbers that are judged and published in ranges, at this level.",
 }
 
 
-def _table(name: str, roles: Roles, entry: Callable[[Fit], str | int | None]) -> list[str]:
-    """[schema.domains] or [schema.levels], if any column has an entry in it."""
+def _table(name: str, roles: Roles, entry: Callable[[Fit], object]) -> list[str]:
+    """[schema.domains], levels or limits, if any column has an entry in it."""
     entries = {
         column: entry(fit) for column, (_, fit) in {**roles.quasi, **roles.sensitive}.items()
     }
@@ -220,6 +227,12 @@ def _table(name: str, roles: Roles, entry: Callable[[Fit], str | int | None]) ->
         if value is not None
     ]
     return [*_note(_TOLD[name]), f"[schema.{name}]", *lines] if lines else []
+
+
+def _limits(fit: Fit) -> dict[str, int] | None:
+    """How fine a column may be published, where schemas can say so."""
+    limited = any(field.name == "limits" for field in fields(Schema))
+    return {"finest": fit.finest} if limited and fit.finest is not None else None
 
 
 def _hierarchies(roles: Roles) -> list[list[str]]:
@@ -279,9 +292,10 @@ def _anonymizer() -> list[str]:
     return [*_note(why), "[anonymizer]", f"kind = {toml_value(Best.name)}", "seconds = 30"]
 
 
-def _require(roles: Roles, tried: Rehearsal) -> list[list[str]]:
+def _require(sample: Sample, roles: Roles, tried: Rehearsal, asked: DraftRules) -> list[list[str]]:
     written = []
-    for bound in bounds(roles.sensitive, roles.several, unlinked=roles.unlinked):
+    judged = roles.sensitive, roles.several, sample.rows
+    for bound in asked.bounds(*judged, unlinked=roles.unlinked):
         lines = ["[[require]]"]
         lines += [f"{key} = {toml_value(value)}" for key, value in bound.keys.items()]
         why = bound.why

@@ -18,6 +18,7 @@ from sfumato.engines.base import named
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
 from sfumato.policy.draft.bounds import Fit, fit_quasi, fit_sensitive
+from sfumato.policy.draft.by_rules import DraftRules
 from sfumato.policy.draft.guess import RoleGuess, are_codes, guess, is_code
 from sfumato.policy.draft.person import (
     Several,
@@ -213,9 +214,10 @@ class Roles:
         return next((found.name for found in self.having("person")), None)
 
 
-def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
-    """Guess every column's role."""
+def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Roles:
+    """Guess every column's role; some a rule set leaves at home, or coarsens."""
     guesses = {column.name: guess(column) for column in profiles}
+    asked.withhold(guesses)
     find_person(sample, guesses)
     _enough_sensitive(guesses, sample)
     known = [name for name, guessed in guesses.items() if guessed.role == "known"]
@@ -237,7 +239,7 @@ def decide(sample: Sample, profiles: Sequence[Profile]) -> Roles:
     places = {name: guesses[name].profile.place for name in chosen.columns}
     return Roles(
         quasi={
-            name: (guessed, fit_quasi(guessed.profile))
+            name: (guessed, asked.fit(guessed.profile, fit_quasi(guessed.profile)))
             for name, guessed in guesses.items()
             if name in chosen.columns
         },

@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from sfumato.adversaries.linkage.risks import Linkage
 from sfumato.criteria.base import Criterion, Status, Verdict
-from sfumato.release.handed_out import LATER, ColumnCells, HandedOut
+from sfumato.release.handed_out import LATER, ColumnCells, HandedOut, handed_out
 from sfumato.release.release import Release
 
 NO_ADVICE = "Facts about this file, measured by the text named; no legal advice."
@@ -71,16 +72,15 @@ class JudgedRelease:
     criteria: Sequence[Criterion]
     verdicts: Sequence[Verdict]
     linkage: Linkage
-    handed_out: HandedOut | None
+
+    @cached_property
+    def handed_out(self) -> HandedOut | None:
+        """What is handed out; None where that is not known yet."""
+        return handed_out(self.release)
 
     @property
     def columns(self) -> tuple[ColumnCells, ...]:
         return () if self.handed_out is None else self.handed_out.columns
-
-    def verdict_of(self, criterion: str) -> Verdict | None:
-        """What was found of a criterion that the policy requires, the worst of several."""
-        found = [verdict for verdict in self.verdicts if verdict.criterion == criterion]
-        return min(found, key=lambda verdict: verdict.holds, default=None)
 
 
 class RuleSet(ABC):
@@ -94,7 +94,10 @@ class RuleSet(ABC):
         """Every paragraph with its status."""
 
     def judge(self, judged: JudgedRelease) -> RuleFinding:
-        return RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
+        found = RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
+        for column in judged.columns:
+            column.forget()
+        return found
 
 
 def unread(name: str, statement: str) -> Paragraph:

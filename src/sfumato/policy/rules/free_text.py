@@ -1,27 +1,54 @@
-"""Columns of free text among what is handed out: what was found in them, as numbers of cells.
+"""Columns of free text: what was found in them, as numbers of cells; whether they may be published.
 
 Anything may stand in a sentence somebody wrote about a patient, and no scan finds all of it: such a
-column is never shown safe. What a scan does find is counted by form; no cell is ever quoted.
+column is never shown safe, and is published only where its owner insists. What a scan does find is
+counted by form, and by what the identifiers of the same row hold; no cell is ever quoted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sfumato.policy.rules.base import Against, JudgedRelease, Paragraph, settled, unread
-from sfumato.release.handed_out import ColumnCells
+from sfumato.release.groups import Groups
+from sfumato.release.handed_out import CellSizes, ColumnCells, HandedOut, columns_of
+from sfumato.release.made import ReadFrom
+from sfumato.release.release import Release
 from sfumato.schema.identifier_forms import FORMS
+from sfumato.schema.roles import Schema
+from sfumato.table import Table
+
+_NAMING = ("identifiers", "person")
 
 
-def free_text_columns(columns: Iterable[ColumnCells]) -> list[ColumnCells]:
-    """The columns in which anything may stand."""
-    return [column for column in columns if column.is_text and column.counts.is_free_text]
+@dataclass(frozen=True)
+class FreeText:
+    """A column of free text: `hits` are cells by what was found in them."""
 
+    column: str
+    role: str
+    cells: int
+    hits: dict[str, int]
 
-def hits_told(column: ColumnCells) -> str:
-    """What was found in a column of free text: numbers of cells, by form."""
-    hits = ", ".join(f"{FORMS[form].called} in {cells:,}" for form, cells in column.forms.items())
-    return f"{column.name}: {column.counts.cells:,} texts; {hits or 'nothing was found in them'}"
+    @classmethod
+    def of(cls, column: ColumnCells, beside: Iterable[str] = ()) -> FreeText:
+        """What a scan finds; `beside` are the columns that name people."""
+        hits = {FORMS[form].called: cells for form, cells in column.forms.items()}
+        own = column.naming(list(beside))
+        return cls(
+            column.name,
+            column.role,
+            column.counts.cells,
+            {**({"the person's own identifiers": own} if own else {}), **hits},
+        )
+
+    @property
+    def told(self) -> str:
+        """What was found, in words."""
+        found = ", ".join(f"{what} in {cells:,}" for what, cells in self.hits.items())
+        many = f"{self.cells:,} text{'s' * (self.cells != 1)}"
+        return f"{many}, {found or 'in which a scan found nothing'}"
 
 
 def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
@@ -29,5 +56,52 @@ def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
     statement = "no column in which anything may stand"
     if judged.handed_out is None:
         return unread(name, statement)
-    texts = free_text_columns(judged.columns)
-    return settled(name, statement, (Against(hits_told(text), sure=False) for text in texts))
+    texts = [FreeText.of(one) for one in judged.columns if one.is_text and one.counts.is_free_text]
+    told = (f"{text.column}: {text.told}" for text in texts)
+    return settled(name, statement, (Against(reason, sure=False) for reason in told))
+
+
+def texts_of(release: Release) -> tuple[FreeText, ...]:
+    """The columns of free text that a release publishes as they are, or as sensitive values."""
+    groups = release.by_attribute
+    if isinstance(release.made, ReadFrom):
+        return _found(release.made.stray.handed_out, release.schema, groups)
+    placed = release.placement
+    return () if placed is None else _texts(placed.table, groups)
+
+
+def texts_in(table: Table) -> tuple[FreeText, ...]:
+    """The same of a table that a release is to be made of."""
+    return _texts(table, {})
+
+
+def _texts(table: Table, groups: dict[str, Groups]) -> tuple[FreeText, ...]:
+    """By the table's own cells: who is suppressed counts, too."""
+    columns = columns_of(table.engine, table.source, table.schema, whole=True)
+    return _found(columns, table.schema, groups)
+
+
+def _found(published: HandedOut, schema: Schema, groups: dict[str, Groups]) -> tuple[FreeText, ...]:
+    naming = [column.name for column in published.columns if column.role in _NAMING]
+    found = []
+    for column in published.columns:
+        if column.role not in ("keep", "sensitive") or not column.is_text:
+            continue
+        if column.role == "sensitive" and not _may_be(schema, groups.get(column.name), column.name):
+            continue
+        if column.counts.is_free_text:
+            found.append(FreeText.of(column, naming))
+        column.forget()
+    return tuple(found)
+
+
+def _may_be(schema: Schema, groups: Groups | None, name: str) -> bool:
+    """Whether sensitive values may be free text, by what is known of them without a look."""
+    if name in schema.levels or name in schema.lists:
+        return False
+    if groups is None or groups.domain is None:
+        return True
+    texts = [value for value in groups.domain.values if isinstance(value, str)]
+    words = sum(text.count(" ") + 1 for text in texts) / max(len(texts), 1)
+    longest = max(map(len, texts), default=0)
+    return CellSizes(0, len(texts), 0, words, longest).are_sentences

@@ -112,7 +112,11 @@ def cost_words(report: Report) -> str:
 def closing_words(report: Report) -> list[str]:
     """What a reader must know before handing it out: that little is left, what would help."""
     worth = worth_of(report)
-    sentences = []
+    sentences = [
+        f"FREE TEXT IS PUBLISHED, because its owner insists, and anything may stand in it: "
+        f"{text.column} ({text.told})."
+        for text in report.insisted
+    ]
     if worth.little:
         little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
         sentences.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")

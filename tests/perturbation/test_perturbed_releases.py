@@ -288,6 +288,20 @@ def test_what_cannot_be_perturbed_is_refused(
         sf.perturb(table, perturb)
 
 
+@pytest.mark.parametrize("perturbation", [sf.Rounding(10), sf.AddedNoise(5)], ids=str)
+def test_codes_beside_numbers_are_no_numbers(perturbation: Perturbation, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    rows = [f"{20 + number},{number}" for number in range(9)]
+    file.write_text("\n".join(["age,cost", *rows, "30,-9", "31,-9"]) + "\n")
+    schema = sf.Schema(quasi=["age"], keep=["cost"])
+    coded = sf.read(file, schema, codes={"cost": ["-9"]})
+    with pytest.raises(sf.InputError, match="codes beside its numbers"):
+        sf.perturb(coded, {"cost": perturbation})
+    missing = sf.perturb(sf.read(file, schema, missing=["-9"]), {"cost": perturbation}, seed=1)
+    cells = missing.engine.fetch(f"SELECT c1 FROM {missing.source.name}", in_order=True)
+    assert cells.column(0).to_pylist()[-2:] == [None, None]
+
+
 def test_a_column_is_drawn_once() -> None:
     table = sf.perturb(sf.read(people(), SCHEMA), {"cost": sf.AddedNoise(50)}, seed=1)
     assert sf.perturb(table, {"cost": sf.AddedNoise(50)}, seed=2) is table

@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, quoted
-from sfumato.numbers import Bools, Floats
+from sfumato.numbers import Bools, Floats, exact, exact_text
 from sfumato.schema.domain import Domain, build_domain
-from sfumato.schema.region import MISSING, text_of
+from sfumato.schema.region import MISSING, Value, text_of
 
 _MOST_DECIMALS = 9  # that the values of a column are told by
 _MOST_TOLD = 10_000  # values of which it is kept how many people had each
@@ -55,10 +55,16 @@ class Changed:
 def _texts(cells: pa.Array) -> list[str | None]:
     """Values by their canonical texts: 5, 5.0 and "5" are one."""
     coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
-    text = str(coded.dictionary.type) in ("string", "large_string", "string_view")
-    domain, codes = build_domain("", coded.dictionary, untyped=text)
-    labels = [None if value is None else text_of(value) for value in domain.values]
-    return [labels[code] for code in codes[coded.indices.to_numpy()].tolist()]
+    labels = [
+        None if value is None else _canonical(value) for value in coded.dictionary.to_pylist()
+    ]
+    return [labels[code] for code in coded.indices.to_pylist()]
+
+
+def _canonical(value: Value) -> str:
+    text = text_of(value)
+    number = exact(text)
+    return text if number is None else exact_text(number)
 
 
 @dataclass(frozen=True)
@@ -148,8 +154,8 @@ def numbers_of(column: str, cells: pa.Array, kind: str) -> tuple[Floats, int]:
         if domain.kind == "date":
             what = "it holds dates"
         raise InputError(
-            f"{kind}: column {column!r} is to hold numbers, and {what}; choose another column, or "
-            "pram for words"
+            f"{kind}: column {column!r} is to hold numbers, and {what}; list marks for no value in "
+            "missing, choose another column, or use pram for words"
         )
     decimals = max((_decimals(value) for value in domain.values), default=0)
     return domain.numbers()[codes[coded.indices.to_numpy()]], min(decimals, _MOST_DECIMALS)

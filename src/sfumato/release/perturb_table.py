@@ -29,7 +29,7 @@ from sfumato.errors import (
     expect,
     quoted,
 )
-from sfumato.perturbation.base import Changed, Perturbation
+from sfumato.perturbation.base import Changed, NumberPerturbation, Perturbation
 from sfumato.perturbation.pseudonyms import KeyedPseudonym, PseudonymKey
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
@@ -189,7 +189,12 @@ def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
     """Refuse tables whose rows cannot be changed one by one, or not without giving more away."""
     schema, source, engine = table.schema, table.source, table.engine
     check_in_memory(table, "perturb")
-    for name in todo:
+    for name, perturbation in todo.items():
+        if name in source.codes and isinstance(perturbation, NumberPerturbation):
+            raise InputError(
+                f"perturb: column {name!r} has codes beside its numbers, and these are no numbers "
+                "to be changed; list them in missing instead of codes, or choose another column"
+            )
         if has_lists(source, schema, name):
             raise SchemaError(
                 f"perturb: column {name!r} holds lists; it is to hold one value a row"

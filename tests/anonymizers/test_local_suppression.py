@@ -28,6 +28,8 @@ from sfumato.release.made import Placement
 from sfumato.release.read.wildcard import fitting_everybody
 from sfumato.release.release import Release
 from sfumato.release.treatment import column_treatments
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import view_of
 from tests.oracles.criteria_oracle import alpha_k, entropy_diverse
 from tests.oracles.published import read_groups
 from tests.oracles.suppression_oracle import (
@@ -278,6 +280,20 @@ def test_columns_are_recoded_first() -> None:
     assert ages <= {"[20, 30)", "[30, 40)", "[40, 50)", "[50, 60)", "[60, 70)", "*"}
 
 
+def test_levels_are_searched_by_what_recoding_and_blanks_cost_together() -> None:
+    table = sf.read(many(), ROLES)
+    require = (sf.KAnonymity(4), sf.DistinctDiversity(2))
+
+    def cost(levels: Any) -> float:
+        release = sf.LocalSuppression(levels=levels).run(Task(table, require))
+        return Loss().cost(view_of(release))
+
+    found = sf.LocalSuppression(levels="search").run(Task(table, require))
+    every = [cost({"age": level}) for level in range(5)]
+    assert Loss().cost(view_of(found)) == min(every) < every[0]
+    assert sf.audit(found, require).holds
+
+
 def test_what_matters_more_is_blanked_less() -> None:
     table = sf.read(many(), ROLES)
     blanked = [
@@ -319,7 +335,7 @@ def test_criteria_without_count_rules_are_kept_too() -> None:
         ({"age": 9}, "'age' has levels 0 to 4, not 9"),
         ({"age": -1}, "level of 'age' = -1 is not allowed"),
         ({"age": 1.5}, "level of 'age' = 1.5 is not allowed"),
-        ("age", "levels = 'age' is not allowed; give levels by column"),
+        ("age", "levels = 'age' is not allowed; give levels by column, such as { age = 1 }, or"),
     ],
 )
 def test_wrong_levels_are_refused_in_one_line(levels: Any, told: str) -> None:

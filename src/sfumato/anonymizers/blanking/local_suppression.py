@@ -22,7 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from heapq import heapify, heappop, heappush
+from itertools import product
+from math import inf, prod
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -39,13 +42,22 @@ from sfumato.anonymizers.blanking.search import (
     BlankableTable,
     Blanks,
     fewest_blanks,
+    greedily,
 )
+from sfumato.anonymizers.lattice.nodes import Judge, roll_to
 from sfumato.criteria.base import judge
 from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.progress import Ticker
 from sfumato.release.build import build_release, count_release
 from sfumato.release.made import Findings, MadeHere, Placement
 from sfumato.release.read.wildcard import fitting_everybody
 from sfumato.release.release import Release
+from sfumato.utility.view import view_of
+
+SEARCH = "search"
+MOST_NODES = 1_000_000  # of a lattice whose levels are searched
+NODES_LOOKED_AT = 2_000
+NODES_BLANKED = 12
 
 
 @dataclass(frozen=True)
@@ -74,18 +86,21 @@ class LocalSuppressionFindings(Findings):
 class LocalSuppression(Anonymizer):
     """Single cells are blanked, as few as possible, the others published as they are.
 
-    levels: of the hierarchies that columns are recoded to first, by name (0 where not named).
+    levels: of the hierarchies that columns are recoded to first, by name (0 where not named); or
+    "search": those at which recoding and blanks together cost least by the policy's utility.
     """
 
     name: ClassVar[str] = NAME
 
-    levels: Mapping[str, int] = field(default_factory=dict, hash=False)
+    levels: Mapping[str, int] | Literal["search"] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
+        if self.levels == SEARCH:
+            return
         if not isinstance(self.levels, Mapping):
             raise PolicyError(
                 f"{NAME}: levels = {quoted(self.levels)} is not allowed; give levels by column, "
-                "such as { age = 1 }"
+                f"such as {{ age = 1 }}, or {SEARCH!r}"
             )
         for column, level in self.levels.items():
             if not isinstance(level, int) or isinstance(level, bool) or level < 0:
@@ -109,6 +124,8 @@ class LocalSuppression(Anonymizer):
         raise finished.refusal()  # the last had everybody in one group, alike by both readings
 
     def _levels(self, task: Task) -> Mapping[str, int]:
+        if isinstance(self.levels, str):
+            return _best_levels(task)
         known = {domain.name: task.table.levels[domain.name] for domain in task.table.counts.quasi}
         for column, level in self.levels.items():
             if column not in known:
@@ -131,6 +148,59 @@ class LocalSuppression(Anonymizer):
             if not verdict.holds:
                 return refused(criterion, verdict)
         return PolicyError(f"{NAME}: no choice of cells was found")
+
+
+def _best_levels(task: Task) -> Mapping[str, int]:
+    """The node of the lattice at which recoding and blanks together are found to cost least.
+
+    Nodes are taken by what they cost at the least: what recoding costs, then besides what a cell
+    of everybody costs whose group fails. The likeliest are blanked, quickly, and compared.
+    """
+    judge = Judge(task)
+    names = [domain.name for domain in task.table.counts.quasi]
+    size = prod(judge.heights)
+    if not judge.bounded or size > MOST_NODES:
+        why = f"there are {size:,} of them (at most {MOST_NODES:,})"
+        if not judge.bounded:
+            why = f"utility {task.utility.name!r} does not say what a level costs at the least"
+        raise PolicyError(f"{NAME}: levels = {SEARCH!r} cannot be searched: {why}; name levels")
+    queue = [
+        (judge.least_cost(levels), False, levels)
+        for levels in product(*(range(height) for height in judge.heights))
+    ]
+    heapify(queue)
+    best, chosen, blanked, looked_at = inf, (0,) * len(names), 0, 0
+    with Ticker("recoding", NODES_BLANKED) as ticker:
+        while queue and blanked < NODES_BLANKED and looked_at < NODES_LOOKED_AT:
+            cost, counted, levels = heappop(queue)
+            if cost >= best:
+                break
+            if not counted:
+                looked_at += 1
+                heappush(queue, (cost + _least_blanks(task, judge, levels), True, levels))
+                continue
+            table = BlankableTable.of(task, dict(zip(names, levels, strict=True)))
+            found = greedily(table, sweeps=1)
+            blanked += 1
+            ticker.add(1)
+            if found is None:
+                continue
+            spent = task.utility.cost(view_of(_release(table, found, exact=False)))
+            if spent < best:
+                best, chosen = spent, levels
+    return dict(zip(names, chosen, strict=True))
+
+
+def _least_blanks(task: Task, judge: Judge, levels: tuple[int, ...]) -> float:
+    """What blanks at a node cost at the least: a cell, the cheapest, of all whose group fails."""
+    node = roll_to(judge.base, levels)
+    failing = node.people(judge.bad_groups(node))
+    cells = [
+        weight * (1 - float(judge.coverage(column, level).widening().max()))
+        for column, (weight, level) in enumerate(zip(task.column_weights, levels, strict=True))
+        if level < judge.heights[column] - 1
+    ]
+    return failing * min(cells, default=0.0) / len(levels) / judge.people
 
 
 def _everybody_blank(table: BlankableTable) -> Release:

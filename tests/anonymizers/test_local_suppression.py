@@ -6,6 +6,7 @@ A share of the random tables is tried by default; `make suppression-cases`
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -196,6 +197,8 @@ def test_the_file_keeps_what_is_promised_and_tells_nothing_of_blank_cells(tmp_pa
     shown = Counter(cells for group in groups for cells in [group.cells] * len(group))
     stars = sum(cells.count("*") * n for cells, n in shown.items())
     assert stars == findings_of(release).cells > 0
+    manifest = json.loads((tmp_path / "out" / "public" / "manifest.json").read_text("utf-8"))
+    assert sum(column.get("cells_blank", 0) for column in manifest["columns"]) == stars
     # Whatever is not blank is somebody's own row: each row can be given a person of its own.
     own = Counter(
         tuple("" if value is None else str(value) for value in row.values())

@@ -226,6 +226,11 @@ class Findings:
         """What somebody must measure in who looks for the nearest group; None: nobody does."""
         return None
 
+    @property
+    def blank_cells(self) -> Mapping[str, int]:
+        """How many cells were blanked one by one, by column."""
+        return {} if self.inner is None else self.inner.blank_cells
+
 
 # -- what was done besides ----------------------------------------------------------------------
 

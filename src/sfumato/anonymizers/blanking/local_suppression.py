@@ -77,6 +77,10 @@ class LocalSuppressionFindings(Findings):
     fitting: int = 0
 
     @property
+    def blank_cells(self) -> Mapping[str, int]:
+        return self.blanked
+
+    @property
     def cells(self) -> int:
         """All cells that were blanked."""
         return sum(self.blanked.values())

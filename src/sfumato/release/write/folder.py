@@ -26,7 +26,7 @@ from sfumato.perturbation.pseudonyms import KEY
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID, PSEUDONYM
 from sfumato.release.linked import LinkedPlacement
-from sfumato.release.made import Randomised
+from sfumato.release.made import MadeHere, Randomised
 from sfumato.release.manifest import (
     BESIDE,
     BY_PERSON,
@@ -233,6 +233,7 @@ def _manifest(
         if release.by_row is None
     }
     own = {name: told.public() for name, told in own_values(release).items()}
+    blank = release.made.findings.blank_cells if isinstance(release.made, MadeHere) else {}
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),
         "version": VERSION,
@@ -252,6 +253,7 @@ def _manifest(
                 **({"several": several[field.name]} if field.name in several else {}),
                 **({"list": lists[field.name]} if field.name in lists else {}),
                 **own.get(field.name, {}),
+                **({"cells_blank": blank[field.name]} if blank.get(field.name) else {}),
                 **(told_of_weights(release) if roles[field.name] == "weight" else {}),
                 **form.labels_of(field.name),
                 **(

@@ -40,7 +40,9 @@ def nearest(centroids: Floats, points: Floats, scale: Floats) -> tuple[Ints, Int
         return np.arange(total + 1) * len(every), np.tile(every, total)
     middle = np.ascontiguousarray(centroids)
     nodes, cuts, order = _build(middle / scale[:, None])
-    indptr, found = _search(nodes, cuts, order, middle, np.ascontiguousarray(points), scale)
+    indptr, found = _search(
+        nodes, cuts, order, middle, np.ascontiguousarray(points, np.float64), scale
+    )
     return _ties(indptr, found, middle, points, scale)
 
 

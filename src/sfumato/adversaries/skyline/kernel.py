@@ -86,6 +86,7 @@ def kin_of_one_more(before: float, n: int, a: int, m: int, k: int, case: int) ->
 
 
 L, K, M = range(3)
+NOBODY = np.int64(0)  # are known; a number written down is compiled as a type of its own
 TALLIED = 128  # counts below it
 SEEN = 64
 
@@ -167,7 +168,7 @@ def remember(n: int, a: int, k: int, m: int, case: int, seen: Ints, kins: Floats
         return False
     seen[place, 0], seen[place, 1] = n, a
     with_k = kin(n, a, m, k, case)
-    kins[place, 0] = with_k if k == 0 else kin(n, a, m, 0, case)
+    kins[place, 0] = with_k if k == 0 else kin(n, a, m, NOBODY, case)
     kins[place, 1] = with_k
     kins[place, 2] = kin_of_one_more(with_k, n, a, m, k, case)
     return True
@@ -213,7 +214,7 @@ def fill(
                 remember(n, a, k, m, case, seen[p], kins[p])
                 place = a % SEEN
                 alone, with_k, one_more = kins[p, place, 0], kins[p, place, 1], kins[p, place, 2]
-                bare = doubt(n, a, 0, others, share, case)
+                bare = doubt(n, a, NOBODY, others, share, case)
                 aided = bare if k == 0 else doubt(n, a, k, others, share, case)
                 own = aided * one_more if aided > 0.0 else 0.0
                 out[row, p, OWN] = min(out[row, p, OWN], own)
@@ -281,7 +282,7 @@ def scan(
             if (
                 doubt_k >= aided
                 and doubt_k * one_more >= own
-                and doubt(n, a, 0, most, share, case) >= bare
+                and doubt(n, a, NOBODY, most, share, case) >= bare
             ):
                 continue
             found = leading(data, low, high, top, tally)
@@ -289,7 +290,7 @@ def scan(
             add_up(top, found, n, case, summed, spared)
         others, share = beside(a, facts, n, top, found, case, summed, spared)
         doubt_k = doubt(n, a, k, others, share, case)
-        bare = min(bare, doubt(n, a, 0, others, share, case))
+        bare = min(bare, doubt(n, a, NOBODY, others, share, case))
         aided, own = min(aided, doubt_k), min(own, doubt_k * one_more if doubt_k > 0.0 else 0.0)
     out[OWN], out[BARE], out[KIN_AIDED], out[AIDED], out[KIN] = own, bare, with_k, aided, alone
 

@@ -192,7 +192,7 @@ def _stays_below(shapes: Ints, point: tuple[int, int, int], confidence: Fraction
 
     facts, k, m = point
     some = shapes[:, [0, 1, 2 + min(facts, shapes.shape[1] - 3)]]
-    factors = shape_factors(some, k, m)
+    factors = shape_factors(np.ascontiguousarray(some), k, m)
     least, bound = factors.min(axis=0), odds_at(confidence)
     against, limit = float(odds(least)), float(bound)
     if abs(against - limit) > NEAR * limit:

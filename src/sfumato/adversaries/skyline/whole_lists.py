@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SINGLE
-from sfumato.adversaries.skyline.kernel import K, L, M, by_target, kin
+from sfumato.adversaries.skyline.kernel import NOBODY, K, L, M, by_target, kin
 from sfumato.compiled import inner, kernel
 from sfumato.counts.counts import Sets
 from sfumato.numbers import Codes, Floats, Ints
@@ -259,12 +259,12 @@ def doubt(n: int, a: int, k: int, spared: int) -> float:
 @inner
 def lower_to(out: Floats, n: int, a: int, spared: int, k: int, m: int) -> None:
     """Five running minima, with the factors of one more group that has the target value."""
-    aided, one_more = doubt(n, a, k, spared), kin(n, a, m, k + 1, SINGLE)
+    aided, one_more = doubt(n, a, k, spared), kin(n, a, m, k + 1, np.int64(SINGLE))
     out[OWN] = min(out[OWN], aided * one_more if aided > 0.0 else 0.0)
-    out[BARE] = min(out[BARE], doubt(n, a, 0, spared))
-    out[KIN_AIDED] = min(out[KIN_AIDED], kin(n, a, m, k, SINGLE))
+    out[BARE] = min(out[BARE], doubt(n, a, NOBODY, spared))
+    out[KIN_AIDED] = min(out[KIN_AIDED], kin(n, a, m, k, np.int64(SINGLE)))
     out[AIDED] = min(out[AIDED], aided)
-    out[KIN] = min(out[KIN], kin(n, a, m, 0, SINGLE))
+    out[KIN] = min(out[KIN], kin(n, a, m, NOBODY, np.int64(SINGLE)))
 
 
 @kernel

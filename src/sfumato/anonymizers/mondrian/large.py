@@ -345,7 +345,7 @@ def batch_of(
         np.arange(len(order)),
         np.ascontiguousarray(codes[order]),
         counts.n,
-        counts.values,
+        np.ascontiguousarray(counts.values),
         target,
         target_width,
     )

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba as nb
+import numpy as np
 
+Int = int | np.int64  # what compiled code counts with
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
 

@@ -32,12 +32,12 @@ from sfumato.adversaries.skyline.breach import (
     SET,
     SINGLE,
 )
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import Int, inner, kernel
 from sfumato.numbers import Codes, Floats, Ints
 
 
 @inner
-def doubt(n: int, a: int, k: int, summed: int, spared: float, case: int) -> float:
+def doubt(n: int, a: int, k: Int, summed: int, spared: float, case: int) -> float:
     """T(l, k). Of the l most frequent other values o: `summed` is sum(o), `spared` the product of
     (n - o) / n."""
     if a == 0:
@@ -55,7 +55,7 @@ def doubt(n: int, a: int, k: int, summed: int, spared: float, case: int) -> floa
 
 
 @inner
-def kin(n: int, a: int, m: int, k: int, case: int) -> float:
+def kin(n: int, a: int, m: int, k: Int, case: Int) -> float:
     """V(m, k)."""
     if a == 0 or m == 0:
         return 1.0

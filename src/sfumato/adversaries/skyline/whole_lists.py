@@ -30,7 +30,7 @@ import numpy as np
 
 from sfumato.adversaries.skyline.breach import AIDED, BARE, KIN, KIN_AIDED, OWN, SINGLE
 from sfumato.adversaries.skyline.kernel import NOBODY, K, L, M, by_target, kin
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import Int, inner, kernel
 from sfumato.counts.counts import Sets
 from sfumato.numbers import Codes, Floats, Ints
 from sfumato.release.groups import Groups
@@ -250,7 +250,7 @@ def most_covered(
 
 
 @inner
-def doubt(n: int, a: int, k: int, spared: int) -> float:
+def doubt(n: int, a: int, k: Int, spared: int) -> float:
     """T(l, k), `spared` being c(l)."""
     left = n - a - k
     return spared / (n - a) * (left / a) if left > 0 else 0.0

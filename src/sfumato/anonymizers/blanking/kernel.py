@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.anonymizers.deal.rules import Int, Rules, holds
-from sfumato.compiled import inner, kernel
+from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.compiled import Int, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 _LEAST_GAIN = 1e-9

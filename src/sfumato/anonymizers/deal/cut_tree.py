@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Int, Rules, holds
-from sfumato.compiled import inner, kernel
+from sfumato.anonymizers.deal.rules import Rules, holds
+from sfumato.compiled import Int, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 BOUNDARIES = 4  # cuts tried in each column, those nearest to the median

@@ -32,7 +32,7 @@ import numpy as np
 
 from sfumato.anonymizers.deal.cut_tree import span_width
 from sfumato.anonymizers.deal.people import LABEL, SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Int, Rules, holds
+from sfumato.anonymizers.deal.rules import Rules, holds
 from sfumato.anonymizers.deal.state import (
     SOFT,
     GroupState,
@@ -42,7 +42,7 @@ from sfumato.anonymizers.deal.state import (
     rung_cell,
     soft_width,
 )
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import Int, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 REACH = 6  # places before and after a person, in every order, whose groups she looks at

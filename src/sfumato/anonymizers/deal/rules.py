@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import Int, inner, kernel
 from sfumato.criteria.count_rules import CountRule, Kind
 from sfumato.numbers import Codes, Floats, Ints
 
@@ -28,7 +28,6 @@ _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
     int(Kind.DISTINCT),
     int(Kind.TAIL),
 )
-Int = int | np.int64  # what compiled code counts with
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from sfumato.anonymizers.deal.cut_tree import NOBODY, span_width
 from sfumato.anonymizers.deal.people import LABEL, SET, DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Int
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import Int, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 SOFT = 96  # more people than this have a value as surely as can be

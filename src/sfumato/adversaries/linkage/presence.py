@@ -27,6 +27,7 @@ from sfumato.adversaries.locating.people import (
     Fitting,
     Population,
     PopulationPerGroup,
+    check_population,
     unknown_population,
 )
 from sfumato.numbers import Floats
@@ -45,6 +46,9 @@ class PresenceSeeker:
     """Somebody with a register of the population, who asks who of it is in the release."""
 
     population: Population = field(hash=False)
+
+    def __post_init__(self) -> None:
+        check_population(NAME, self.population)
 
     @property
     def name(self) -> str:

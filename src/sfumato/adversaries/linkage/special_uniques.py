@@ -42,7 +42,7 @@ import numpy as np
 
 from sfumato.adversaries.base import BeliefChange, Threat, moved
 from sfumato.counts.counts import rank_rows
-from sfumato.errors import InputError, ResourceError, did_you_mean, expect
+from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 from sfumato.numbers import Codes, Floats, Ints, sums_by
 from sfumato.progress import Ticker
 from sfumato.release.beside import Headcount
@@ -150,12 +150,13 @@ def special_uniques(
     people = people_by_description(release)
     chosen = _chosen(people.columns, columns)
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-        raise InputError(f"size = {size!r} is not allowed; it must be a whole number above 0")
+        raise InputError(f"size = {quoted(size)} is not allowed; use a whole number above 0")
     fraction = sampling_fraction
-    if fraction is not None and not (isinstance(fraction, int | float) and 0 < fraction <= 1):
+    number = isinstance(fraction, int | float) and not isinstance(fraction, bool)
+    if fraction is not None and not (number and 0 < fraction <= 1):
         raise InputError(
-            f"sampling_fraction = {fraction!r} is not allowed; it must be a share above 0 and at "
-            "most 1"
+            f"sampling_fraction = {quoted(fraction)} is not allowed; it must be a share above "
+            "0 and at most 1"
         )
     return people.search([people.columns.index(name) for name in chosen], size, fraction)
 
@@ -377,12 +378,12 @@ def minimal_uniques(
 def _chosen(names: tuple[str, ...], asked: Sequence[str] | None) -> tuple[str, ...]:
     if asked is None:
         return names
-    if isinstance(asked, str) or not asked:
+    if not isinstance(asked, list | tuple) or not asked:
         raise InputError("columns must be a list of one or more quasi-identifiers")
     for name in asked:
         if name not in names:
             raise InputError(
-                f"columns: {name!r} is no quasi-identifier; {did_you_mean(name, names)}"
+                f"columns: {quoted(name)} is no quasi-identifier; {did_you_mean(name, names)}"
             )
     return tuple(dict.fromkeys(asked))
 

@@ -377,6 +377,19 @@ def test_a_draft_writes_what_it_finds(tmp_path: Path) -> None:
     assert [domain.kind for domain in table.counts.quasi] == ["date", "date"]
 
 
+def test_a_draft_finds_codes_in_every_way_of_writing(tmp_path: Path) -> None:
+    lines = ["plz;lohn;besuch;notiz;diagnose"]
+    for row in range(60):
+        pay = ("N", "k.A.")[row % 2] if row % 5 == 0 else f"{1 + row}.{100 + 7 * row},50"
+        day = "nie" if row % 4 == 0 else f"{13 + row % 15}.{1 + row % 12:02}.2023"
+        note = "alone" if row == 7 else str(row)  # one row: a slip of the pen, perhaps
+        lines.append(f"0{row:04};{pay};{day};{note};{('flu', 'gout')[row % 2]}")
+    read = sf.draft_policy(text(tmp_path, "\n".join(lines) + "\n")).policy.read
+    assert read.codes == {"lohn": ("N", "k.A."), "besuch": ("nie",)}
+    assert read.dates == {"besuch": "%d.%m.%Y"}
+    assert read.decimal == ","
+
+
 DIALECT = ("cp1252", ";", ",", "%d.%m.%Y", "NA", "\r\n", 1)
 
 

@@ -312,7 +312,8 @@ def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, stated: bool) 
             return ""  # numbers of something, such as 12-34-5678
         return (
             f"{wrong:,} of its {present:,} cells are no dates written {forms[0].pattern}, so all "
-            "are texts: correct them, or list what stands for no value in missing"
+            "are texts: correct them, list what stands for no value in missing, and what is a "
+            "value of its own in codes"
         )
     if len(whole) > 1:
         ways = " or ".join(form.pattern for form in whole)

@@ -53,10 +53,10 @@ class Spark:
                 "use the engine duckdb"
             )
         forms = reading.stated_forms
-        if forms.exact and (forms.missing or forms.dates or forms.decimals):
+        if forms.exact and (forms.missing or forms.dates or forms.decimals or forms.codes):
             raise InputError(
-                "the release is written with dates, numbers or marks of its table's own, which "
-                "Spark does not read; use the engine duckdb"
+                "the release is written with dates, numbers, marks or codes of its table's own, "
+                "which Spark does not read; use the engine duckdb"
             )
         # Half for us, half for Java: a driver on this machine takes as much again.
         self.memory = machine_memory() // 2 if memory is None else in_bytes(memory)

@@ -267,10 +267,14 @@ def _marked(found: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _coded(found: Mapping[str, Sequence[str]]) -> list[str]:
     """That words are taken for codes among numbers, where nobody said so."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, codes in found.items():
+        together.setdefault(tuple(codes), []).append(name)
     return [
-        f"{toml_value(name)}: {', '.join(map(toml_value, codes))} among its numbers is read as a "
-        "value of its own ([read] codes). What means that there is no value belongs in missing"
-        for name, codes in found.items()
+        f"{', '.join(map(toml_value, names))}: {', '.join(map(toml_value, codes))} among numbers "
+        "or dates is read as a value of its own ([read] codes). What means that there is no "
+        "value belongs in missing"
+        for codes, names in together.items()
     ]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.numbers import exact
+from sfumato.engines.notations import date_forms, decimals_of, is_iso
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.draft.words import OFFICIAL, counts_something
 from sfumato.policy.toml import toml_value
@@ -174,7 +174,7 @@ MISSING_MARKS = frozenset(
 
 FOREIGN_DATES = (
     "dates that are not all written one way can only be suppressed whole; correct them, or list "
-    "what stands for no value in missing"
+    "what stands for no value in missing, and what is a value of its own in codes"
 )
 
 
@@ -196,14 +196,26 @@ _CODE_ROWS = 3  # rows that each of them has at least: what one person has may b
 
 
 def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
-    """The columns of numbers with a few words among them, each in several rows."""
+    """The columns of numbers or dates with a few words among them, each in several rows."""
     coded = {}
     for found in profiles:
-        rows = zip(map(str, found.values), found.counts.tolist(), strict=True)
-        words = [(text, n) for text, n in rows if exact(text.strip()) is None]
-        if found.mixed and len(words) <= _MOST_CODES and all(n >= _CODE_ROWS for _, n in words):
-            coded[found.name] = sorted({text.strip() for text, _ in words})
+        if found.what != "text":
+            continue
+        texts = [str(value).strip() for value in found.values]
+        rows = list(zip(texts, found.counts.tolist(), strict=True))
+        words = sorted({text for text in texts if not any(map(str.isdigit, text))})
+        others = sorted({*texts} - {*words})
+        common = all(n >= _CODE_ROWS for text, n in rows if text in words)
+        few = 0 < len(words) <= _MOST_CODES and len(others) >= max(3, len(words))
+        if few and common and _on_a_scale(others):
+            coded[found.name] = words
     return coded
+
+
+def _on_a_scale(texts: Sequence[str]) -> bool:
+    """Whether all are numbers, or all dates, in some way of writing them."""
+    padded = any(re.match(r"[+-]?0\d", text) for text in texts)  # 01301 is no number
+    return is_iso(texts) or bool(date_forms(texts)) or bool(not padded and decimals_of(texts))
 
 
 @dataclass(frozen=True)

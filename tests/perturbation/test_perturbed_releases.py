@@ -270,6 +270,11 @@ def test_mistakes_are_answered_in_one_line(change: str, why: str, tmp_path: Path
         ({}, {"age": sf.Rounding(5)}, "'age' is a quasi-identifier"),
         ({}, {"disease": sf.Rounding(5)}, "3 of its 3 distinct values are no numbers"),
         ({}, {"cots": sf.Rounding(5)}, "did you mean 'cost'"),
+        (
+            {"domains": {"cost": [n / 4 for n in range(900)]}},
+            {"cost": sf.Rounding(5)},
+            "listed in domains",
+        ),
         ({"person": "name"}, {"cost": sf.AddedNoise(5)}, "takes one row a person"),
         ({"identifiers": (), "count": "stay", "keep": ()}, {"cost": sf.AddedNoise(5)}, "one row a"),
     ],

@@ -30,6 +30,7 @@ from sfumato.errors import (
     quoted,
 )
 from sfumato.perturbation.base import Changed, NumberPerturbation, Perturbation
+from sfumato.perturbation.chance import RankSwap
 from sfumato.perturbation.pseudonyms import KeyedPseudonym, PseudonymKey
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
@@ -177,6 +178,12 @@ def check_perturbations(perturbations: object, schema: Schema | None) -> None:
             raise PolicyError(
                 f"perturb: column {name!r} is neither sensitive nor kept; "
                 f"{did_you_mean(name, allowed)}"
+            )
+        listed = not isinstance(schema.domains.get(name, ""), str)
+        if listed and isinstance(one, NumberPerturbation) and not isinstance(one, RankSwap):
+            raise PolicyError(
+                f"perturb: the values of column {name!r} are listed in domains, and {one.kind} "
+                "publishes others; declare it 'numeric' there"
             )
         if one.by_chance and name in schema.levels:
             raise PolicyError(

@@ -200,8 +200,10 @@ class HandedOut:
 
 def columns_of(engine: Engine, source: Source, schema: Schema, *, whole: bool) -> HandedOut:
     """The columns of a source; `whole`: as a file, with those that have no role or name people."""
+    from sfumato.release.write.publish import OWNER  # which knows releases
+
     roles = {name: role for role, name in schema.roles()}
-    never = {schema.person} if schema.rows == "unlinked" else set()  # its owner's evidence
+    never = {OWNER} if schema.rows == "unlinked" else set()  # read from its owner's evidence
     columns = [
         ColumnCells(name, roles.get(name, ""), kind, engine, source)
         for name, kind in source.types.items()

@@ -63,6 +63,7 @@ OF_EACH = [
     ("Q", "picture_file", some("face{}")),
     ("Q", "scan", some("{}.jpg")),
     ("R", "patient_key", some("P{0:06d}")),
+    ("R", "patient_id", some("{}")),  # no long numbers, but each is one person's
     ("R", "code", some("QX-{0:04d}-Z")),
 ]
 
@@ -194,3 +195,24 @@ def test_wrong_keys_are_refused_in_one_line(given: dict[str, object]) -> None:
     with pytest.raises(sf.PolicyError) as refused:
         sf.SafeHarbor(**given)  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
+
+
+def test_whose_rows_they_are_is_handed_out_with_a_file_and_not_with_its_release(
+    tmp_path: Path,
+) -> None:
+    """Where rows are published one by one, the file they come from still names the person."""
+    rows = [f"P{100 + row % 20},{row % 3},{'fm'[row % 2]}" for row in range(ROWS)]
+    (tmp_path / "stays.csv").write_text("\n".join(["patient_id,ward,sex", *rows]) + "\n")
+    schema = sf.Schema(["sex"], "ward", person="patient_id", rows="unlinked")
+    policy = sf.Policy([sf.KAnonymity(2)], sf.Mondrian(), profile=sf.SafeHarbor())
+    table = sf.read(tmp_path / "stays.csv", schema)
+    for raw in (table, sf.read_release(tmp_path / "stays.csv", schema)):
+        found = sf.audit(raw, policy).rules
+        assert found is not None
+        assert [one.name for one in found.having("violated")] == ["(H)"]
+    release = sf.anonymize(table, policy)
+    release.save(tmp_path / "out", policy=policy)
+    for published in (release, sf.read_release(tmp_path / "out", schema)):
+        found = sf.audit(published, policy).rules
+        assert found is not None
+        assert found.having("violated") == []

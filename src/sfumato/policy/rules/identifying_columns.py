@@ -39,7 +39,7 @@ D | telephone numbers | phone phones tel cell handy mobile mobil msisdn telefon*
 F | e-mail addresses | mail mails email* courriel correo
 G | social security numbers | ssn nino svnr ahv nif socialsecurity* sozialversicherungsn*
     rentenversicherungsn*
-H | medical record numbers | mrn medicalrecord* recordno* recordnum* patientid patientno*
+H | medical record numbers | mrn medicalrecord* recordno* recordnum* patientid* patientno*
     patientnr patientennr* krankenaktenn* fallnr fallnummer* casenumber* caseno* encounterid*
     visitid*
 I | health plan numbers | hicn mbi kvnr medicareid* medicaidid* healthplan* insurancenum*
@@ -154,7 +154,8 @@ def _people_named(column: ColumnCells) -> int:
 def _other_codes(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
     """Numbers and codes that nearly every row has to itself, or that are called an id."""
     found, topic = column.counts, topic_of(column.name)
-    elsewhere = any(other.names(column.name) for other in KINDS if other is not kind)
+    others = [other for other in KINDS if other is not kind and other.names(column.name)]
+    elsewhere = any(_told_apart(other, column) for other in others)
     if topic is not None and topic.name in _ELSEWHERE and column.role != "identifiers":
         return
     if elsewhere or found.distinct <= _FLAG or column.role == "weight":

@@ -38,10 +38,14 @@ def audit(home: Path, *more: object, what: str = "release"):
     return sfumato("audit", home / what, "--policy", home / "policy.toml", *more)
 
 
-def test_a_release_has_its_report_beside_it_in_private_only(home: Path) -> None:
+def test_a_release_has_its_report_in_private_and_the_public_one_beside_it(home: Path) -> None:
     private, public = home / "release" / "private", home / "release" / "public"
     assert {"report.html", "report.json", "report.md"} <= {p.name for p in private.iterdir()}
-    assert not [path for path in public.iterdir() if "report" in path.name]
+    (handed_out,) = (path for path in public.iterdir() if "report" in path.name)
+    page = handed_out.read_text()
+    assert "do not hand it out" not in page
+    assert "Worst groups" not in page
+    assert "What it costs" not in page
     told = json.loads((private / "report.json").read_text())
     jsonschema.validate(told, json.loads(SCHEMA.read_text()))
     assert told["audience"] == "private"

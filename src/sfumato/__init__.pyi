@@ -101,6 +101,7 @@ from sfumato.report.comparison import Comparison as Comparison
 from sfumato.report.price import Price as Price
 from sfumato.report.report import Report as Report
 from sfumato.schema.calendar import dates as dates
+from sfumato.schema.limits import Limits as Limits
 from sfumato.schema.recipes import age_groups as age_groups
 from sfumato.schema.recipes import icd10 as icd10
 from sfumato.schema.recipes import intervals as intervals

@@ -382,4 +382,4 @@ def _is_text_file(source: object) -> bool:
 
 def levels_of(schema: Schema, counts: TableCounts) -> dict[str, Levels]:
     """The hierarchies of the quasi-identifiers, each over the values it has."""
-    return {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
+    return {domain.name: schema.bind(domain) for domain in counts.quasi}

@@ -258,6 +258,7 @@ def _wide_schema(schema: Schema, length: int) -> Schema:
         hierarchies=spread(schema.hierarchies),
         domains=spread(schema.domains),
         units=spread(schema.units),
+        limits=spread(schema.limits),
         nulls=schema.nulls,
         several=schema.several,
     )
@@ -355,10 +356,10 @@ def _published(task: Task, pieces: Pieces, wide: dict[int, Release]) -> Release:
 def _by_lattice(task: Task) -> Release:
     """The cheapest of all nodes that hold; above one that leaves nobody out is nothing better."""
     levels = [task.table.levels[domain.name] for domain in task.table.counts.quasi]
-    heights = [hierarchy.height for hierarchy in levels]
-    if prod(heights) > MOST_NODES:
+    within = [range(hierarchy.finest, hierarchy.coarsest + 1) for hierarchy in levels]
+    if (many := prod(map(len, within))) > MOST_NODES:
         raise PolicyError(
-            f"the lattice has {prod(heights):,} nodes, and linked rows are searched up to "
+            f"the lattice has {many:,} nodes, and linked rows are searched up to "
             f"{MOST_NODES:,}; use mondrian, or fewer levels"
         )
     pieces = Pieces.of(task)
@@ -366,7 +367,7 @@ def _by_lattice(task: Task) -> Release:
     missed: NoSafeRelease | None = None
     safe_above: list[tuple[int, ...]] = []
     closed = all(criterion.merge_closed for criterion in task.criteria)
-    nodes = sorted(product(*map(range, heights)), key=lambda node: (sum(node), node))
+    nodes = sorted(product(*within), key=lambda node: (sum(node), node))
     with Ticker("judging nodes", len(nodes)) as ticker:
         for node in nodes:
             ticker.add(1)

@@ -38,6 +38,7 @@ from sfumato.policy.rules.safe_harbor import ZIPS
 from sfumato.schema import recipes
 from sfumato.schema.calendar import dates
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.limits import Limits
 from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
 from sfumato.utility.use import Use
@@ -63,6 +64,9 @@ def toml_value(value: Any) -> str:
         given.pop("source", None)
         kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
         return toml_value({"kind": value.kind, **kept})
+    if isinstance(value, Limits):
+        given = {f.name: getattr(value, f.name) for f in fields(value)}
+        return toml_value({key: entry for key, entry in given.items() if entry is not None})
     if isinstance(value, Mapping):
         inner = ", ".join(
             f"{toml_value(str(key))} = {toml_value(entry)}" for key, entry in value.items()
@@ -177,6 +181,12 @@ HierarchyModel = Annotated[
 ]
 
 
+class LimitsModel(_Strict):
+    finest: int | str = 0
+    coarsest: int | str | None = None
+    star: bool = True
+
+
 class SchemaModel(_Strict):
     quasi: str | list[str]
     sensitive: str | list[str] = Field(default_factory=list)
@@ -190,6 +200,7 @@ class SchemaModel(_Strict):
     hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
     domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)
     units: dict[str, str | Number] = Field(default_factory=dict)
+    limits: dict[str, LimitsModel] = Field(default_factory=dict)
     levels: dict[str, int] = Field(default_factory=dict)
     lists: dict[str, str] = Field(default_factory=dict)
     nulls: str = "value"
@@ -329,6 +340,8 @@ def _allowed(path: list[str]) -> list[str]:
     model: type[BaseModel] = SchemaModel
     if len(path) > 3 and path[1] == "hierarchies":
         model = _KINDS.get(path[3], SchemaModel)
+    elif len(path) > 2 and path[1] == "limits":
+        model = LimitsModel
     return list(model.model_fields)
 
 
@@ -351,14 +364,15 @@ _KIND_NAMES = {str: "it must be a text", bool: "it must be true or false", int: 
 
 
 def _schema(model: SchemaModel, folder: Path) -> Schema:
-    given = model.model_dump(exclude={"hierarchies"})
+    given = model.model_dump(exclude={"hierarchies", "limits"})
+    limits = {column: Limits(**told.model_dump()) for column, told in model.limits.items()}
     hierarchies = {}
     for column, spec in model.hierarchies.items():
         try:
             hierarchies[column] = _MAKERS[spec.kind](spec, folder)
         except SchemaError as error:
             raise SchemaError(f"hierarchy of column {column!r}: {error}") from None
-    return Schema(**given, hierarchies=hierarchies)
+    return Schema(**given, hierarchies=hierarchies, limits=limits)
 
 
 def _taxonomy(spec: TaxonomyModel, folder: Path) -> Hierarchy:
@@ -427,7 +441,7 @@ def _distance(where: str, sensitive: str | None, schema: Schema | None) -> Hiera
 
 # -- writing ---------------------------------------------------------------------------------------
 
-_BY_COLUMN = ("hierarchies", "domains", "units", "levels", "lists")
+_BY_COLUMN = ("hierarchies", "domains", "units", "limits", "levels", "lists")
 
 
 def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:

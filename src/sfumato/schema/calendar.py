@@ -62,6 +62,9 @@ class Dates(Hierarchy):
             )
         return [[self._period(date, unit) for date in dates] for unit in self.units]
 
+    def level_names(self) -> Sequence[str]:
+        return self.units
+
     def landmarks(self) -> Sequence[Value]:
         if self.top is None or self.bottom is None:
             return ()

@@ -38,11 +38,37 @@ class Level:
 
 
 @dataclass(frozen=True)
+class LevelRange:
+    """The levels that limits allow (`schema/limits.py`).
+
+    `freely`: no level is meant, only that the column is never published as all of its values.
+    """
+
+    finest: int
+    coarsest: int
+    freely: bool = False
+
+
+@dataclass(frozen=True)
 class Levels:
-    """A hierarchy bound to a domain, finest level first, `*` last."""
+    """A hierarchy bound to a domain, finest level first, `*` last; and which of them are allowed.
+
+    Without limits `allowed` is None.
+    """
 
     domain: Domain
     levels: tuple[Level, ...]
+    allowed: LevelRange | None = None
+
+    @property
+    def finest(self) -> int:
+        """The finest level that may be published."""
+        return 0 if self.allowed is None else self.allowed.finest
+
+    @property
+    def coarsest(self) -> int:
+        """The coarsest level that may be published."""
+        return self.height - 1 if self.allowed is None else self.allowed.coarsest
 
     @property
     def height(self) -> int:
@@ -59,6 +85,10 @@ class Hierarchy(ABC):
 
     def leaves(self) -> Sequence[str]:
         """Values the recipe itself knows; they widen the domain beyond the values seen."""
+        return ()
+
+    def level_names(self) -> Sequence[str]:
+        """What the levels between the values and `*` are called; empty where they have no names."""
         return ()
 
     def landmarks(self) -> Sequence[Value]:

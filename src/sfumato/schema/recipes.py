@@ -222,6 +222,12 @@ class Intervals(Hierarchy):
             levels.append(regions)
         return levels
 
+    def level_names(self) -> Sequence[str]:
+        if self.widths:
+            return [f"width {text_of(width)}" for width in self.widths]
+        names = {cuts: name for name, cuts in _AGES.items()}
+        return [names[cuts] for cuts in self.cuts] if set(self.cuts) <= set(names) else []
+
     def landmarks(self) -> Sequence[Value]:
         ends = [end for end in (self.bottom, self.top) if end is not None]
         marks = {*ends, *(cut for cuts in self.cuts for cut in cuts)}
@@ -275,6 +281,9 @@ class Masking(Hierarchy):
                 "that each level shows, falling, such as [5, 3, 2]"
             )
 
+    def level_names(self) -> Sequence[str]:
+        return [f"first {shown}" for shown in self.keep]
+
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]
         if self.keep:
@@ -294,6 +303,9 @@ class Icd10(Hierarchy):
     """Codes of diseases to their category, block and chapter (`schema/icd10.py`)."""
 
     kind: ClassVar[str] = "icd10"
+
+    def level_names(self) -> Sequence[str]:
+        return ("category", "block", "chapter")
 
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]

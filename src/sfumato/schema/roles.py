@@ -11,8 +11,9 @@ from typing import Literal, get_args
 
 from sfumato.errors import SchemaError, did_you_mean, quoted
 from sfumato.schema.boundaries import Unit, check_unit
-from sfumato.schema.domain import Declared
-from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.domain import Declared, Domain
+from sfumato.schema.hierarchy import Hierarchy, Levels
+from sfumato.schema.limits import Limits
 from sfumato.schema.recipes import Suppression
 
 ShownRows = Literal["gathered", "unlinked", "linked"]
@@ -35,6 +36,7 @@ class Schema:
     units: for a quasi-identifier of numbers or dates, the smallest step that published bounds and
     centroids may tell: a number (1, 0.01), or of dates "day", "month", ...; without one they keep
     to the finest level of its hierarchy, or to round numbers.
+    limits: for a quasi-identifier, the finest and the coarsest level it may be published at.
     levels: for a sensitive column, the hierarchy level at which it is judged and published.
     lists: for a sensitive column whose texts list several values, what separates them, or "json".
     several: whether a value that somebody has twice counts once ("set") or twice ("multiset").
@@ -58,6 +60,7 @@ class Schema:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     domains: Mapping[str, Declared] = field(default_factory=dict)
     units: Mapping[str, Unit] = field(default_factory=dict)
+    limits: Mapping[str, Limits] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
     nulls: Literal["value", "error"] = "value"
     lists: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +102,7 @@ class Schema:
             )
         self._check_weight()
         self._check_rows()
-        for option in ("hierarchies", "domains", "units", "levels", "lists"):
+        for option in ("hierarchies", "domains", "units", "limits", "levels", "lists"):
             if not isinstance(getattr(self, option), Mapping):
                 given = quoted(getattr(self, option))
                 raise SchemaError(f"{option} = {given} is not allowed; give them by column")
@@ -111,13 +114,21 @@ class Schema:
                         f"{option}: column {name!r} is neither quasi nor sensitive; "
                         f"{did_you_mean(name, known)}"
                     )
+        for option in ("units", "limits"):
+            for name in getattr(self, option):
+                if name not in self.quasi:
+                    raise SchemaError(
+                        f"{option}: column {name!r} is not a quasi-identifier; "
+                        f"{did_you_mean(name, self.quasi)}"
+                    )
         for name, unit in self.units.items():
-            if name not in self.quasi:
-                raise SchemaError(
-                    f"units: column {name!r} is not a quasi-identifier; "
-                    f"{did_you_mean(name, self.quasi)}"
-                )
             check_unit(name, unit)
+        for name, limit in self.limits.items():
+            if not isinstance(limit, Limits):
+                raise SchemaError(
+                    f"limits: column {name!r} has {quoted(limit)}; give Limits(finest=, coarsest=, "
+                    "star=)"
+                )
         for name, recipe in self.hierarchies.items():
             if not isinstance(recipe, Hierarchy):
                 raise SchemaError(
@@ -237,6 +248,7 @@ class Schema:
             hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
             domains={name: one for name, one in self.domains.items() if name in known},
             units={name: one for name, one in self.units.items() if name in set(quasi)},
+            limits={name: one for name, one in self.limits.items() if name in set(quasi)},
             levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
             lists={name: one for name, one in self.lists.items() if name in set(sensitive)},
             several=self.several,
@@ -250,8 +262,15 @@ class Schema:
             hierarchies={name: one for name, one in self.hierarchies.items() if name != column},
             domains={name: one for name, one in self.domains.items() if name != column},
             units={name: one for name, one in self.units.items() if name != column},
+            limits={name: one for name, one in self.limits.items() if name != column},
         )
 
     def hierarchy(self, column: str) -> Hierarchy:
         """The column's hierarchy; value-or-`*` where none was given."""
         return self.hierarchies.get(column, Suppression())
+
+    def bind(self, domain: Domain) -> Levels:
+        """The levels of a column with these values, and which of them its limits allow."""
+        recipe = self.hierarchy(domain.name)
+        levels, limits = recipe.bind(domain), self.limits.get(domain.name)
+        return levels if limits is None else limits.bind(recipe, levels)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from secrets import randbits
 
 from sfumato.adversaries.linkage.risks import Linker
-from sfumato.anonymizers.base import Task
+from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.criteria.base import Criterion, Verdict
-from sfumato.errors import InputError, NoSafeRelease, PolicyError, did_you_mean, expect, quoted
+from sfumato.errors import (
+    InputError,
+    NoSafeRelease,
+    PolicyError,
+    SfumatoError,
+    did_you_mean,
+    expect,
+    quoted,
+)
 from sfumato.perturbation.base import Perturbation
 from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import JudgedRelease
@@ -18,7 +27,8 @@ from sfumato.progress import phase
 from sfumato.release.perturb_table import perturb, with_pseudonyms
 from sfumato.release.read.cells import check_values
 from sfumato.release.release import Release
-from sfumato.table import Table
+from sfumato.release.within_limits import limit_findings
+from sfumato.table import Table, levels_of
 
 
 @phase("searching")
@@ -40,14 +50,56 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     drawn = randbits(63) if seed is None else seed
     table = perturbed_by(table, policy, drawn)
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
-    if table.rows is not None:
-        from sfumato.anonymizers.linked import anonymize_linked
-
-        release = anonymize_linked(task, policy.maker)
-    else:
-        release = policy.maker.run(task)
+    try:
+        release = check_limits(_made(task, policy.maker))
+    except NoSafeRelease as error:
+        named = _limits_to_give(task, policy.maker.briefly()) if table.schema.limits else ""
+        raise NoSafeRelease(f"{error}{named}") if named else error from None
     check_rules(release, policy)
     return release
+
+
+def _made(task: Task, maker: Anonymizer) -> Release:
+    if task.table.rows is not None:
+        from sfumato.anonymizers.linked import anonymize_linked
+
+        return anonymize_linked(task, maker)
+    return maker.run(task)
+
+
+def check_limits(release: Release) -> Release:
+    """The last word before a release is returned: its limits are kept, however it was found."""
+    for found in limit_findings(release):
+        if found.broken:
+            raise NoSafeRelease(
+                f"no release keeps the limits of column {found.column!r} ({found.allowed}): "
+                f"{found.broken}"
+            )
+    return release
+
+
+def _limits_to_give(task: Task, maker: Anonymizer) -> str:
+    """Which column's limits stand in the way: without them, and with all others, it would do."""
+    limits = task.table.schema.limits
+
+    def helps(dropped: Sequence[str]) -> bool:
+        kept = {column: limit for column, limit in limits.items() if column not in dropped}
+        schema = replace(task.table.schema, limits=kept)
+        table = replace(task.table, schema=schema, levels=levels_of(schema, task.table.counts))
+        try:
+            check_limits(_made(replace(task, table=table), maker))
+        except SfumatoError:
+            return False
+        return True
+
+    alone = [column for column in limits if helps([column])]
+    if alone:
+        names = " or of ".join(map(quoted, alone))
+        return f"; without the limits of {names} there is one"
+    if len(limits) > 1 and helps(list(limits)):
+        names = ", ".join(map(quoted, limits))
+        return f"; only without the limits of several columns there is one (limits: {names})"
+    return ""
 
 
 def check_rules(release: Release, policy: Policy) -> None:
@@ -103,8 +155,8 @@ def generalize(
 ) -> Release:
     """The release of one lattice node; groups that violate `require` are suppressed.
 
-    `levels` gives the hierarchy level of each quasi-identifier, by name (0 where not named) or in
-    the order of the schema.
+    `levels` gives the hierarchy level of each quasi-identifier, by name (where not named the finest
+    that limits allow, 0 without any) or in the order of the schema.
     """
     check_people(table)
     expect("require", require, Sequence, "a list of criteria")
@@ -117,7 +169,7 @@ def generalize(
                 raise InputError(
                     f"levels: {quoted(name)} is not a quasi-identifier; {did_you_mean(name, names)}"
                 )
-        chosen = tuple(levels.get(name, 0) for name in names)
+        chosen = tuple(levels.get(name, table.levels[name].finest) for name in names)
     else:
         expect("levels", levels, Sequence, "a level for each quasi-identifier, by name or in order")
         chosen = tuple(levels)
@@ -127,6 +179,12 @@ def generalize(
         height = table.levels[name].height
         if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level < height:
             raise InputError(f"levels: {name!r} has levels 0 to {height - 1}, not {quoted(level)}")
+        finest, coarsest = table.levels[name].finest, table.levels[name].coarsest
+        if not finest <= level <= coarsest:
+            raise InputError(
+                f"levels: the schema's limits allow {name!r} levels {finest} to {coarsest}, not "
+                f"{level}; choose one of these, or change limits"
+            )
     from sfumato.anonymizers.lattice.large import judge_of
     from sfumato.anonymizers.lattice.lattice import release_of
 

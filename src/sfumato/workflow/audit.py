@@ -28,6 +28,7 @@ from sfumato.release.made import MadeHere
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release
+from sfumato.release.within_limits import limit_findings
 from sfumato.release.write.cells import own_values_note
 from sfumato.report.report import (
     Advice,
@@ -164,7 +165,7 @@ def audit(
         threats += PresenceSeeker(register).attack(release).threats()
     threats = _covered(weak_to_strong(threats) + _found([*attacks, *verdicts]), judged, release)
     texts = texts_of(release)
-    besides = (*_strays(release.stray), *_texts(texts, release))
+    besides = (*_strays(release.stray), *_limits(release, given), *_texts(texts, release))
     rules = None
     if given is not None and given.profile is not None:
         judged_release = JudgedRelease(release, criteria, tuple(verdicts), linked)
@@ -279,6 +280,22 @@ def _texts(texts: Sequence[FreeText], release: Release) -> tuple[Verdict, ...]:
         )
         for text in texts
         if text.column not in release.schema.insist
+    )
+
+
+def _limits(release: Release, policy: Policy | None) -> tuple[Verdict, ...]:
+    """Whether columns are published within the limits of the schema, of the policy's if it has."""
+    schema = release.schema if policy is None or policy.schema is None else policy.schema
+    return tuple(
+        Verdict(
+            "limits",
+            "cannot_judge" if one.unclear else "violated" if one.broken else "holds",
+            None,
+            one.allowed,
+            attribute=one.column,
+            note=one.broken,
+        )
+        for one in limit_findings(release, schema)
     )
 
 

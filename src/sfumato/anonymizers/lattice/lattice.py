@@ -24,6 +24,7 @@ import heapq
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import inf, isnan, prod
 from typing import ClassVar
 
@@ -63,6 +64,19 @@ class LatticeOutcome:
     inherited: tuple[Levels, ...] = ()  # safe for a finer node is, and not judged
     finished: int = 0  # releases that criteria were judged on which no search can carry along
     bound: float = -inf  # no release of the lattice costs less
+    finest: Levels = ()  # where limits forbid finer nodes
+
+    @property
+    def listed(self) -> Iterator[Levels]:
+        """Every node within the limits."""
+        finest = self.finest or (0,) * len(self.heights)
+        return product(*(range(low, high) for low, high in zip(finest, self.heights, strict=True)))
+
+    @property
+    def size(self) -> int:
+        """How many those are."""
+        finest = self.finest or (0,) * len(self.heights)
+        return prod(high - low for low, high in zip(finest, self.heights, strict=True))
 
     @property
     def gap(self) -> float | None:
@@ -74,7 +88,7 @@ class LatticeOutcome:
     @property
     def seen(self) -> str:
         """How much of the lattice was judged, and how near to the best that comes, in words."""
-        size = prod(self.heights)
+        size = self.size
         told = f"{len(self.nodes):,} of {size:,} nodes ({len(self.nodes) / size:.2g}) were judged"
         if self.exact or self.gap is None:
             return told
@@ -102,7 +116,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
 
     When the time is over, the best of what was judged is as good as can be.
     """
-    size = prod(judge.heights)
+    size = judge.size
     searched = judge.passes is None and LARGE < size <= budget  # each look at a stored table costs
     ends = BothEnds(judge, min(budget, FEW) if searched else budget, MANY)
     nodes, exact = ends.nodes, False
@@ -125,10 +139,11 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
     best = best_of(nodes)
     columns = tuple(hierarchy.domain.name for hierarchy in judge.levels)
     safe = [node.levels for node in nodes if node.satisfied]
-    minimal = _minimal(safe, judge.heights)
+    heights = tuple(level + 1 for level in judge.coarsest)
+    minimal = _minimal(safe, heights)
     return LatticeOutcome(
         columns,
-        judge.heights,
+        heights,
         tuple(nodes),
         best,
         minimal,
@@ -137,6 +152,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
         judge.passes,
         inherited,
         bound=best.cost if exact and best is not None else ends.bound,
+        finest=judge.finest,
     )
 
 
@@ -221,7 +237,7 @@ def _by_cost(judge: Judge, found: LatticeOutcome) -> Iterator[Node]:
 
 def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelease:
     """Name the criterion that stands in the way at the coarsest node, and how near one came."""
-    with judge.node(tuple(height - 1 for height in judge.heights)) as top:
+    with judge.node(judge.coarsest) as top:
         for criterion in task.searched:
             for attribute in task.about(criterion):
                 groups = judge.groups(top, attribute if criterion.reads_values else None)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import floor
+from math import floor, prod
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -368,6 +368,22 @@ class Judge:
     @cached_property
     def heights(self) -> tuple[int, ...]:
         return tuple(hierarchy.height for hierarchy in self.levels)
+
+    @cached_property
+    def finest(self) -> tuple[int, ...]:
+        """The finest node that the schema's limits allow."""
+        return tuple(hierarchy.finest for hierarchy in self.levels)
+
+    @cached_property
+    def coarsest(self) -> tuple[int, ...]:
+        """The coarsest node that they allow."""
+        return tuple(hierarchy.coarsest for hierarchy in self.levels)
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are within the limits."""
+        ends = zip(self.finest, self.coarsest, strict=True)
+        return prod(coarsest + 1 - finest for finest, coarsest in ends)
 
 
 class SingleNodes(Protocol):

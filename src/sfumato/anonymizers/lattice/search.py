@@ -33,7 +33,11 @@ class Walk:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self.heights = judge.heights
-        self._doomed = np.zeros(self.heights, dtype=bool)
+        # Nothing outside the schema's limits is looked at.
+        self._finest, self._coarsest = judge.finest, judge.coarsest
+        ends = zip(self._finest, self._coarsest, strict=True)
+        self._doomed = np.ones(self.heights, dtype=bool)
+        self._doomed[tuple(slice(finest, coarsest + 1) for finest, coarsest in ends)] = False
         self._safe = np.zeros(self.heights, dtype=bool)
         self._known = np.zeros(self.heights, dtype=bool)  # judged
         self.nodes: list[Node] = []
@@ -67,12 +71,13 @@ class Walk:
         if node.outcome == "fails below too":
             self._doomed[tuple(slice(0, level + 1) for level in node.levels)] = True
         elif node.safe_above and self._judge.bounded:
-            self._safe[tuple(slice(lowest, None) for lowest in node.levels)] = True
+            ends = zip(node.levels, self._coarsest, strict=True)
+            self._safe[tuple(slice(finest, coarsest + 1) for finest, coarsest in ends)] = True
 
     def over(self, base: Rolled) -> None:
         """Judge what cannot be inferred among the nodes that can be rolled up from this one."""
-        lowest = base.levels
-        highest = [height - 1 for height in self.heights]
+        lowest = tuple(map(max, base.levels, self._finest))
+        highest = list(self._coarsest)
         # The coarsest and the finest node of the part of the lattice that is being visited.
         coarsest, finest = highest.copy(), list(lowest)
 
@@ -80,7 +85,7 @@ class Walk:
             column = self._sequence[depth]
             below //= highest[column] + 1 - lowest[column]
             for level in self._order[column]:
-                if level < lowest[column]:
+                if not lowest[column] <= level <= highest[column]:
                     continue
                 coarsest[column] = finest[column] = level
                 if self._doomed[tuple(coarsest)] or self._safe[tuple(finest)]:
@@ -95,7 +100,9 @@ class Walk:
                 ticker.add(1)
             coarsest[column], finest[column] = highest[column], lowest[column]
 
-        nodes = prod(h - low for h, low in zip(self.heights, lowest, strict=True))
+        if any(low > high for low, high in zip(lowest, highest, strict=True)):
+            return
+        nodes = prod(high + 1 - low for high, low in zip(highest, lowest, strict=True))
         with Ticker("judging nodes", nodes) as ticker:
             visit(_Lazy(None, 0, 0, base), 0, nodes)
 
@@ -149,7 +156,7 @@ class BothEnds:
     def __init__(self, judge: Judge, budget: int, patience: int) -> None:
         self._judge, self._one_by_one = judge, judge.one_by_one()
         self._budget, self._patience = budget, patience
-        self._top = tuple(height - 1 for height in judge.heights)
+        self._top, self._bottom = judge.coarsest, judge.finest
         # Fine nodes of a table larger than memory take a reading each: from above alone, then.
         self._costs = judge.least_costs() if judge.passes is None else None
         self._failing: Codes = np.zeros((0, len(self._top)), dtype=np.int32)  # maximal, inherited
@@ -189,7 +196,7 @@ class BothEnds:
     def _search(self) -> None:
         self._ask(self._top)
         if self._costs is not None:
-            self._wait((0,) * len(self._top))
+            self._wait(self._bottom)
             self._begun = True
         above, ahead = True, -_HEAD_START * len(self._top)  # nodes judged from above, less below
         while not self.proved and (above or self._costs is not None):
@@ -220,7 +227,9 @@ class BothEnds:
             self._refined.add(levels)
             self._one_by_one.near(tuple(max(level - 1, 0) for level in levels))
             for column, level in enumerate(levels):
-                if level and not len(self._inherited(finer := _at(levels, column, level - 1))):
+                if level == self._bottom[column]:
+                    continue
+                if not len(self._inherited(finer := _at(levels, column, level - 1))):
                     self._ask(finer)
             return True
         return False
@@ -233,7 +242,7 @@ class BothEnds:
         around = {
             _at(_at(levels, finer, levels[finer] - 1), coarser, level)
             for finer, coarser in product(steps, steps)
-            if finer != coarser and levels[finer]
+            if finer != coarser and levels[finer] > self._bottom[finer]
             for level in range(levels[coarser] + 1, self._top[coarser] + 1)
         }
         self._one_by_one.near(tuple(max(level - 1, 0) for level in levels))

@@ -18,7 +18,7 @@ from sfumato.policy.draft.profile import TABLE, Sample
 from sfumato.policy.draft.roles import Roles
 from sfumato.policy.model import Policy
 from sfumato.release.release import as_it_stands
-from sfumato.table import Table
+from sfumato.table import Table, levels_of
 
 ROWS = 4_000  # rows of the rehearsal, by hash of the person or of the row: a second at most
 _STAGE = "draft_rehearsal"
@@ -92,7 +92,5 @@ def _stage(sample: Sample, roles: Roles, policy: Policy) -> tuple[Table, int]:
     types = {name: sample.source.types[name] for name in places}
     source = replace(sample.source, name=_STAGE, types=types, rows=rows)
     counts = scan(sample.engine, source, policy.schema)
-    levels = {
-        domain.name: policy.schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi
-    }
+    levels = levels_of(policy.schema, counts)
     return Table(policy.schema, counts, levels, source, sample.engine), rows

@@ -6,8 +6,7 @@ Private: it tells what other releases of the table would have shown.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
-from math import isfinite, prod
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.report.document import Chart, Section, Series, Sheet
@@ -112,7 +111,7 @@ def lattice_section(report: Report) -> Section | None:
         return None
     outcome = findings.search
     chosen = tuple(findings.levels[name] for name in outcome.columns)
-    size = prod(outcome.heights)
+    size = outcome.size
     words = (
         f"Each node is one level of every column's hierarchy, 0 the value itself: "
         f"{', '.join(outcome.columns)}. {outcome.seen}"
@@ -203,7 +202,7 @@ def _told(found: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
     judged = {node.levels: node for node in found.nodes}
     doomed = [node.levels for node in found.nodes if node.outcome == "fails below too"]
     safe = [node.levels for node in found.nodes if node.safe_above]
-    for levels in product(*(range(height) for height in found.heights)):
+    for levels in found.listed:
         node = judged.get(levels)
         if node is not None:
             yield levels, SAFE if node.satisfied else f"fails {node.why}"

@@ -156,9 +156,18 @@ def in_buckets(name: str, task: Task) -> Task:
             f"{name} needs exactly one sensitive column, the table has: {found}; leave "
             "one in that role, or use another anonymizer"
         )
-    if counts.sensitive[0].sets is None:
-        return task
-    return replace(task, table=replace(task.table, counts=counts.loosened()))
+    for column, levels in task.table.levels.items():
+        if levels.finest:
+            raise PolicyError(
+                f"{name} publishes quasi-identifiers as they are, and limits allow {column!r} from "
+                f"level {levels.finest} on; use an anonymizer that generalizes, or drop that limit"
+            )
+    # Values as they are lie inside one label of any level: limits ask nothing more here.
+    free = {column: replace(levels, allowed=None) for column, levels in task.table.levels.items()}
+    table = replace(task.table, levels=free)
+    if counts.sensitive[0].sets is not None:
+        table = replace(table, counts=counts.loosened())
+    return replace(task, table=table)
 
 
 def refuse_exact(name: str, task: Task, release: Release) -> None:

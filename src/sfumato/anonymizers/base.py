@@ -195,7 +195,8 @@ class Finished:
 
     def refusal(self) -> NoSafeRelease:
         """Why none of them will do."""
-        assert self._nearest is not None
+        if self._nearest is None:
+            return NoSafeRelease("no release was found that keeps the limits of all columns")
         criterion, verdict = self._nearest
         if criterion not in self._task.at_end:
             return refused(criterion, verdict)
@@ -220,6 +221,9 @@ def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) ->
 
 USUAL_ADVICE = "loosen that bound, or coarsen what is published"
 # Everybody together is the coarsest there is, so coarser columns are no way out.
+FRAMES_FAIL = (
+    "people whom limits keep apart fail already: allow coarser levels, or loosen that bound"
+)
 EVERYBODY_FAILS = "everybody together fails already: loosen that bound"
 
 

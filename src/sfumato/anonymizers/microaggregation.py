@@ -37,12 +37,13 @@ import numpy as np
 
 from sfumato.anonymizers.base import (
     EVERYBODY_FAILS,
+    FRAMES_FAIL,
     Anonymizer,
     Task,
     check_release,
     no_safe_release,
 )
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.criteria.base import judge, parameter
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean
@@ -207,6 +208,7 @@ class Microaggregation(Anonymizer):
         if people < self.k:
             raise no_safe_release(KAnonymity(self.k), people, advice=EVERYBODY_FAILS)
         _check_codes(task.table)
+        _check_limits(task.table)
         axes = self._axes(task.table.counts.in_memory(self.name))
         places = np.array([axis.standard[row] for axis, row in axes])
         units = DistanceUnits(
@@ -214,8 +216,9 @@ class Microaggregation(Anonymizer):
             centre={axis.name: axis.centre for axis, _ in axes},
             missing={axis.name: axis.missing for axis, _ in axes},
         )
+        frame = _frames(task.table)
         placement, described = _merge(
-            task, _cluster(task, places, self.k), places, centres(task.table)
+            task, _cluster(task, places, self.k, frame), places, centres(task.table), frame
         )
         release = build_release(
             placement, described, MicroaggregationFindings(units), seed=task.seed, disjoint=True
@@ -288,15 +291,46 @@ def _check_codes(table: Table) -> None:
             )
 
 
-def _cluster(task: Task, places: Floats, k: int) -> Placement:
-    """MDAV over everybody; people are numbered at random, so ties are decided by chance."""
+def _check_limits(table: Table) -> None:
+    """Refuse a finest level of columns whose centroid is somebody's own value."""
+    for column, levels in table.levels.items():
+        told = levels.domain.kind in ("numeric", "date") and levels.finest < levels.height - 1
+        if levels.finest and not told:
+            raise PolicyError(
+                f"microaggregation publishes a value of column {column!r}, which limits allow from "
+                f"level {levels.finest} on; use mondrian or lattice, or drop that limit"
+            )
+
+
+def _frames(table: Table) -> Ints:
+    """The number of what limits keep each tuple in: no centroid stands for people of two labels of
+    the coarsest level."""
+    counts = table.counts.in_memory("comparing everybody with everybody")
+    apart = []
+    for domain, codes in zip(counts.quasi, counts.codes, strict=True):
+        levels = table.levels[domain.name]
+        if levels.allowed is not None and not levels.allowed.freely:
+            apart.append(levels[levels.coarsest].codes[codes])
+    if not apart:
+        return np.zeros(len(counts), dtype=np.int64)
+    return rank_rows(np.stack(apart), [int(one.max(initial=0)) + 1 for one in apart])[0]
+
+
+def _cluster(task: Task, places: Floats, k: int, frame: Ints) -> Placement:
+    """MDAV over everybody whom limits do not keep apart; people are numbered at random, so ties are
+    decided by chance."""
     from sfumato.anonymizers.kernel import mdav  # its compiler loads slowly
 
     counts = task.table.counts.in_memory("comparing everybody with everybody")
     rng = np.random.default_rng(task.seed)
     person = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
-    cluster = mdav(places[:, person], k)
-    total = int(cluster.max()) + 1
+    cluster, total = np.zeros(len(person), dtype=np.int64), 0
+    for one in np.unique(frame).tolist():
+        here = np.flatnonzero(frame[person] == one)
+        if len(here) < k:
+            raise no_safe_release(KAnonymity(k), len(here), advice=FRAMES_FAIL)
+        cluster[here] = mdav(places[:, person[here]], k) + total
+        total = int(cluster[here].max()) + 1
     pieces, n = np.unique(person * total + cluster, return_counts=True)
     tuples, groups = np.divmod(pieces, total)
     return Placement(task.table, tuples, groups, n.astype(np.int64))
@@ -315,30 +349,35 @@ def _published(placement: Placement, described: Centroids) -> Release:
 
 
 def _merge(
-    task: Task, clusters: Placement, places: Floats, points: Points
+    task: Task, clusters: Placement, places: Floats, points: Points, frame: Ints
 ) -> tuple[Placement, Centroids]:
-    """Merge groups until every criterion that judges groups holds on all, or one group is left."""
+    """Merge groups until every criterion that judges groups holds on all, or one group is left of
+    those whom limits keep apart."""
     placement, described = _described(clusters, points)
     bad = _violators(task, _published(placement, described))
     if bad.any():
-        _check_everybody(task, clusters, points)
+        _check_everybody(task, clusters, points, frame)
     with Ticker("merging groups", len(bad)) as ticker:
-        while bad.any() and len(bad) > 1:
-            placement, described = _described(_merge_round(placement, places, bad), points)
+        while bad.any() and len(bad) > len(np.unique(frame)):
+            merged = _merge_round(placement, places, bad, frame)
+            placement, described = _described(merged, points)
+            if len(described) == len(bad):
+                break  # nobody who fails is near anybody
             ticker.add(len(bad) - len(described))
             bad = _violators(task, _published(placement, described))
     return placement, described
 
 
-def _check_everybody(task: Task, clusters: Placement, points: Points) -> None:
+def _check_everybody(task: Task, clusters: Placement, points: Points, frame: Ints) -> None:
     """A criterion that merging keeps and that fails for all together holds for no partition."""
-    one_group = replace(clusters, groups=np.zeros_like(clusters.groups))
+    advice = EVERYBODY_FAILS if int(frame.max(initial=0)) == 0 else FRAMES_FAIL
+    one_group = replace(clusters, groups=frame[clusters.tuples])
     together = _published(*_described(one_group, points))
     for criterion in task.by_group:
         if criterion.merge_closed:
             verdict = judge(criterion, together)
             if not verdict.holds:
-                raise no_safe_release(criterion, verdict.measured, verdict.note, EVERYBODY_FAILS)
+                raise no_safe_release(criterion, verdict.measured, verdict.note, advice)
 
 
 def _violators(task: Task, release: Release) -> Bools:
@@ -350,7 +389,7 @@ def _violators(task: Task, release: Release) -> Bools:
     return bad
 
 
-def _merge_round(placement: Placement, places: Floats, bad: Bools) -> Placement:
+def _merge_round(placement: Placement, places: Floats, bad: Bools, frame: Ints) -> Placement:
     """Merge violators with their nearest groups, nearest pairs first, each group once a round."""
     from sfumato.anonymizers.kernel import nearest_others
 
@@ -365,8 +404,18 @@ def _merge_round(placement: Placement, places: Floats, bad: Bools) -> Placement:
             for row in places
         ]
     )
-    wanted = np.flatnonzero(bad)
-    partner, gap = nearest_others(centres, wanted)
+    of_group = np.zeros(total, dtype=np.int64)
+    of_group[placement.groups] = frame[placement.tuples]
+    found: list[tuple[Ints, Ints, Floats]] = []
+    for one in np.unique(of_group[bad]).tolist():
+        here = np.flatnonzero(of_group == one)
+        if len(here) > 1:
+            asking = np.flatnonzero(bad[here])
+            near, away = nearest_others(np.ascontiguousarray(centres[:, here]), asking)
+            found.append((here[asking], here[near], away))
+    if not found:
+        return placement
+    wanted, partner, gap = (np.concatenate(side) for side in zip(*found, strict=True))
     becomes = np.arange(total)
     free = np.ones(total, dtype=bool)
     for place in np.argsort(gap, kind="stable"):

@@ -45,6 +45,7 @@ from sfumato.release.noisy import (
     Height,
     NoisyTable,
     TableAxis,
+    allowed_height,
     check_rows,
     noisy_release,
     quasi_axis,
@@ -194,7 +195,7 @@ class CellGrid:
 
     @classmethod
     def of(cls, schema: Schema, levels: Mapping[str, Height]) -> CellGrid:
-        heights = tuple(levels.get(name, 0) for name in schema.quasi)
+        heights = tuple(allowed_height(schema, name, levels.get(name)) for name in schema.quasi)
         cells = cls(
             tuple(
                 quasi_axis(schema, name, height)
@@ -311,8 +312,7 @@ class Noise(Anonymizer):
 
     epsilon, delta: the guarantee, by `neighbours`: "replace-one" or "add-remove" (guarantee.py).
     delta is 0 but for mechanism "gaussian", which needs one.
-    levels: the hierarchy level of each quasi-identifier, 0 where none is named; "*" leaves a
-    column out.
+    levels: the hierarchy level of each quasi-identifier, else the finest allowed; "*": left out.
     publish: "counts" of all cells, or "rows", as many as each cell counts.
     total: "noisy", or "public": the number of people is published as it is, by replace-one only.
     """

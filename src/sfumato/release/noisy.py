@@ -91,6 +91,23 @@ def _key(region: Region) -> str | None:
     return None if region == NULL else region.text
 
 
+def allowed_height(schema: Schema, name: str, asked: Height | None) -> Height:
+    """The level a quasi-identifier is published at: as asked, else the finest that limits allow."""
+    if name not in schema.limits:
+        return 0 if asked is None else asked
+    if asked == WHOLE and schema.limits[name].coarsest is None and schema.limits[name].star:
+        return asked
+    levels = _levels(schema, name)[0]
+    if asked is None:
+        return levels.finest
+    if asked == WHOLE or not levels.finest <= int(asked) <= levels.coarsest:
+        raise SchemaError(
+            f"limits allow column {name!r} levels {levels.finest} to {levels.coarsest}, and noise "
+            f"has level {asked!r}; change one of them"
+        )
+    return asked
+
+
 def _regions(schema: Schema, name: str, level: int) -> tuple[Region, ...]:
     levels, listed = _levels(schema, name)
     if not 0 <= level < levels.height:
@@ -122,7 +139,7 @@ def _levels(schema: Schema, name: str) -> tuple[Levels, bool]:
         domain = Domain(name, "date" if isinstance(marks[0], dt.date) else "numeric", marks)
     if schema.nulls == "value":
         domain = Domain(name, domain.kind, (*domain.values, None))
-    return recipe.bind(domain), listed
+    return schema.bind(domain), listed
 
 
 Form = Literal["counts", "rows"]

@@ -22,10 +22,12 @@ from sfumato.release.description import Description
 from sfumato.release.made import ReadFrom
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
+from sfumato.schema.calendar import Dates
 from sfumato.schema.domain import Domain, Kind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.limits import Limits
+from sfumato.schema.recipes import Intervals
 from sfumato.schema.region import (
     Anything,
     Mask,
@@ -68,6 +70,11 @@ def limit_findings(release: Release, schema: Schema | None = None) -> list[Limit
         for column, limits in schema.limits.items()
         if column in published.columns
     ]
+
+
+def keeps_limits(release: Release) -> bool:
+    """Whether nothing that is published breaks the limits of its schema."""
+    return not any(found.broken for found in limit_findings(release))
 
 
 def _finding(release: Release, schema: Schema, column: str, limits: Limits) -> LimitFinding:
@@ -119,20 +126,24 @@ def _levels(release: Release, schema: Schema, column: str, shown: Sequence[Regio
     for region in shown:
         values.update({text_of(value): value for value in _named(region)})
     present = [value for value in values.values() if value is not None]
+    words: list[Value] = []
+    if isinstance(schema.hierarchies.get(column), Intervals | Dates):
+        # What is no number or date there is a special code, which has no place among them.
+        words = [value for value in present if isinstance(value, str)]
+        present = [value for value in present if not isinstance(value, str)]
     kind: Kind = "categorical"
     if all(isinstance(value, dt.date) for value in present):
         kind = "date"
     elif all(isinstance(value, int | float) for value in present):
         kind = "numeric"
-    ordered = known is not None and known.kind == "ordered" and len(present) == len(known.values)
-    if ordered:
+    if known is not None and known.kind == "ordered" and len(present) == len(known.values):
         kind = "ordered"
     elif kind == "categorical":
         present.sort(key=lambda value: reading_key(text_of(value)))
     else:
         present.sort(key=lambda value: place_of(value))  # type: ignore[arg-type]
     missing = (None,) if any(region.contains(None) for region in shown) else ()
-    return schema.bind(Domain(column, kind, (*present, *missing)))
+    return schema.bind(Domain(column, kind, (*present, *words, *missing)))
 
 
 def _named(region: Region) -> Iterator[Value]:
@@ -141,6 +152,7 @@ def _named(region: Region) -> Iterator[Value]:
         yield from (value for value in region.values if value is not None)
     elif isinstance(region, Span):
         yield from (end for end in (region.low, region.high) if math.isfinite(place_of(end)))
+        yield from (special for special in region.beside if special is not None)
     elif isinstance(region, Mask):
         yield region.pattern.replace("*", "0")
     elif isinstance(region, CodeFamily):

@@ -64,7 +64,8 @@ class Boundaries:
     their own after the last.
     `first` and `last` are where the least and greatest value of a block lie that people have.
     `alone[b]`: the one value of the domain in this block, if it may be told as it is. `declared`:
-    the bounds are those of a hierarchy, whoever is in the table.
+    the bounds are those of a hierarchy, whoever is in the table. `frames[b]`: where limits name a
+    coarsest level, the label of it that the block lies in, and that no cell reaches beyond.
     """
 
     domain: Domain
@@ -77,6 +78,7 @@ class Boundaries:
     last: Floats
     alone: tuple[Value, ...]
     declared: bool
+    frames: tuple[Region, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lower) + len(self.domain.specials)
@@ -92,7 +94,7 @@ class Boundaries:
         Where values are told, a `high` after theirs takes in all special codes and NULL: after all
         blocks of values, or (`BESIDE` more) after those up to `high - BESIDE`.
         """
-        if low == 0 and high == len(self) - 1:
+        if low == 0 and high == len(self) - 1 and not self.frames:
             return Anything()
         if low < self.values <= high:
             cell = self._cut_cell(low, self._reach(high))
@@ -105,6 +107,8 @@ class Boundaries:
         return high - BESIDE if high >= BESIDE else min(high, self.values - 1)
 
     def _cut_cell(self, low: int, high: int) -> Span:
+        if self.frames:
+            return self._framed_cell(low, high)
         if low == 0 and high == self.values - 1:  # all values: an open cell would read as `*`
             return Span(self.lower[0], self.upper[-1])
         if low == 0:
@@ -112,6 +116,17 @@ class Boundaries:
         if high == self.values - 1:
             return Span(low=self.cuts[low - 1])
         return Span(self.cuts[low - 1], self.cuts[high])
+
+    def _framed_cell(self, low: int, high: int) -> Span:
+        frame = self.frames[low]
+        first = low == 0 or self.frames[low - 1] != frame
+        last = high == self.values - 1 or self.frames[high + 1] != frame
+        if not isinstance(frame, Span):  # of a taxonomy, whose labels list values
+            return Span(self.lower[low], self.upper[high])
+        if first and last:
+            return frame
+        begin = frame.low if first else self.cuts[low - 1]
+        return Span(begin, frame.high if last else self.cuts[high])
 
     def hull(self, low: int, high: int, within: tuple[int, int]) -> Region:
         """The narrowest that may be told of the blocks `low` to `high`, inside those `within`.
@@ -159,7 +174,7 @@ def boundaries_of(levels: Levels, unit: Unit | None, people: Ints) -> Boundaries
         present = np.arange(domain.placed)
     if not len(present):
         return None
-    if unit is None and levels.height > 2:
+    if levels.finest or (unit is None and levels.height > 2):
         return _of_hierarchy(levels, people, present)
     return _of_grid(domain, grid_of(domain, unit), people, present, unit is None)
 
@@ -205,8 +220,8 @@ def _having(domain: Domain, people: Ints, value: End) -> int:
 
 
 def _of_hierarchy(levels: Levels, people: Ints, present: Ints) -> Boundaries:
-    """A block for every run of values with one label of the finest level."""
-    domain, finest = levels.domain, levels[1]
+    """A block for every run of values with one label of the finest level above the values."""
+    domain, finest = levels.domain, levels[max(levels.finest, 1)]
     total = domain.placed
     label = finest.codes[:total]
     starts = np.flatnonzero(np.append(True, label[1:] != label[:-1]))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfumato.numbers import Ints, fraction
@@ -30,7 +30,7 @@ from sfumato.schema.boundaries import (
 )
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Levels
-from sfumato.schema.region import End, place_of
+from sfumato.schema.region import End, Span, place_of
 
 _STEPS = 100  # at least so many points over the extent of a column without a unit
 _Neighbours = tuple[End, End]
@@ -38,11 +38,15 @@ _Neighbours = tuple[End, End]
 
 @dataclass(frozen=True)
 class Centres:
-    """The allowed points of a column, and how many people have each value."""
+    """The allowed points of a column, and how many people have each value.
+
+    `frames`: where limits name a coarsest level, its labels; a point stays in that of its value.
+    """
 
     domain: Domain
     people: Ints
     points: _Multiples | _Periods | _Listed
+    frames: tuple[Span, ...] = ()
 
     def nearest(self, value: float | dt.date) -> End:
         """The point that tells a mean or median."""
@@ -54,6 +58,11 @@ class Centres:
             place = place_of(value)
             nearer_above = place_of(above) - place <= place - place_of(below)
             wanted = [above, below] if nearer_above else [below, above]
+        frame = next((frame for frame in self.frames if frame.contains(value)), None)
+        if frame is not None:
+            near = (*wanted, *self.points.beside(wanted[0]), frame.low)
+            inside = [one for one in near if frame.contains(one) and math.isfinite(place_of(one))]
+            wanted = inside or wanted
         return next((point for point in wanted if not self._one_has(point)), wanted[0])
 
     def _one_has(self, point: End) -> bool:
@@ -63,11 +72,19 @@ class Centres:
 
 def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | None:
     """The points of a bound column; None for categories, which are told as they are."""
+    made = _centres(levels, unit, people)
+    if made is None or levels.coarsest == levels.height - 1:
+        return made
+    labels = levels[levels.coarsest].regions
+    return replace(made, frames=tuple(label for label in labels if isinstance(label, Span)))
+
+
+def _centres(levels: Levels, unit: Unit | None, people: Ints) -> Centres | None:
     domain = levels.domain
     check_kind(domain, unit)
     if domain.kind not in ("numeric", "date"):
         return None
-    if unit is None and levels.height > 2:
+    if levels.finest or (unit is None and levels.height > 2):
         bounded = boundaries_of(levels, None, people)
         assert bounded is not None
         ends = {place_of(end): end for end in (*bounded.lower, *bounded.upper)}

@@ -41,6 +41,7 @@ from sfumato.progress import Ticker, tenths
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, MadeHere
 from sfumato.release.release import Release, as_it_stands
+from sfumato.release.within_limits import keeps_limits
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
@@ -167,9 +168,8 @@ class Deal(Anonymizer):
             if not task.suppression and all(one.merge_closed for one in task.require):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
-        dealt = [*self._deal(task, clock, cut)]
-        made = [*dealt, *([cut] if cut is not None else [])]
-        made.sort(key=lambda release: cost_of(task, release))
+        dealt = [one for one in self._deal(task, clock, cut) if keeps_limits(one)]
+        made = sorted([*dealt, *([cut] if cut is not None else [])], key=partial(cost_of, task))
         try:
             chosen = Finished(task).first_safe(made)
         except NoSafeRelease:

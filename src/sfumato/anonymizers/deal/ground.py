@@ -165,7 +165,8 @@ class SearchGround:
         people, total = self.dealt.people, len(self.dealt)
         chosen = np.sort(np.random.default_rng(total).permutation(total)[:SAMPLE])
         some = people._replace(places=people.places[chosen], value=people.value[chosen])
-        dealt = replace(self.dealt, tuples=self.dealt.tuples[chosen], people=some)
+        frame = self.dealt.frame[chosen]
+        dealt = replace(self.dealt, tuples=self.dealt.tuples[chosen], people=some, frame=frame)
         return SearchGround.of(dealt, self.rules, 0, self.clock, self.box)
 
     @property
@@ -187,7 +188,10 @@ class SearchGround:
         who = self.orders[order].copy()
         if kept is not None:
             who = who[kept[who]]
-        begins = np.array([0, len(who)], dtype=np.int64)
+        # Cells begin with whom limits keep apart.
+        frame = self.dealt.frame[who]
+        who = who[np.argsort(frame, kind="stable")]
+        begins = np.unique(np.append(np.searchsorted(np.sort(frame), np.unique(frame)), len(who)))
         if self.box:
             # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
             # furthest depends on what the criteria are like.

@@ -22,8 +22,8 @@ import numpy as np
 from sfumato.anonymizers.anatomy import list_members
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.cells import Columns as MondrianColumns
-from sfumato.anonymizers.mondrian.cells import describe
-from sfumato.counts.counts import Counts
+from sfumato.anonymizers.mondrian.cells import describe, frame_cells
+from sfumato.counts.counts import Counts, rank_rows
 from sfumato.numbers import Codes, Floats, Ints, offsets_of
 from sfumato.release.description import Description
 from sfumato.schema.boundaries import Boundaries
@@ -34,6 +34,7 @@ from sfumato.table import Table
 
 SET, RANGE, LABEL = 0, 1, 2
 MOST_LABELS = 512  # of a level at which they are counted by group
+_APART = 1e3  # what a group costs in which people are that limits keep apart: never worth it
 _FAR = 1e9  # where specials lie beside numbers: any range to them is as wide as can be
 
 
@@ -96,6 +97,7 @@ class Dealt:
     style: str
     bucketized: bool
     _published: MondrianColumns
+    frame: Ints  # of each person: whom limits keep apart from others, numbered
 
     @classmethod
     def of(
@@ -114,11 +116,11 @@ class Dealt:
         published = MondrianColumns.of(table.schema, levels, counts, style)
         tuples = np.repeat(np.arange(len(counts)), counts.n)
         laid = _Layout()
-        rows = []
+        rows, apart = [], list[Codes]()
         for column, one in enumerate(levels):
             weight = weights[column]
             codes = published.searched(column, counts.codes[column])
-            if style == "hierarchy":
+            if style == "hierarchy" or (one.finest and published.boundaries[column] is None):
                 order = laid.label(one, counts.by_code(column), weight)
             elif (bounded := published.boundaries[column]) is not None:
                 order = laid.range(bounded, weight)
@@ -127,10 +129,28 @@ class Dealt:
             rows.append(order[codes])
             if laid.last == SET and published.last[column] >= 0:
                 rows.append(laid.missing(one.domain, weight)[codes])
+            frames = published.frames[column]
+            if frames is not None and not published.halved[column]:
+                rows.append(laid.apart(frames)[codes])
+                apart.append(frames[codes])
         places = np.ascontiguousarray(np.stack(rows, axis=1)[tuples], dtype=np.int32)
         value, starts, adds, first = value_columns(counts, attributes)
         people = DealtPeople(places, value[tuples], starts, adds, sum_width(counts, attributes))
-        return cls(table, counts, tuples, people, laid.done(), first, style, bucketized, published)
+        frame = np.zeros(len(counts), dtype=np.int64)
+        if apart:
+            frame, _ = rank_rows(np.stack(apart), [int(one.max(initial=0)) + 1 for one in apart])
+        return cls(
+            table,
+            counts,
+            tuples,
+            people,
+            laid.done(),
+            first,
+            style,
+            bucketized,
+            published,
+            frame[tuples],
+        )
 
     def __len__(self) -> int:
         return len(self.tuples)
@@ -143,10 +163,8 @@ class Dealt:
         columns = self._published
         codes = [columns.searched(c, row) for c, row in enumerate(self.counts.codes)]
         stacked = np.stack(codes, axis=1)
-        total = len(begins) - 1
-        # No cell bounds a group: an end that is one person's own may give way as far as it must.
-        low = np.zeros((total, len(columns)), dtype=np.int32)
-        high = np.repeat(columns.sizes[None, :] - np.int32(1), total, axis=0)
+        # Nothing but limits bounds a group: an end that is one person's own may give way so far.
+        low, high = frame_cells(columns, stacked[self.tuples[order[begins[:-1]]]], halves=False)
         return describe(self.style, columns, stacked, self.tuples[order], begins, low, high)
 
 
@@ -190,6 +208,16 @@ class _Layout:
         self._ends += 2
         return (np.arange(len(domain)) >= domain.placed).astype(np.int32)
 
+    def apart(self, frames: Codes) -> Codes:
+        """Beside a column with limits: nobody is to be dealt to those whom they keep apart."""
+        size = int(frames.max(initial=0)) + 1
+        self._span(RANGE, self._ends, size, _APART, 0)
+        place = np.arange(size) * _FAR
+        self._low.append(place)
+        self._high.append(place)
+        self._ends += size
+        return frames
+
     def range(self, bounded: Boundaries, weight: float) -> Codes:
         domain, size = bounded.domain, len(bounded)
         many = domain.placed
@@ -214,18 +242,19 @@ class _Layout:
     def label(self, levels: Levels, having: Ints, weight: float) -> Codes:
         """Codes in the order of the tree, so that a label covers a run of them."""
         size = len(levels.domain)
-        tree = [level.codes for level in levels.levels]
+        within = [levels[max(level, levels.finest)] for level in range(levels.height)]
+        tree = [level.codes for level in within]
         order = np.lexsort(tree)
         place = np.empty(size, dtype=np.int32)
         place[order] = np.arange(size, dtype=np.int32)
         mean = []
-        for level in levels.levels:
+        for level in within:
             wide = cover(levels.domain, level.regions).widening()[level.codes] * weight
             self._labels.append(level.codes[order])
             self._widths.append(wide[order])
             mean.append(float(wide @ having) / max(int(having.sum()), 1))
         reached = 0.0
-        for number, level in enumerate(levels.levels[:-1]):
+        for number, level in enumerate(within[:-1]):
             labels = int(level.codes.max()) + 1
             if 1 < labels <= MOST_LABELS:
                 self._rungs.append((number, self._cells, labels))

@@ -255,20 +255,20 @@ class Safety:
         return True
 
     def unsafe_root(self, everybody: Nodes) -> Iterator[tuple[Criterion, Verdict]]:
-        """The criteria that the one group of everybody violates; also starts the states."""
-        rows = everybody.rows
-        total = len(rows.n)
-        none = np.full(1, splits.NONE, dtype=np.int32)
-        together = np.ones(1, dtype=np.int32)
+        """The criteria that a search's first groups violate; also starts the states.
+
+        That is the one group of everybody, or those that limits keep apart.
+        """
+        rows, total = everybody.rows, len(everybody)
         whole = Split(
-            nodes=np.zeros(1, dtype=np.int64),
-            column=together - 1,
-            cut=none,
-            part=np.zeros(total, dtype=np.int32),
-            parts=together,
-            order=np.arange(total),
-            begins=np.array([0, total]),
-            people=rows.n.sum(keepdims=True),
+            nodes=np.arange(total),
+            column=np.zeros(total, dtype=np.int32),
+            cut=np.full(total, splits.NONE, dtype=np.int32),
+            part=np.zeros(len(rows.n), dtype=np.int32),
+            parts=np.ones(total, dtype=np.int32),
+            order=np.arange(len(rows.n)),
+            begins=np.append(everybody.starts, len(rows.n)),
+            people=np.add.reduceat(rows.n, everybody.starts),
         )
         for criterion in self.task.searched:
             for attribute in self.task.about(criterion):

@@ -23,19 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.mondrian import splits
-from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
+from sfumato.anonymizers.mondrian.cells import Columns, frame_cells, narrowed
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
 from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
-from sfumato.anonymizers.mondrian.partition import Nodes, Partition, TupleRows, everybody, target_of
+from sfumato.anonymizers.mondrian.partition import Nodes, Partition, TupleRows, target_of
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for
-from sfumato.numbers import Codes, Ints
+from sfumato.errors import ResourceError
+from sfumato.numbers import Codes, Ints, offsets_of, run_places
 from sfumato.progress import Ticker
 from sfumato.release.description import Regions
 
@@ -43,6 +46,7 @@ from sfumato.release.description import Regions
 DescribeGroups = Callable[[Codes, Ints, Ints, Codes, Codes], Regions]
 
 _SORTED = 32  # batches from which on it pays to sort the tuples rather than to look for each
+_MOST_FRAMES = 10_000  # parts of the table that limits keep apart
 SHARE = 0.5  # of our memory, for one batch; the rest is for the groups that are finished
 
 
@@ -64,15 +68,60 @@ class LargeSearch:
     ) -> None:
         self._stored, self._columns = stored, columns
         self._order, self._target = order, target
-        low, high = outermost(columns)
+        low, high = frame_cells(columns, np.zeros((1, len(columns)), dtype=np.int32), halves=False)
         self.root = TreeNode(low[0], high[0], len(stored))
         room = int(stored.engine.memory * SHARE) // bytes_for(1, len(stored.columns))
         self._most = max(1, room if most is None else most)
-        # Everybody, as any one column shows them.
-        counts, batch, _ = self._histograms([self.root])
-        rows = batch.rows.take(np.arange(batch.stops[0]))
-        self.everybody = everybody(columns, rows)
+        self._keep_apart()
+        # Everybody, as the first column shows them.
+        first = self.root.branches or [self.root]
+        counts, batch, _ = self._histograms(first)
+        runs = np.arange(len(first)) * len(columns)
+        order = run_places(batch.starts[runs], batch.stops[runs] - batch.starts[runs])
+        begins = offsets_of(batch.stops[runs] - batch.starts[runs])
+        self.everybody = Nodes(
+            batch.rows.take(order),
+            np.arange(len(order)),
+            begins[:-1],
+            begins[1:],
+            batch.low[runs],
+            batch.high[runs],
+        )
         self.safety = Safety(task, counts, batch.rows, describe)
+
+    def _keep_apart(self) -> None:
+        """Branches of the root for what the schema's limits keep apart, if they do."""
+        columns, by_column = self._columns, list[list[tuple[int, str]]]()
+        for column, frames in enumerate(columns.frames):
+            code = np.arange(len(columns.levels[column].domain), dtype=np.int32)
+            searched = columns.searched(column, code)
+            if frames is None:
+                by_column.append([(0, "")])
+                continue
+            of_code = frames[searched]
+            some = [np.flatnonzero(of_code == frame) for frame in np.unique(of_code)]
+            by_column.append(
+                [(int(searched[one[0]]), _among(f"q{column}", one.tolist())) for one in some]
+            )
+        if all(frames is None for frames in columns.frames):
+            return
+        if prod(map(len, by_column)) > _MOST_FRAMES:
+            raise ResourceError(
+                f"the limits keep more than {_MOST_FRAMES:,} sorts of people apart, which takes a "
+                "table that fits in memory; raise the memory limit, or allow coarser levels"
+            )
+        combined = list(product(*by_column))
+        codes = np.array([[code for code, _ in one] for one in combined], dtype=np.int32)
+        cells = zip(*frame_cells(columns, codes, halves=True), strict=True)
+        made = [TreeNode(low, high, 0) for low, high in cells]
+        self.root.grow([" AND ".join(t for _, t in one if t) for one in combined], made)
+        found = self._stored.histograms(self.root.expression(_numbers(made)), None)
+        one_column = found.column("q0").combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+        node, tuples = (found.column(name).to_numpy()[one_column] for name in ("node", "t"))
+        inside = np.bincount(node, weights=tuples, minlength=len(made)).astype(np.int64)
+        for branch, many in zip(made, inside.tolist(), strict=True):
+            branch.tuples = many
+        self.root.branches = [branch for branch in made if branch.tuples]
 
     def _histograms(self, nodes: list[TreeNode]) -> tuple[Counts, Nodes, Ints]:
         kind, place, width = target_of(self._stored, self._target)
@@ -83,7 +132,7 @@ class LargeSearch:
 
     def split_large(self) -> None:
         """Split nodes that do not fit in memory, level by level."""
-        level = [self.root] if self.root.tuples > self._most else []
+        level = [one for one in self.root.branches or [self.root] if one.tuples > self._most]
         while level:
             counts, batch, tuples = self._histograms(level)
             safety = self.safety.over(counts, batch.rows)
@@ -234,14 +283,15 @@ class TreeNode:
         if specials is not None:
             below = f"({below} OR q{column} >= {specials})"
             above = f"({above} AND q{column} < {specials})"
-        self._grow([below, above], list(made))
+        self.grow([below, above], list(made))
 
     def fall_apart(self, column: int, part: Codes, code: Codes, made: list[TreeNode]) -> None:
         """Split: rows with these codes of a column fell into those parts."""
         codes = [np.unique(code[part == number]).tolist() for number in range(len(made))]
-        self._grow([_among(f"q{column}", some) for some in codes], made)
+        self.grow([_among(f"q{column}", some) for some in codes], made)
 
-    def _grow(self, texts: list[str], made: list[TreeNode]) -> None:
+    def grow(self, texts: list[str], made: list[TreeNode]) -> None:
+        """Fall apart into branches, each of those of whom a condition in SQL is true."""
         self.branches = made
         for text, branch in zip(texts, made, strict=True):
             branch.condition = (*self.condition, text)

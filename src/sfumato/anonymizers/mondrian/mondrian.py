@@ -24,6 +24,7 @@ import numpy.typing as npt
 from sfumato.anonymizers.anatomy import in_buckets, list_members, refuse_exact
 from sfumato.anonymizers.base import (
     EVERYBODY_FAILS,
+    FRAMES_FAIL,
     Anonymizer,
     Finished,
     Task,
@@ -235,6 +236,7 @@ class Mondrian(Anonymizer):
 
 
 def check_root(safety: Safety, root: Nodes) -> None:
-    """An unsafe group of everybody ends the search before it begins."""
+    """An unsafe group of everybody ends the search before it begins; so do people whom limits keep
+    apart."""
     for criterion, verdict in safety.unsafe_root(root):
-        raise refused(criterion, verdict, EVERYBODY_FAILS)
+        raise refused(criterion, verdict, EVERYBODY_FAILS if len(root) == 1 else FRAMES_FAIL)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfumato.anonymizers.mondrian import splits
-from sfumato.anonymizers.mondrian.cells import Columns, narrowed, outermost
+from sfumato.anonymizers.mondrian.cells import Columns, framed, narrowed
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import PolicyError
 from sfumato.numbers import Codes, Ints, offsets_of, run_places, taken_rows
@@ -108,11 +108,10 @@ class Nodes:
 
 
 def everybody(columns: Columns, rows: TupleRows) -> Nodes:
-    """The one node a search begins with."""
-    low, high = outermost(columns)
-    total = len(rows.n)
-    place = np.arange(total, dtype=np.int64)
-    return Nodes(rows, place, np.array([0]), np.array([total]), low, high)
+    """What a search begins with: one node, or those that the schema's limits keep apart."""
+    order, begins, low, high = framed(columns, rows.codes, rows.n)
+    ordered = rows if len(begins) == 2 else rows.take(order)
+    return Nodes(ordered, order, begins[:-1], begins[1:], low, high)
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,8 @@ from sfumato.workflow.compare import compare as compare
 from sfumato.workflow.containment import Containment as Containment
 from sfumato.workflow.containment import NodeMap as NodeMap
 from sfumato.workflow.containment import compare_nodes as compare_nodes
+from sfumato.workflow.like import ChosenPoint as ChosenPoint
+from sfumato.workflow.like import point as point
 from sfumato.workflow.price import price as price
 
 __version__: str

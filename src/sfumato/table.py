@@ -11,9 +11,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.columns import CodedValues, is_numeric
@@ -310,6 +312,22 @@ class Table:
     @property
     def people(self) -> int:
         return self.counts.people
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for tables of the same people, as far as they are counted, in any order."""
+        counts, total = self.counts, 0
+        for part in counts.parts():
+            stacked = np.vstack([part.codes, part.values, part.n]).astype(np.uint64)
+            mixed = np.zeros(stacked.shape[1], dtype=np.uint64)
+            for row in stacked:  # products wrap, which does no harm
+                mixed = (mixed ^ (row + np.uint64(1))) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+            total = (total + int(mixed.sum(dtype=np.uint64))) % 2**64
+        domains = (*counts.quasi, *(attribute.domain for attribute in counts.sensitive))
+        values = [(domain.name, domain.labels) for domain in domains]
+        told = repr((values, counts.people, self.source.rows, total))
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def __repr__(self) -> str:
         sensitive = ", ".join(self.schema.sensitive) or "none"

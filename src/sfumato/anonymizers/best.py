@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -61,7 +61,8 @@ class Attempt:
 
     `cost` is by the policy's utility and `loss` by widths; NaN where a measure does not apply, None
     where there is no release. `seconds`: how long it took, None where it was not begun. `why`: the
-    reason of an outcome that is no release, or what to know of one that is.
+    reason of an outcome that is no release, or what to know of one that is. `maker`: the way as it
+    was asked for.
     """
 
     anonymizer: str
@@ -72,6 +73,7 @@ class Attempt:
     groups: int | None = None
     suppressed: int | None = None
     seconds: float | None = None
+    maker: Anonymizer | None = None
 
     @property
     def rank(self) -> tuple[float, float, float]:
@@ -105,6 +107,19 @@ class BestFindings(Findings):
         return self.chosen.distances
 
     @property
+    def points(self) -> list[dict[str, object]]:
+        return [
+            {
+                "point": number,
+                "name": attempt.anonymizer,
+                "anonymizer": None if attempt.maker is None else _told(attempt.maker),
+                "outcome": attempt.outcome,
+                "cost": attempt.cost,
+            }
+            for number, attempt in enumerate(self.attempts, start=1)
+        ]
+
+    @property
     def cut_short(self) -> bool:
         """Whether the time was over before every way was tried to its end."""
         return any(attempt.why == _TIME_OVER for attempt in self.attempts)
@@ -118,6 +133,12 @@ class BestFindings(Findings):
         """The most useful release that was not chosen."""
         others = [attempt for attempt in self.attempts if attempt.outcome == "holds"]
         return min(others, key=lambda attempt: attempt.rank, default=None)
+
+
+def _told(maker: Anonymizer) -> dict[str, object]:
+    """An anonymizer as a policy names it."""
+    given = {one.name: getattr(maker, one.name) for one in fields(maker)}
+    return {"kind": maker.name, **{name: value for name, value in given.items() if value != ()}}
 
 
 @dataclass(frozen=True)
@@ -236,14 +257,15 @@ class _Contest:
         """Try one way, if there is reason and time to."""
         idle = self._idle(way)
         if idle:
-            self.attempts.append(Attempt(way.label, "not begun", idle))
+            self.attempts.append(Attempt(way.label, "not begun", idle, maker=way.anonymizer))
             return
         self.bar.tell(way.label, self._so_far())
         started = time.monotonic()
 
         def tell(outcome: Outcome, why: str) -> None:
             spent = time.monotonic() - started
-            self.attempts.append(Attempt(way.label, outcome, why, seconds=spent))
+            maker = way.anonymizer
+            self.attempts.append(Attempt(way.label, outcome, why, seconds=spent, maker=maker))
 
         try:
             release = self._run(way)
@@ -318,6 +340,7 @@ class _Contest:
             len(release.groups),
             release.suppressed,
             seconds,
+            way.anonymizer,
         )
         self.attempts.append(attempt)
         if self.best is None or attempt.rank < self.attempts[self.leader].rank:

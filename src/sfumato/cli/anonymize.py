@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sfumato.cli.options import AsJson, Force, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, Limit, PolicyFile, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.form import FORMATS, check_format
 from sfumato.engines.reading import OF_TABLES, Reading
@@ -39,6 +39,15 @@ def anonymize(
         str | None,
         typer.Option(
             metavar="|".join(FORMATS), help="Left out, the data are written the way they came."
+        ),
+    ] = None,
+    limit: Limit = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE#POINT",
+            help="Publish a point of a comparison (map.json#7), or a way that best tried "
+            "(release/private/run.json#2): its settings, its anonymizer and its seed.",
         ),
     ] = None,
     seed: Annotated[
@@ -78,20 +87,28 @@ def anonymize(
     from sfumato.adversaries.linkage.record_risks import check_records
     from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
+    from sfumato.errors import InputError
     from sfumato.files import check_new_folder
     from sfumato.report.sections.search import choice_words
     from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
+    from sfumato.workflow.like import PointFile
     from sfumato.workflow.price import add_price
 
     check_new_folder(out, force=force)
     if format is not None:
         check_format(format)
-    rules, schema = load_rules(policy)
+    rules, schema = load_rules(policy, limit)
+    if like is not None and seed is not None:
+        raise InputError("--like has its own seed; leave --seed out")
+    chosen = None if like is None else PointFile.read(like)
     table = read_table(data, rules, schema, reading)
     if record_risks:
         check_records(table)
+    if chosen is not None:
+        point = chosen.point(table, rules)
+        rules, seed = point.policy, point.seed
     release = run_anonymize(table, rules, seed=seed)
     report = add_price(audit(release, rules), table, rules, asked=price)
     risks = report.record_risks() if record_risks else None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -16,6 +16,7 @@ from sfumato.engines.reading import OF_TABLES, Reading
 def compare(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],
     policy: PolicyFile,
+    limit: Limit = None,
     sweep: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,6 +37,10 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     json: AsJson = False,
     html: PageFile = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Also write it to this .json file, of which anonymize --like takes one."),
+    ] = None,
     force: Force = False,
     *,
     reading: Reading,
@@ -54,18 +59,22 @@ def compare(
     from sfumato.workflow.compare import compare as run_compare
 
     # Every mistake is told before a large file is read.
-    if html is not None:
-        check_kind(html, (".html", ".htm"))
-        check_new_file(html, force=force)
-    rules, schema = load_rules(policy)
+    for target, endings in ((html, (".html", ".htm")), (save, (".json",))):
+        if target is not None:
+            check_kind(target, endings)
+            check_new_file(target, force=force)
+    rules, schema = load_rules(policy, limit)
     swept = parse_sweeps(sweep or ())
     plan_sweep(rules, swept)
     choose_utilities(rules, utility)
     check_risk(risk)
     table = read_table(data, rules, schema, reading)
     comparison = run_compare(table, rules, swept, utility or None, risk=risk, seed=seed)
-    if html is not None:
-        comparison.save(html, force=force)
+    for target in (html, save):
+        if target is not None:
+            comparison.save(target, force=force)
     show_document(comparison.document() if json else comparison.brief(), json=json)
     if html is not None:
         say(f"The map: {html}", err=True)
+    if save is not None:
+        say(f"To publish a point: sfumato anonymize ... --like {save}#POINT --out DIR", err=True)

@@ -23,15 +23,20 @@ PAIR = "+"  # between the two files of a bucketized release
 UNKNOWN = "unknown"  # what a cell says of which nothing is known
 
 
-def load_rules(path: Path) -> tuple[Policy, Schema]:
-    """A policy that also says what the columns of a file are."""
+def load_rules(path: Path, limits: Sequence[str] | None = None) -> tuple[Policy, Schema]:
+    """A policy that also says what the columns of a file are; with further limits of some."""
     from sfumato.errors import PolicyError
     from sfumato.policy.model import Policy
+    from sfumato.schema.limits import parse_limit
 
     rules = Policy.load(path)
     if rules.schema is None:
         raise PolicyError(f"{path.name} has no [schema]; name the columns' roles in it")
-    return rules, rules.schema
+    if not limits:
+        return rules, rules.schema
+    given = dict(map(parse_limit, limits))
+    schema = replace(rules.schema, limits={**rules.schema.limits, **given})
+    return replace(rules, schema=schema), schema
 
 
 def read_judged(files: list[Path], rules: Policy, schema: Schema, reading: Reading) -> Release:
@@ -114,6 +119,15 @@ UnknownCell = Annotated[
 ]
 PolicyFile = Annotated[
     Path, typer.Option("--policy", help="The policy, a TOML file with a [schema].")
+]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="COLUMN=LEVELS",
+        help="The levels a quasi-identifier may be published at: age=1..3, age=..3, "
+        "birth=year..decade, or sex=no-star (never *). Repeatable; over the policy's own.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 PageFile = Annotated[

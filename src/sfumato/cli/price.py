@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -16,6 +16,7 @@ from sfumato.engines.reading import OF_TABLES, Reading
 def price(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],
     policy: PolicyFile,
+    limit: Limit = None,
     seconds: Annotated[
         float, typer.Option(help="For all searches together, after that of the policy as it is.")
     ] = 30.0,
@@ -52,7 +53,7 @@ def price(
     written = [target for target in (html, report) if target is not None]
     check_written(html, written, public=False, json=json, force=force)
     check_price(seconds, seed, people)
-    rules, schema = load_rules(policy)
+    rules, schema = load_rules(policy, limit)
     table = read_table(data, rules, schema, reading)
     found = run_price(table, rules, seconds=seconds, seed=seed, people=people)
     for target in written:

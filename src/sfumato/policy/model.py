@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
@@ -186,6 +187,12 @@ class Policy:
         kept = self if self.schema is not None else replace(self, schema=schema)
         links = Links(private, kept.schema, home=out / "private", gone=out, pinned=True)
         save_policy(private / "policy.toml", kept if links.any_in(self.require) else self, links)
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for policies by which the same releases are made of a table."""
+        told = repr(replace(self, anonymizer=self.maker, read=Reading(), format=None))
+        return sha256(told.encode()).hexdigest()[:16]
 
     @property
     def needs_people(self) -> bool:

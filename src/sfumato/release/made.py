@@ -231,6 +231,11 @@ class Findings:
         """How many cells were blanked one by one, by column."""
         return {} if self.inner is None else self.inner.blank_cells
 
+    @property
+    def points(self) -> list[dict[str, object]]:
+        """Other releases that were made beside it, numbered, and by which anonymizer."""
+        return []
+
 
 # -- what was done besides ----------------------------------------------------------------------
 

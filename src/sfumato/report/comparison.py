@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -88,8 +88,9 @@ class Figures:
 class Outcome:
     """One point of the sweep: its settings, its policy, and what came of it.
 
-    Without a release `figures` is None and `reason` says why. `pareto`: no other release compared
-    has a lower risk without a higher cost, or a lower cost without a higher risk.
+    `number` is its name: 1, 2, ... in the order of the sweep. Without a release `figures` is None
+    and `reason` says why. `pareto`: no other release compared has a lower risk without a higher
+    cost, or a lower cost without a higher risk.
     """
 
     settings: Mapping[str, Value]
@@ -99,6 +100,7 @@ class Outcome:
     status: Status = "released"
     reason: str = ""
     pareto: bool = False
+    number: int = 0
 
     @property
     def label(self) -> str:
@@ -107,6 +109,14 @@ class Outcome:
             str(value) if name == "anonymizer" else f"{name}={value}"
             for name, value in self.settings.items()
         )
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """By which table and policy points were made: whoever publishes one must have the same."""
+
+    table: str
+    policy: str
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,7 @@ class Comparison:
     about: Mapping[str, str]
     notes: tuple[str, ...] = ()
     seed: int = 0
+    made_of: Fingerprints | None = None
 
     @property
     def pareto(self) -> tuple[Outcome, ...]:
@@ -232,6 +243,7 @@ def document(comparison: Comparison) -> Document:
             "table": comparison.label,
             "people": comparison.people,
             "seed": comparison.seed,
+            "made_of": None if comparison.made_of is None else asdict(comparison.made_of),
             "sweep": comparison.sweep,
             "axes": {"risk": comparison.risk, "cost": comparison.cost},
             "about": comparison.about,
@@ -271,6 +283,7 @@ def _point(outcome: Outcome) -> dict[str, object]:
     figures = outcome.figures
     names = ("verdict", "groups", "people", "suppressed", "suppressed_share", "risks", "costs")
     return {
+        "point": outcome.number,
         "settings": outcome.settings,
         "anonymizer": outcome.anonymizer,
         "status": outcome.status,
@@ -293,18 +306,18 @@ def _figures(comparison: Comparison) -> Sheet:
         figures = outcome.figures
         if figures is None:
             blank = (None,) * (5 + len(costs))
-            rows.append((*settings, *blank, _NOT_RELEASED[outcome.status]))
+            rows.append((outcome.number, *settings, *blank, _NOT_RELEASED[outcome.status]))
             continue
         risks = [figures.risks[name] for name in _RISKS]
         cells = (figures.groups, figures.suppressed_share, *risks, *figures.costs.values())
-        rows.append((*settings, *cells, _VERDICTS[figures.verdict]))
+        rows.append((outcome.number, *settings, *cells, _VERDICTS[figures.verdict]))
     front = tuple(at for at, outcome in enumerate(comparison.outcomes) if outcome.pareto)
     return Sheet(
-        (*comparison.sweep, "groups", *_SHARES, *costs, "policy"),
+        ("point", *comparison.sweep, "groups", *_SHARES, *costs, "policy"),
         tuple(rows),
         notes=tuple(f"{who}: {why}" for why, who in _reasons(comparison.outcomes).items()),
         percent=_SHARES,
-        keys=len(comparison.sweep),
+        keys=len(comparison.sweep) + 1,
         starred=front,
         star=_FRONT if front else "",
     )
@@ -408,7 +421,7 @@ def _named(outcome: Outcome) -> str:
     """What a mark says when it is pointed at."""
     figures = outcome.figures
     assert figures is not None
-    lines = [outcome.label, outcome.anonymizer]
+    lines = [f"point {outcome.number}: {outcome.label}", outcome.anonymizer]
     lines += ["on the Pareto front"] if outcome.pareto else []
     lines += [f"{kind.words}: {percentage(figures.risks[name])}" for name, kind in RISKS.items()]
     lines += [f"{name}: {cell_text(value)}" for name, value in figures.costs.items()]

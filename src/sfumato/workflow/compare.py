@@ -43,6 +43,7 @@ from sfumato.report.comparison import (
     RISKS,
     Comparison,
     Figures,
+    Fingerprints,
     Outcome,
     pareto_front,
     position,
@@ -391,7 +392,8 @@ def compare(
         people=table.people,
         sweep=planned.values,
         outcomes=tuple(
-            replace(outcome, pareto=on) for outcome, on in zip(outcomes, front, strict=True)
+            replace(outcome, pareto=on, number=number)
+            for number, (outcome, on) in enumerate(zip(outcomes, front, strict=True), start=1)
         ),
         risk=risk,
         cost=cost,
@@ -401,6 +403,7 @@ def compare(
         },
         notes=tuple(notes),
         seed=seed,
+        made_of=Fingerprints(table.fingerprint, policy.fingerprint),
     )
 
 

@@ -44,6 +44,7 @@ def write(
         _table("levels", roles, lambda fit: fit.level),
         _table("limits", roles, _limits),
         *_hierarchies(roles),
+        _limits(roles),
         _anonymizer(),
         *_require(sample, roles, tried, asked),
         _adversary(sample, roles) if not isinstance(asked.rules, PublicFile) else [],
@@ -245,6 +246,19 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
             '"widowed" = ["was married", "not married"]; `sfumato hierarchy` proposes some.'
         )
     return [_note(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
+
+
+def _limits(roles: Roles) -> list[str]:
+    """What nobody may publish finer or coarser: nothing until the owner says so."""
+    stepped = [name for name, (_, fit) in roles.quasi.items() if fit.hierarchy is not None]
+    named = next(iter(stepped or roles.quasi))
+    why = (
+        "Limits: the finest and the coarsest level at which a column may be published, 0 the value "
+        "itself, or never as *. To set one take the # from the lines below (docs/limits.md); what "
+        "columns are worth to the release stands in [use] weights (docs/utility.md)."
+    )
+    limit = "{ finest = 1, star = false }" if stepped else "{ star = false }"
+    return [*_note(why), "# [schema.limits]", f"# {_key(named)} = {limit}"]
 
 
 def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:

@@ -83,6 +83,11 @@ class EvidencePolicy(Protocol):
         """Whether judging by it again takes who is in which group."""
         ...
 
+    @property
+    def fingerprint(self) -> str:
+        """The same for policies by which the same releases are made."""
+        ...
+
     def public(self) -> dict[str, object]:
         """What may be told of it."""
         ...
@@ -140,7 +145,7 @@ def write_folder(
         if codebook:
             manifest[BESIDE] = _write_codebook(release, manifest, public, report)
         _write(public / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
-        for name, content in _private(release).items():
+        for name, content in _private(release, policy).items():
             _write(private / name, content)
         if (key := _key(release)) is not None:
             _write(private / KEY, key.hex())
@@ -283,7 +288,7 @@ def _linked(release: Release) -> dict[str, Any]:
     return {"linked": placement.linked.public()}
 
 
-def _private(release: Release) -> dict[str, str]:
+def _private(release: Release, policy: EvidencePolicy | None) -> dict[str, str]:
     """The chance that was used and the whole table's distribution, suppressed people included."""
     if isinstance(release.made, Randomised):
         # The order of rows is all the chance that can be told; what was counted is kept nowhere.
@@ -299,6 +304,9 @@ def _private(release: Release) -> dict[str, str]:
         "groups": len(release.groups),
         "source": made.placement.table.source.label,
     }
+    if policy is not None and (points := made.findings.points):
+        ways = {"table": made.placement.table.fingerprint, "policy": policy.fingerprint}
+        run |= {"made_of": ways, "points": points}
     reference: dict[str, Any] = {
         name: dict(zip(groups.values, groups.reference.tolist(), strict=True))
         for name, groups in (release.by_row or release).by_attribute.items()

@@ -47,11 +47,11 @@ def contest_section(report: Report) -> Section | None:
         return None
     other = contest.utility != "loss"
 
-    def row(attempt: Attempt) -> tuple[object, ...]:
+    def row(number: int, attempt: Attempt) -> tuple[object, ...]:
         cost = (attempt.cost, attempt.loss) if other else (attempt.loss,)
         seconds = None if attempt.seconds is None else round(attempt.seconds, 1)
         sizes = attempt.groups, attempt.suppressed, seconds
-        return attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
+        return number, attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
 
     costs = (contest.utility, "loss") if other else ("loss",)
     tried = "Every way that applies was tried within the time allowed"
@@ -62,8 +62,17 @@ def contest_section(report: Report) -> Section | None:
         f"{tried}; the release that costs least by {contest.utility} was kept.",
         (
             Sheet(
-                ("anonymizer", *costs, "groups", "suppressed", "seconds", "outcome", "why"),
-                tuple(row(attempt) for attempt in contest.attempts),
+                (
+                    "point",
+                    "anonymizer",
+                    *costs,
+                    "groups",
+                    "suppressed",
+                    "seconds",
+                    "outcome",
+                    "why",
+                ),
+                tuple(row(*numbered) for numbered in enumerate(contest.attempts, start=1)),
                 remark="why",
                 starred=(contest.attempts.index(contest.winner),),
                 star="chosen",

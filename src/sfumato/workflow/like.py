@@ -1,0 +1,122 @@
+"""Take this one: a point of a comparison, or a way that `best` tried, as a policy to publish by.
+
+A point is named by the file that tells of it and its number, `map.json#7`. It stands for the policy
+with what the point changed, its anonymizer and its seed: the release made by that is the one that
+was measured, unless the clock ended the search (deal and best have one: give them sweeps). Whoever
+publishes it must have the table and the policy of the file, which their fingerprints tell.
+
+Stands apart: comparing needs no such file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.anonymizers import ANONYMIZERS
+from sfumato.errors import InputError, PolicyError, expect, other_than_file, quoted
+from sfumato.policy.model import Policy
+from sfumato.policy.toml import construct
+from sfumato.table import Table
+from sfumato.workflow.compare import plan_sweep
+
+_MADE_BY = "sfumato compare --save, or run.json in the private/ of a release by best"
+
+
+@dataclass(frozen=True)
+class ChosenPoint:
+    """A point by its number: the policy and the seed that make its release."""
+
+    number: int
+    policy: Policy
+    seed: int
+
+
+@dataclass(frozen=True)
+class PointFile:
+    """A file that tells of points, and the one that is meant."""
+
+    path: Path
+    number: int
+    content: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, named: str) -> PointFile:
+        """From `map.json#7`; every mistake of the name and the file is told."""
+        name, sign, number = named.rpartition("#")
+        if not sign or not name or not (number.isascii() and number.isdigit()):
+            raise InputError(
+                f"{quoted(named)} names no point; write FILE#POINT, such as map.json#7"
+            )
+        path = Path(name)
+        try:
+            if problem := other_than_file(path):
+                raise InputError(f"{name} {problem}")
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{name} does not exist; it is made by {_MADE_BY}") from None
+        except (OSError, ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict) or not _tells_points(content):
+            raise InputError(f"{name} tells of no points; it is made by {_MADE_BY}")
+        return cls(path, int(number), content)
+
+    def point(self, table: Table, policy: Policy) -> ChosenPoint:
+        """What the point stands for, of the table and the policy that the file was made of."""
+        expect("table", table, Table, "a Table, as sf.read makes one")
+        expect("policy", policy, Policy, "a Policy")
+        made_of, points = self.content["made_of"], self.content["points"]
+        for what, fingerprint in (("table", table.fingerprint), ("policy", policy.fingerprint)):
+            if made_of.get(what) != fingerprint:
+                raise InputError(
+                    f"{self.path} was made of another {what}; give the one it was made of, or "
+                    "compare again"
+                )
+        if not 1 <= self.number <= len(points):
+            raise InputError(
+                f"{self.path} has points 1 to {len(points)}, not {self.number}; the table of the "
+                "comparison tells which is which"
+            )
+        chosen = self._policy(policy, points[self.number - 1])
+        return ChosenPoint(self.number, chosen, self.content["seed"])
+
+    def _policy(self, policy: Policy, point: Mapping[str, Any]) -> Policy:
+        try:
+            if "settings" in point:
+                planned = plan_sweep(policy, _sweep(self.content["sweep"]))
+                return planned.points[self.number - 1].policy
+            named = construct(f"point {self.number}", point["anonymizer"], ANONYMIZERS)
+        except (PolicyError, IndexError, KeyError, TypeError, AttributeError) as error:
+            why = f": {error}" if isinstance(error, PolicyError) else ""
+            raise InputError(
+                f"{self.path}: point {self.number} cannot be read from it{why}; in Python "
+                "`comparison.outcomes` has its policy"
+            ) from None
+        return replace(policy, anonymizer=named)
+
+
+def _sweep(told: Mapping[str, Any]) -> dict[str, object]:
+    """As it was swept: JSON has no number for infinity."""
+    return {
+        name: [math.inf if value == "inf" else value for value in values]
+        for name, values in told.items()
+    }
+
+
+def _tells_points(content: Mapping[str, Any]) -> bool:
+    known = isinstance(content.get("made_of"), dict) and isinstance(content.get("seed"), int)
+    points = content.get("points")
+    return known and isinstance(points, list) and all(isinstance(one, dict) for one in points)
+
+
+def point(named: str, table: Table, policy: Policy) -> ChosenPoint:
+    """The point that `map.json#7` names, for `sf.anonymize(table, point.policy, seed=point.seed)`.
+
+    `table` and `policy` are those that were compared.
+    """
+    expect("named", named, str, "a text such as 'map.json#7'")
+    return PointFile.read(named).point(table, policy)

@@ -1,0 +1,129 @@
+"""Take this one: a point of a comparison, or a way of best, published as it was measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+
+import sfumato as sf
+from sfumato.datasets.census import census, census_policy
+from sfumato.utility.loss import Loss
+from sfumato.utility.view import view_of
+from tests.program import sfumato
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    data, policy, saved = (tmp_path / name for name in ("census.csv", "policy.toml", "map.json"))
+    pa_csv.write_csv(census(200), data)
+    policy.write_text(census_policy())
+    return data, policy, saved
+
+
+def test_a_point_is_published_as_it_was_measured(files: tuple[Path, Path, Path]) -> None:
+    data, policy, saved = files
+    run = sfumato(
+        *("compare", data, "--policy", policy, "--save", saved, "--seed", 5),
+        *("--sweep", "k=2,4", "--sweep", "anonymizer=lattice,mondrian"),
+        *("--sweep", "suppression=0,0.1"),
+    )
+    assert run.returncode == 0, run.stderr
+    points = json.loads(saved.read_text())["points"]
+    assert [one["point"] for one in points] == list(range(1, len(points) + 1))
+    assert run.stdout.count("\n") > len(points)
+    rules = sf.Policy.load(policy)
+    assert rules.schema is not None
+    table = sf.read(data, rules.schema)
+    for told in points:
+        chosen = sf.point(f"{saved}#{told['point']}", table, rules)
+        release = sf.anonymize(table, chosen.policy, seed=chosen.seed)
+        assert len(release.groups) == told["groups"]
+        assert release.suppressed == told["suppressed"]
+        assert Loss().cost(view_of(release)) == pytest.approx(told["costs"]["loss"])
+    last = points[-1]
+    assert {"k", "anonymizer"} <= set(last["settings"])
+    out = data.parent / "by_point"
+    arguments = ("anonymize", data, "--policy", policy, "--no-price")
+    run = sfumato(*arguments, "--like", f"{saved}#{last['point']}", "--out", out)
+    assert run.returncode == 0, run.stderr
+    by_hand = data.parent / "by_hand"
+    release.save(by_hand, policy=chosen.policy)
+    for file in ("data.csv",):
+        assert (out / "public" / file).read_bytes() == (by_hand / "public" / file).read_bytes()
+    kept = sf.Policy.load(out / "private" / "policy.toml")
+    assert kept.require[0] == sf.KAnonymity(last["settings"]["k"])
+    assert kept.maker.name == last["anonymizer"]
+
+
+def test_a_way_of_best_is_published(tmp_path: Path) -> None:
+    rows = pa.table({"age": [20, 20, 31, 31, 45, 46, 60, 61] * 3, "ill": [*"abcabcab"] * 3})
+    table = sf.read(rows, sf.Schema(["age"], "ill", hierarchies={"age": sf.intervals(10, 20, 40)}))
+    policy = sf.Policy([sf.KAnonymity(4)], sf.Best(seconds=5))
+    release = sf.anonymize(table, policy, seed=2)
+    release.save(tmp_path / "out", policy=policy)
+    run = tmp_path / "out" / "private" / "run.json"
+    points = json.loads(run.read_text())["points"]
+    for told in points:
+        chosen = sf.point(f"{run}#{told['point']}", table, policy)
+        assert chosen.seed == 2
+        assert chosen.policy.maker.name == told["anonymizer"]["kind"]
+        if told["outcome"] in ("holds", "chosen"):
+            made = sf.anonymize(table, chosen.policy, seed=chosen.seed)
+            assert Loss().cost(view_of(made)) == pytest.approx(told["cost"])
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        ("{map}#99", "has points 1 to 2, not 99"),
+        ("{map}#0", "has points 1 to 2, not 0"),
+        ("{map}", "names no point; write FILE#POINT"),
+        ("{map}#x", "names no point; write FILE#POINT"),
+        ("{map}x#1", "does not exist"),
+        ("{policy}#1", "tells of no points"),
+        ("{folder}#1", "tells of no points"),
+    ],
+)
+def test_mistakes(files: tuple[Path, Path, Path], named: str, words: str) -> None:
+    data, policy, saved = files
+    _compared(files)
+    text = named.format(map=saved, policy=policy, folder=data.parent)
+    out = data.parent / "out"
+    run = sfumato("anonymize", data, "--policy", policy, "--like", text, "--out", out)
+    assert run.returncode == 2
+    assert words in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_another_table_another_policy_another_seed(files: tuple[Path, Path, Path]) -> None:
+    data, policy, saved = files
+    _compared(files)
+    out = data.parent / "out"
+    arguments = ("--like", f"{saved}#1", "--out", out)
+    other = data.parent / "other.csv"
+    pa_csv.write_csv(census(201), other)
+    run = sfumato("anonymize", other, "--policy", policy, *arguments)
+    assert (run.returncode, "made of another table" in run.stderr) == (2, True)
+    stricter = data.parent / "stricter.toml"
+    stricter.write_text(policy.read_text().replace("k = 5", "k = 6"))
+    run = sfumato("anonymize", data, "--policy", stricter, *arguments)
+    assert (run.returncode, "made of another policy" in run.stderr) == (2, True)
+    limited = sfumato("anonymize", data, "--policy", policy, *arguments, "--limit", "age=1..")
+    assert (limited.returncode, "made of another policy" in limited.stderr) == (2, True)
+    run = sfumato("anonymize", data, "--policy", policy, *arguments, "--seed", 3)
+    assert (run.returncode, "--like has its own seed" in run.stderr) == (2, True)
+    assert not out.exists()
+
+
+def _compared(files: tuple[Path, Path, Path]) -> None:
+    """A map of two points, made in Python."""
+    data, policy, saved = files
+    rules = sf.Policy.load(policy)
+    assert rules.schema is not None
+    table = sf.read(data, rules.schema)
+    sf.compare(table, rules, {"k": [2, 4], "anonymizer": ["mondrian"]}, ["loss"]).save(saved)

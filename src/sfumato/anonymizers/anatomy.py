@@ -162,12 +162,13 @@ def in_buckets(name: str, task: Task) -> Task:
                 f"{name} publishes quasi-identifiers as they are, and limits allow {column!r} from "
                 f"level {levels.finest} on; use an anonymizer that generalizes, or drop that limit"
             )
-    # Values as they are lie inside one label of any level: limits ask nothing more here.
-    free = {column: replace(levels, allowed=None) for column, levels in task.table.levels.items()}
-    table = replace(task.table, levels=free)
+    table = task.table
+    if table.schema.limits:  # values as they are lie inside one label of any level
+        free = {column: replace(levels, allowed=None) for column, levels in table.levels.items()}
+        table = replace(table, levels=free)
     if counts.sensitive[0].sets is not None:
         table = replace(table, counts=counts.loosened())
-    return replace(task, table=table)
+    return task if table is task.table else replace(task, table=table)
 
 
 def refuse_exact(name: str, task: Task, release: Release) -> None:

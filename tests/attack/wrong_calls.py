@@ -114,6 +114,7 @@ NOT_CALLED = {
     "Beliefs",
     "Characterization",
     "Check",
+    "ChosenPoint",
     "Comparison",
     "Containment",
     "Draft",
@@ -164,6 +165,8 @@ def right_calls(folder: Path) -> list[Call]:
     policy = sf.Policy(require=[sf.KAnonymity(2)], anonymizer=sf.Lattice())
     release = sf.anonymize(table, policy, seed=1)
     groups = sf.Groups([[2, 3, 1], [1, 2, 4]], values=["flu", "cold", "ulcer"])
+    saved = folder / "map.json"
+    sf.compare(table, policy, {"k": [2]}, ["loss"]).save(saved, force=True)
     file = folder / "people.csv"
     file.write_text("age,sex,disease\n" + "30,F,flu\n40,M,cold\n" * 5, encoding="utf-8")
 
@@ -251,6 +254,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("SkylinePrivacy", [(1, 1, 1, 0.9)]),
         call("StatisticsOffice", 3, top=3),
         call("TCloseness", 0.3, distance="equal"),
+        call("Limits", 1, 2, star=False),
         call("Use", weights={"age": 2}, queries=[["age", "sex"]], target="disease"),
         call("anonymize", table, policy, seed=1),
         call("audit", release, policy),
@@ -279,6 +283,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("mask", [3, 2]),
         call("prefix", 3, 2),
         call("propose_hierarchy", pa.table({"age": [1, 2, 3, 4]}), "age", levels=2),
+        call("point", f"{saved}#1", table, policy),
         call("price", table, policy, seconds=1, seed=1, people=50),
         call("read", people, schema, threads=1),
         call("read_release", file, schema),

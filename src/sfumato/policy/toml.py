@@ -278,7 +278,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
             _criterion(entry, place, schema, folder)
             for place, entry in enumerate(model.require, start=1)
         ]
-        anonymizer = _anonymizer(model.anonymizer)
+        anonymizer = None if model.anonymizer is None else anonymizer_of(model.anonymizer)
         profile = _profile(model.profile, folder)
         perturb = {
             column: construct(f"[perturb.{column}]", entry, PERTURBATIONS)
@@ -414,8 +414,9 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
     return construct(where, entry, CRITERIA)
 
 
-def _anonymizer(entry: dict[str, Any] | None) -> Anonymizer | None:
-    return None if entry is None else construct("[anonymizer]", entry, ANONYMIZERS)
+def anonymizer_of(entry: Mapping[str, object]) -> Anonymizer:
+    """What `[anonymizer]` names."""
+    return construct("[anonymizer]", entry, ANONYMIZERS)
 
 
 def _profile(given: str | dict[str, Any] | None, folder: Path) -> RuleSet | None:

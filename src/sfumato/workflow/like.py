@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import ANONYMIZERS
 from sfumato.errors import InputError, PolicyError, expect, other_than_file, quoted
 from sfumato.policy.model import Policy
-from sfumato.policy.toml import construct
+from sfumato.policy.toml import anonymizer_of
 from sfumato.table import Table
 from sfumato.workflow.compare import plan_sweep
 
@@ -89,7 +88,7 @@ class PointFile:
             if "settings" in point:
                 planned = plan_sweep(policy, _sweep(self.content["sweep"]))
                 return planned.points[self.number - 1].policy
-            named = construct(f"point {self.number}", point["anonymizer"], ANONYMIZERS)
+            named = anonymizer_of(point["anonymizer"])
         except (PolicyError, IndexError, KeyError, TypeError, AttributeError) as error:
             why = f": {error}" if isinstance(error, PolicyError) else ""
             raise InputError(

@@ -22,7 +22,8 @@ import numpy as np
 from sfumato.anonymizers.anatomy import list_members
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.cells import Columns as MondrianColumns
-from sfumato.anonymizers.mondrian.cells import describe, frame_cells
+from sfumato.anonymizers.mondrian.cells import describe
+from sfumato.anonymizers.mondrian.frames import frame_cells
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.numbers import Codes, Floats, Ints, offsets_of
 from sfumato.release.description import Description

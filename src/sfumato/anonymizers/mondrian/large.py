@@ -31,9 +31,10 @@ import pyarrow as pa
 
 from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.mondrian import splits
-from sfumato.anonymizers.mondrian.cells import Columns, frame_cells, narrowed
+from sfumato.anonymizers.mondrian.cells import Columns, narrowed
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
 from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
+from sfumato.anonymizers.mondrian.frames import frame_cells
 from sfumato.anonymizers.mondrian.partition import Nodes, Partition, TupleRows, target_of
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sfumato.anonymizers.mondrian import splits
-from sfumato.anonymizers.mondrian.cells import Columns, framed, narrowed
+from sfumato.anonymizers.mondrian.cells import Columns, narrowed
+from sfumato.anonymizers.mondrian.frames import framed
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import PolicyError
 from sfumato.numbers import Codes, Ints, offsets_of, run_places, taken_rows

@@ -52,6 +52,7 @@ from sfumato.release.build import build_release, count_release
 from sfumato.release.made import Findings, MadeHere, Placement
 from sfumato.release.read.wildcard import fitting_everybody
 from sfumato.release.release import Release
+from sfumato.release.within_limits import keeps_limits
 from sfumato.utility.view import view_of
 
 SEARCH = "search"
@@ -90,8 +91,9 @@ class LocalSuppressionFindings(Findings):
 class LocalSuppression(Anonymizer):
     """Single cells are blanked, as few as possible, the others published as they are.
 
-    levels: of the hierarchies that columns are recoded to first, by name (0 where not named); or
-    "search": those at which recoding and blanks together cost least by the policy's utility.
+    levels: of the hierarchies that columns are recoded to first, by name (where not named the
+    finest that limits allow, 0 without any); or "search": those at which recoding and blanks
+    together cost least by the policy's utility.
     """
 
     name: ClassVar[str] = NAME
@@ -120,7 +122,7 @@ class LocalSuppression(Anonymizer):
         if found is None:
             raise self._nothing(task, table)
         finished = Finished(task)
-        for release in _ever_more(table, *found):
+        for release in filter(keeps_limits, _ever_more(table, *found)):
             if finished.holds(release):
                 anybody = _fitting_everybody(release)
                 if anybody is None or _holds_so_too(task, anybody):
@@ -142,7 +144,13 @@ class LocalSuppression(Anonymizer):
                     f"{NAME}: levels: {column!r} has levels 0 to {known[column].height - 1}, "
                     f"not {level}"
                 )
-        return self.levels
+            within = range(known[column].finest, known[column].coarsest + 1)
+            if level not in within:
+                raise PolicyError(
+                    f"{NAME}: levels: limits allow {column!r} levels {within[0]} to {within[-1]}, "
+                    f"not {level}"
+                )
+        return {name: self.levels.get(name, levels.finest) for name, levels in known.items()}
 
     def _nothing(self, task: Task, table: BlankableTable) -> Exception:
         """Why nothing was found: what everybody together comes to by the first that fails."""
@@ -162,7 +170,7 @@ def _best_levels(task: Task) -> Mapping[str, int]:
     """
     judge = Judge(task)
     names = [domain.name for domain in task.table.counts.quasi]
-    size = prod(judge.heights)
+    size = judge.size
     if not judge.bounded or size > MOST_NODES:
         why = f"there are {size:,} of them (at most {MOST_NODES:,})"
         if not judge.bounded:
@@ -170,10 +178,12 @@ def _best_levels(task: Task) -> Mapping[str, int]:
         raise PolicyError(f"{NAME}: levels = {SEARCH!r} cannot be searched: {why}; name levels")
     queue = [
         (judge.least_cost(levels), False, levels)
-        for levels in product(*(range(height) for height in judge.heights))
+        for levels in product(
+            *(range(low, high + 1) for low, high in zip(judge.finest, judge.coarsest, strict=True))
+        )
     ]
     heapify(queue)
-    best, chosen, blanked, looked_at = inf, (0,) * len(names), 0, 0
+    best, chosen, blanked, looked_at = inf, judge.finest, 0, 0
     with Ticker("recoding", NODES_BLANKED) as ticker:
         while queue and blanked < NODES_BLANKED and looked_at < NODES_LOOKED_AT:
             cost, counted, levels = heappop(queue)
@@ -189,8 +199,9 @@ def _best_levels(task: Task) -> Mapping[str, int]:
             ticker.add(1)
             if found is None:
                 continue
-            spent = task.utility.cost(view_of(_release(table, found, exact=False)))
-            if spent < best:
+            release = _release(table, found, exact=False)
+            spent = task.utility.cost(view_of(release))
+            if spent < best and keeps_limits(release):
                 best, chosen = spent, levels
     return dict(zip(names, chosen, strict=True))
 

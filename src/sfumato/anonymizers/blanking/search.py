@@ -38,6 +38,7 @@ MOST_PEOPLE = 2_000_000
 MOST_COUNTS = 1 << 28
 SWEEPS = 20
 _TIE = 1e-6  # of two ways of the same weight, the one with fewer cells
+_FORBIDDEN = 1e6  # times what a blank costs that limits do not allow
 _ENOUGH = 1e-4  # a share of what is blank, which a sweep must gain for another one
 
 
@@ -92,9 +93,11 @@ class BlankableTable:
 
     @cached_property
     def weights(self) -> Floats:
-        """What a blank cell of each column costs."""
+        """What a blank cell of each column costs; one that limits forbid, more than all others."""
         weights: Floats = self.task.column_weights + _TIE
-        return weights
+        levels = [self.task.table.levels[domain.name] for domain in self.counts.quasi]
+        forbidden = np.array([one.coarsest < one.height - 1 for one in levels])
+        return np.where(forbidden, weights * _FORBIDDEN, weights)
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:

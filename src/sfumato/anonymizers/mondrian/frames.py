@@ -17,7 +17,7 @@ from sfumato.errors import SchemaError
 from sfumato.numbers import Codes, Ints, offsets_of
 from sfumato.schema.boundaries import Boundaries
 from sfumato.schema.hierarchy import Levels
-from sfumato.schema.region import Region, Span, place_of
+from sfumato.schema.region import Span, place_of
 
 if TYPE_CHECKING:  # columns know their frames
     from sfumato.anonymizers.mondrian.cells import Columns
@@ -56,16 +56,15 @@ def within_frames(made: Boundaries | None, levels: Levels) -> Boundaries | None:
         return made
     if levels.coarsest == levels.height - 1:
         return made
-    level, frames = levels[levels.coarsest], list[Region]()
-    for block in range(len(made.lower)):
-        labels = set(level.codes[np.flatnonzero(made.block_of == block)].tolist())
-        if len(labels) > 1:
-            raise SchemaError(
-                f"limits: column {levels.domain.name!r} may be published at level "
-                f"{levels.coarsest} at most, whose bounds its unit does not allow; give a smaller "
-                "unit, or a coarser level"
-            )
-        frames.append(level.regions[labels.pop()])
+    level, blocks = levels[levels.coarsest], made.block_of[: levels.domain.placed]
+    edges = np.searchsorted(blocks, np.arange(len(made.lower) + 1))
+    label = level.codes[edges[:-1]]
+    if (label != level.codes[edges[1:] - 1]).any():
+        raise SchemaError(
+            f"limits: column {levels.domain.name!r} may be published at level {levels.coarsest} at "
+            "most, whose bounds its unit does not allow; give a smaller unit, or a coarser level"
+        )
+    frames = [level.regions[number] for number in label.tolist()]
     lower, upper, cuts = list(made.lower), list(made.upper), list(made.cuts)
     for block, frame in enumerate(frames):
         if isinstance(frame, Span):
@@ -73,8 +72,9 @@ def within_frames(made: Boundaries | None, levels: Levels) -> Boundaries | None:
             upper[block] = min(upper[block], frame.high, key=place_of)
             if block and frames[block - 1] != frame:
                 cuts[block - 1] = frame.low
-    ends = {"lower": tuple(lower), "upper": tuple(upper), "cuts": tuple(cuts)}
-    return replace(made, **ends, frames=tuple(frames))
+    return replace(
+        made, lower=tuple(lower), upper=tuple(upper), cuts=tuple(cuts), frames=tuple(frames)
+    )
 
 
 def frame_cells(columns: Columns, codes: Codes, *, halves: bool) -> tuple[Codes, Codes]:
@@ -164,4 +164,5 @@ def _halve(
             rows.append(inside)
             cells.append((upper, lower))
     ends = offsets_of([len(one) for one in rows])
-    return np.concatenate(rows), ends, *(np.array(side) for side in zip(*cells, strict=True))
+    lows, highs = zip(*cells, strict=True)
+    return np.concatenate(rows), ends, np.array(lows), np.array(highs)

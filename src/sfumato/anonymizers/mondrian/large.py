@@ -78,11 +78,11 @@ class LargeSearch:
         first = self.root.branches or [self.root]
         counts, batch, _ = self._histograms(first)
         runs = np.arange(len(first)) * len(columns)
-        order = run_places(batch.starts[runs], batch.stops[runs] - batch.starts[runs])
+        shown = run_places(batch.starts[runs], batch.stops[runs] - batch.starts[runs])
         begins = offsets_of(batch.stops[runs] - batch.starts[runs])
         self.everybody = Nodes(
-            batch.rows.take(order),
-            np.arange(len(order)),
+            batch.rows.take(shown),
+            np.arange(len(shown)),
             begins[:-1],
             begins[1:],
             batch.low[runs],

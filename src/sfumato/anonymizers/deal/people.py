@@ -213,7 +213,7 @@ class _Layout:
         """Beside a column with limits: nobody is to be dealt to those whom they keep apart."""
         size = int(frames.max(initial=0)) + 1
         self._span(RANGE, self._ends, size, _APART, 0)
-        place = np.arange(size) * _FAR
+        place = (np.arange(size) * _FAR).astype(np.float64)
         self._low.append(place)
         self._high.append(place)
         self._ends += size

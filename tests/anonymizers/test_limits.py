@@ -239,6 +239,17 @@ def test_rows_that_a_pseudonym_links() -> None:
         assert [found.broken for found in limit_findings(release)] == ["", ""]
 
 
+def test_few_people_whom_limits_keep_apart_are_suppressed_where_that_is_allowed() -> None:
+    old = pa.table({"age": [95], "born": [dt.date(1950, 1, 1)], "place": ["Kiel"], "ill": ["flu"]})
+    table = read({"age": sf.Limits(coarsest=3)}, pa.concat_tables([people(), old]))
+    for maker in (sf.Lattice(), sf.Deal(sweeps=1, starts=1)):
+        policy = sf.Policy([sf.KAnonymity(4)], maker, suppression=0.05)
+        release = sf.anonymize(table, policy, seed=1)
+        assert 1 <= release.suppressed <= 8
+    with pytest.raises(sf.NoSafeRelease, match="let lattice or deal suppress them"):
+        sf.anonymize(table, sf.Policy([sf.KAnonymity(4)], sf.Mondrian()), seed=1)
+
+
 # -- what is said where limits stand in the way, and of what others published ------------------
 
 

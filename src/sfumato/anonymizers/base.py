@@ -220,10 +220,11 @@ def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) ->
 
 
 USUAL_ADVICE = "loosen that bound, or coarsen what is published"
-# Everybody together is the coarsest there is, so coarser columns are no way out.
 FRAMES_FAIL = (
-    "people whom limits keep apart fail already: allow coarser levels, or loosen that bound"
+    "people whom limits keep apart fail already: allow coarser levels, let lattice or deal "
+    "suppress them, or loosen that bound"
 )
+# Everybody together is the coarsest there is, so coarser columns are no way out.
 EVERYBODY_FAILS = "everybody together fails already: loosen that bound"
 
 

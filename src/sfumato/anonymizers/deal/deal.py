@@ -267,7 +267,7 @@ class Deal(Anonymizer):
             yield release
             if limit and not clock.interrupted:
                 ground = replace(ground, clock=clock, limit=limit)
-                started = [lambda _: best, *starts_without(ground, best)]
+                started = starts_without(ground, best)
                 yield searched(ground, 2)[1]
 
 

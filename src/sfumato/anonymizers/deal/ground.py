@@ -331,9 +331,10 @@ def _drawn(number: int, ground: SearchGround) -> Codes:
 
 
 def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
-    """Cut trees of all but some whom the limit allows to suppress: those whose going would narrow
-    these groups most; those who have the rarest values; and if everybody together breaks a rule,
-    enough of those who have the most frequent."""
+    """These groups, and cut trees of all but some whom the limit allows to suppress: those whose
+    going would narrow these groups most; those who have the rarest values; and if everybody
+    together breaks a rule, enough of those who have the most frequent. Whom limits keep apart and
+    who break a rule go."""
     dealt, rules = ground.dealt, ground.bounds
     people, total = dealt.people, len(dealt)
     state, hard, saved = state_of(group, people, dealt.columns), np.zeros(SOFT + 1), np.zeros(total)
@@ -358,13 +359,21 @@ def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
             if total - fewer.sum() > ground.limit or _holds(fewer, dealt, rules):
                 kept.append(_first_of_each(fewer, ground))
                 break
-    return [
+    fits = np.ones(total, dtype=np.bool_)
+    for frame in np.unique(dealt.frame).tolist() if dealt.frame.any() else ():
+        here = dealt.frame == frame
+        alone = np.bincount(people.value[here], minlength=len(having))
+        fits[here] = _holds(alone, dealt, rules)
+    if not fits.all():
+        kept = [fits, *(stay & fits for stay in kept)]
+    trees = [
         _tree(schedule, 0, stay)
         for stay in kept
         if total - stay.sum() <= ground.limit
         and _holds(np.bincount(people.value[stay], minlength=len(having)), dealt, rules)
         for schedule in ((1.0,), (0.7, 0.85, 1.0))
     ]
+    return trees if trees and not fits.all() else [lambda _: group, *trees]
 
 
 def _holds(having: Ints, dealt: Dealt, rules: Rules) -> bool:

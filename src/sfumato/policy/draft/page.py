@@ -20,7 +20,6 @@ from sfumato.policy.draft.roles import ENOUGH, Roles
 from sfumato.policy.rules.conventions import PublicFile
 from sfumato.policy.toml import toml_value
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.roles import Schema
 
 _WIDTH = 98
 
@@ -44,7 +43,7 @@ def write(
         _table("levels", roles, lambda fit: fit.level),
         _table("limits", roles, _limits),
         *_hierarchies(roles),
-        _limits(roles),
+        _commented_limits(roles),
         _anonymizer(),
         *_require(sample, roles, tried, asked),
         _adversary(sample, roles) if not isinstance(asked.rules, PublicFile) else [],
@@ -231,9 +230,8 @@ def _table(name: str, roles: Roles, entry: Callable[[Fit], object]) -> list[str]
 
 
 def _limits(fit: Fit) -> dict[str, int] | None:
-    """How fine a column may be published, where schemas can say so."""
-    limited = any(field.name == "limits" for field in fields(Schema))
-    return {"finest": fit.finest} if limited and fit.finest is not None else None
+    """How fine a column may be published, where a rule set says so."""
+    return None if fit.finest is None else {"finest": fit.finest}
 
 
 def _hierarchies(roles: Roles) -> list[list[str]]:
@@ -248,8 +246,10 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
     return [_note(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
 
 
-def _limits(roles: Roles) -> list[str]:
-    """What nobody may publish finer or coarser: nothing until the owner says so."""
+def _commented_limits(roles: Roles) -> list[str]:
+    """What nobody may publish finer or coarser: nothing until the owner or a rule set says so."""
+    if any(_limits(fit) is not None for _, fit in roles.quasi.values()):
+        return []
     stepped = [name for name, (_, fit) in roles.quasi.items() if fit.hierarchy is not None]
     named = next(iter(stepped or roles.quasi))
     why = (

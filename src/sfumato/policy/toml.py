@@ -1,13 +1,13 @@
 """The TOML form of a policy: read with pydantic, answered in one line, written back.
 
-In this order: how values are spelt, objects made by their own constructors, reading, writing.
+In this order: objects made by their own constructors, reading, writing.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -35,6 +35,7 @@ from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import RuleSet
 from sfumato.policy.rules.safe_harbor import ZIPS
+from sfumato.policy.toml_text import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.calendar import dates
 from sfumato.schema.hierarchy import Hierarchy
@@ -42,40 +43,6 @@ from sfumato.schema.limits import Limits
 from sfumato.schema.recipes import taxonomy
 from sfumato.schema.roles import Schema
 from sfumato.utility.use import Use
-
-# How values are spelt in TOML: names and texts of any kind, numbers, dates, lists, hierarchies.
-
-
-def _is_control(character: str) -> bool:
-    return character < " " or character == "\x7f"
-
-
-def toml_value(value: Any) -> str:
-    """A value as it stands in a TOML file."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(f"\\u{ord(c):04x}" if _is_control(c) else c for c in escaped) + '"'
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    if isinstance(value, Hierarchy):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
-        given.pop("source", None)
-        kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
-        return toml_value({"kind": value.kind, **kept})
-    if isinstance(value, Limits):
-        given = {f.name: getattr(value, f.name) for f in fields(value)}
-        return toml_value({key: entry for key, entry in given.items() if entry is not None})
-    if isinstance(value, Mapping):
-        inner = ", ".join(
-            f"{toml_value(str(key))} = {toml_value(entry)}" for key, entry in value.items()
-        )
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, Sequence):
-        return f"[{', '.join(toml_value(entry) for entry in value)}]"
-    return repr(value)
-
 
 # From a TOML table to the object it describes, through the object's own constructor.
 

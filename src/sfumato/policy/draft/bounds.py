@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.policy.draft.guess import MANY, RoleGuess, are_codes, is_code, is_foreign_date
 from sfumato.policy.draft.profile import Profile
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 from sfumato.schema.calendar import Dates, Period
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.icd10 import category_of

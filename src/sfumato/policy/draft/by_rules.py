@@ -18,7 +18,7 @@ from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import NO_ADVICE, RuleSet
 from sfumato.policy.rules.conventions import PublicFile, RiskThreshold, StatisticsOffice
 from sfumato.policy.rules.safe_harbor import OLDEST, SafeHarbor, is_part_of_date, is_small_place
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 from sfumato.schema.calendar import Dates
 from sfumato.schema.recipes import Intervals, Zip3
 from sfumato.table import real_path

@@ -39,7 +39,8 @@ from sfumato.policy.draft.words import may_begin_with_a_cell
 from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import RuleSet
 from sfumato.policy.rules.free_text import FreeText
-from sfumato.policy.toml import parse_policy, toml_value
+from sfumato.policy.toml import parse_policy
+from sfumato.policy.toml_text import toml_value
 from sfumato.release.handed_out import ColumnCells
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals

@@ -17,7 +17,7 @@ from typing import Literal
 from sfumato.engines.notations import date_forms, decimals_of, is_iso
 from sfumato.policy.draft.profile import Profile
 from sfumato.policy.draft.words import OFFICIAL, counts_something
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 from sfumato.release.handed_out import LONG, CellSizes
 
 # What a column's values look like: patterns of things that name a person directly.

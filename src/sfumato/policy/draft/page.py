@@ -18,7 +18,7 @@ from sfumato.policy.draft.profile import Sample
 from sfumato.policy.draft.rehearsal import Rehearsal
 from sfumato.policy.draft.roles import ENOUGH, Roles
 from sfumato.policy.rules.conventions import PublicFile
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 from sfumato.schema.hierarchy import Hierarchy
 
 _WIDTH = 98

@@ -20,7 +20,7 @@ from sfumato.engines.base import named, select
 from sfumato.errors import list_some
 from sfumato.policy.draft.guess import NEARLY_ALL, RoleGuess, agreed_person
 from sfumato.policy.draft.profile import TABLE, Profile, Sample
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 
 _LASTING = ("birth", "sex", "origin", "name", "stature")
 _PLACES = ("place", "zip code", "institution")

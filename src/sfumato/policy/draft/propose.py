@@ -27,7 +27,7 @@ from sfumato.policy.draft.bounds import FEW, are_icd10, date_periods
 from sfumato.policy.draft.guess import are_codes, is_code
 from sfumato.policy.draft.page import recipe_lines
 from sfumato.policy.draft.profile import Profile, profile, take
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 from sfumato.schema.calendar import Dates
 from sfumato.schema.hierarchy import Hierarchy, Levels
 from sfumato.schema.recipes import Intervals, Number, Taxonomy, age_groups, icd10, prefix

@@ -28,7 +28,7 @@ from sfumato.policy.draft.person import (
     leave_out,
 )
 from sfumato.policy.draft.profile import Profile, Sample
-from sfumato.policy.toml import toml_value
+from sfumato.policy.toml_text import toml_value
 
 # Which columns single people out together: measured, not guessed.
 #

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import product
-from math import inf, prod
+from math import inf
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -76,6 +76,8 @@ def brief_treatments(report: Report) -> Section | None:
         return None
     rows = tuple((one.column, one.how, _values(one), _changed_share(one)) for one in listed)
     notes = _left_at_home(treatments, names=False)
+    if _table(report) is None:
+        notes = (*notes, f"{_PUBLISHED}{_how_to(report)}.")
     sheet = Sheet(
         ("column", "what was done", "values", "changed"), rows, notes=notes, percent=("changed",)
     )

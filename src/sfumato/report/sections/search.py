@@ -47,11 +47,11 @@ def contest_section(report: Report) -> Section | None:
         return None
     other = contest.utility != "loss"
 
-    def row(number: int, attempt: Attempt) -> tuple[object, ...]:
+    def row(attempt: Attempt) -> tuple[object, ...]:
         cost = (attempt.cost, attempt.loss) if other else (attempt.loss,)
         seconds = None if attempt.seconds is None else round(attempt.seconds, 1)
         sizes = attempt.groups, attempt.suppressed, seconds
-        return number, attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
+        return attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
 
     costs = (contest.utility, "loss") if other else ("loss",)
     tried = "Every way that applies was tried within the time allowed"
@@ -59,11 +59,11 @@ def contest_section(report: Report) -> Section | None:
         tried = "Not every way that applies was tried to its end"
     return Section(
         "What each anonymizer would have cost",
-        f"{tried}; the release that costs least by {contest.utility} was kept.",
+        f"{tried}; the release that costs least by {contest.utility} was kept. "
+        "They are numbered in this order: anonymize --like private/run.json#2 takes the second.",
         (
             Sheet(
                 (
-                    "point",
                     "anonymizer",
                     *costs,
                     "groups",
@@ -72,7 +72,7 @@ def contest_section(report: Report) -> Section | None:
                     "outcome",
                     "why",
                 ),
-                tuple(row(*numbered) for numbered in enumerate(contest.attempts, start=1)),
+                tuple(row(attempt) for attempt in contest.attempts),
                 remark="why",
                 starred=(contest.attempts.index(contest.winner),),
                 star="chosen",

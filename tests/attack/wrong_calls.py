@@ -211,6 +211,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("NoSpecialUniques", 2),
         call("PresenceSeeker", table),
         call("Lattice"),
+        call("LocalSuppression", levels={"age": 1}),
         call("Ledger", folder / "ledger.sqlite"),
         call("Microaggregation", 3),
         call("Mondrian"),

@@ -19,7 +19,6 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal.deal import whole_table
-from sfumato.anonymizers.deal.people import sum_width, value_columns
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.criteria.base import GroupCriterion
 from sfumato.criteria.count_rules import CountRule
@@ -288,6 +287,7 @@ def _compiled(
         Shown,
         blank_cells,
     )
+    from sfumato.anonymizers.deal.people import sum_width, value_columns
     from sfumato.anonymizers.deal.rules import pack
 
     counts, chance = table.counts, np.random.default_rng([table.task.seed, 6])

@@ -7,14 +7,14 @@ counted by form, and by what the identifiers of the same row hold; no cell is ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sfumato.policy.rules.base import Against, JudgedRelease, Paragraph, settled, unread
-from sfumato.release.groups import Groups
 from sfumato.release.handed_out import CellSizes, ColumnCells, HandedOut, columns_of
 from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
+from sfumato.schema.domain import Domain
 from sfumato.schema.identifier_forms import FORMS
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
@@ -63,31 +63,32 @@ def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
 
 def texts_of(release: Release) -> tuple[FreeText, ...]:
     """The columns of free text that a release publishes as they are, or as sensitive values."""
-    groups = release.by_attribute
     if isinstance(release.made, ReadFrom):
-        return _found(release.made.stray.handed_out, release.schema, groups)
+        domains = {name: groups.domain for name, groups in release.by_attribute.items()}
+        return _found(release.made.stray.handed_out, release.schema, domains)
     placed = release.placement
-    return () if placed is None else _texts(placed.table, groups)
+    return () if placed is None else texts_in(placed.table)
 
 
 def texts_in(table: Table) -> tuple[FreeText, ...]:
-    """The same of a table that a release is to be made of."""
-    return _texts(table, {})
-
-
-def _texts(table: Table, groups: dict[str, Groups]) -> tuple[FreeText, ...]:
-    """By the table's own cells: who is suppressed counts, too."""
+    """The same of a table that a release is made of, by its own cells: who is suppressed counts,
+    too."""
     columns = columns_of(table.engine, table.source, table.schema, whole=True)
-    return _found(columns, table.schema, groups)
+    domains = {attribute.name: attribute.domain for attribute in table.counts.sensitive}
+    return _found(columns, table.schema, domains)
 
 
-def _found(published: HandedOut, schema: Schema, groups: dict[str, Groups]) -> tuple[FreeText, ...]:
+def _found(
+    published: HandedOut, schema: Schema, domains: Mapping[str, Domain | None]
+) -> tuple[FreeText, ...]:
     naming = [column.name for column in published.columns if column.role in _NAMING]
     found = []
     for column in published.columns:
         if column.role not in ("keep", "sensitive") or not column.is_text:
             continue
-        if column.role == "sensitive" and not _may_be(schema, groups.get(column.name), column.name):
+        if column.role == "sensitive" and not _may_be(
+            schema, domains.get(column.name), column.name
+        ):
             continue
         if column.counts.is_free_text:
             found.append(FreeText.of(column, naming))
@@ -95,13 +96,13 @@ def _found(published: HandedOut, schema: Schema, groups: dict[str, Groups]) -> t
     return tuple(found)
 
 
-def _may_be(schema: Schema, groups: Groups | None, name: str) -> bool:
+def _may_be(schema: Schema, domain: Domain | None, name: str) -> bool:
     """Whether sensitive values may be free text, by what is known of them without a look."""
     if name in schema.levels or name in schema.lists:
         return False
-    if groups is None or groups.domain is None:
+    if domain is None:
         return True
-    texts = [value for value in groups.domain.values if isinstance(value, str)]
+    texts = [value for value in domain.values if isinstance(value, str)]
     words = sum(text.count(" ") + 1 for text in texts) / max(len(texts), 1)
     longest = max(map(len, texts), default=0)
     return CellSizes(0, len(texts), 0, words, longest).are_sentences

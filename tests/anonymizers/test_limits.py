@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -152,6 +153,33 @@ def test_cells_that_must_not_be_star_are_not_blanked() -> None:
     wrong = sf.LocalSuppression(levels={"age": 1})
     with pytest.raises(sf.PolicyError, match="limits allow 'age' levels 3 to 5, not 1"):
         sf.anonymize(table, sf.Policy([sf.KAnonymity(4)], wrong), seed=1)
+
+
+def test_cells_are_blanked_wherever_that_keeps_limits() -> None:
+    """There is a release if enough people share each value that must be shown: all else can go."""
+    seen = set()
+    for seed in range(12):
+        source = people(30, seed)
+        must_be_shown = ("place",) if seed % 2 else ("age",)
+        level = 3 if seed % 2 else 4  # of the age: [20, 40), ..., or [0, 40), [40, 80)
+        table = read({name: sf.Limits(star=False) for name in must_be_shown}, source)
+        shared = Counter(source["place"].to_pylist())
+        if seed % 2 == 0:
+            shared = Counter(age // 40 for age in source["age"].to_pylist())
+        k = sorted(shared.values())[0] + seed % 3 // 2  # the rarest just do, or just do not
+        policy = sf.Policy([sf.KAnonymity(k)], sf.LocalSuppression(levels={"age": level}))
+        seen.add((must_be_shown, possible := k <= min(shared.values())))
+        if not possible:
+            with pytest.raises(sf.NoSafeRelease, match="no choice of cells keeps the limits"):
+                sf.anonymize(table, policy, seed=seed)
+            continue
+        for maker in (policy.maker, sf.LocalSuppression(levels="search")):
+            release = sf.anonymize(table, replace(policy, anonymizer=maker), seed=seed)
+            shown = release.to_arrow()
+            assert "*" not in shown[must_be_shown[0]].to_pylist()
+            cells = Counter(zip(*(shown[name].to_pylist() for name in HIERARCHIES), strict=True))
+            assert min(cells.values()) >= k
+    assert len(seen) == 4
 
 
 @pytest.mark.parametrize("missing", [False, True])

@@ -46,7 +46,7 @@ from sfumato.anonymizers.blanking.search import (
 )
 from sfumato.anonymizers.lattice.nodes import Judge, roll_to
 from sfumato.criteria.base import judge
-from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.errors import NoSafeRelease, PolicyError, did_you_mean, quoted
 from sfumato.progress import Ticker
 from sfumato.release.build import build_release, count_release
 from sfumato.release.made import Findings, MadeHere, Placement
@@ -127,7 +127,9 @@ class LocalSuppression(Anonymizer):
                 anybody = _fitting_everybody(release)
                 if anybody is None or _holds_so_too(task, anybody):
                     return _told(release, anybody)
-        raise finished.refusal()  # the last had everybody in one group, alike by both readings
+        if not finished.judged:
+            raise self._nothing(task, table)
+        raise finished.refusal()  # the last had all blank that may be, alike by both readings
 
     def _levels(self, task: Task) -> Mapping[str, int]:
         if isinstance(self.levels, str):
@@ -159,6 +161,9 @@ class LocalSuppression(Anonymizer):
             verdict = judge(criterion, together)
             if not verdict.holds:
                 return refused(criterion, verdict)
+        if not table.may_be_blank.all():
+            recode = "" if self.levels == SEARCH else f"; recode first (levels, or {SEARCH!r})"
+            return NoSafeRelease(f"no choice of cells keeps the limits of all columns{recode}")
         return PolicyError(f"{NAME}: no choice of cells was found")
 
 
@@ -183,12 +188,14 @@ def _best_levels(task: Task) -> Mapping[str, int]:
         )
     ]
     heapify(queue)
-    best, chosen, blanked, looked_at = inf, judge.finest, 0, 0
+    best, chosen, blanked, looked_at = inf, judge.coarsest, 0, 0
     with Ticker("recoding", NODES_BLANKED) as ticker:
         while queue and blanked < NODES_BLANKED and looked_at < NODES_LOOKED_AT:
             cost, counted, levels = heappop(queue)
             if cost >= best:
                 break
+            if not _may_do(task, judge, levels):
+                continue
             if not counted:
                 looked_at += 1
                 heappush(queue, (cost + _least_blanks(task, judge, levels), True, levels))
@@ -204,6 +211,16 @@ def _best_levels(task: Task) -> Mapping[str, int]:
             if spent < best and keeps_limits(release):
                 best, chosen = spent, levels
     return dict(zip(names, chosen, strict=True))
+
+
+def _may_do(task: Task, judge: Judge, levels: tuple[int, ...]) -> bool:
+    """Whether it would do to blank all that limits let be blank; not asked where merging harms."""
+    tops = [height - 1 for height in judge.heights]
+    if list(judge.coarsest) == tops or not all(map(task.merge_closed, task.by_group)):
+        return True
+    ends = zip(levels, judge.coarsest, tops, strict=True)
+    most = tuple(top if coarsest == top else level for level, coarsest, top in ends)
+    return not judge.bad_groups(roll_to(judge.base, most)).any()
 
 
 def _least_blanks(task: Task, judge: Judge, levels: tuple[int, ...]) -> float:
@@ -282,7 +299,7 @@ def _ever_more(table: BlankableTable, blanks: Blanks, exact: bool) -> Iterator[R
     while many < 2 * len(costly):
         gone = np.zeros(len(regions), dtype=bool)
         gone[costly[:many]] = True
-        blank = (stars | gone)[:, placement.groups]
+        blank = (stars | gone & table.may_be_blank[:, None])[:, placement.groups]
         yield _release(table, Blanks(placement.tuples, blank, placement.n), exact=False)
         many *= 2
 

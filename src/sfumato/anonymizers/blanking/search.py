@@ -94,9 +94,13 @@ class BlankableTable:
     def weights(self) -> Floats:
         """What a blank cell of each column costs; one that limits forbid, more than all others."""
         weights: Floats = self.task.column_weights + _TIE
+        return np.where(self.may_be_blank, weights, weights * _FORBIDDEN)
+
+    @cached_property
+    def may_be_blank(self) -> Bools:
+        """The columns that limits allow to be `*`."""
         levels = [self.task.table.levels[domain.name] for domain in self.counts.quasi]
-        forbidden = np.array([one.coarsest < one.height - 1 for one in levels])
-        return np.where(forbidden, weights * _FORBIDDEN, weights)
+        return np.array([one.coarsest == one.height - 1 for one in levels], dtype=bool)
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -109,7 +113,7 @@ class BlankableTable:
         return [
             column
             for column, (codes, star) in enumerate(zip(self.codes, self.star, strict=True))
-            if (codes != star).any() and np.ptp(codes) > 0
+            if self.may_be_blank[column] and (codes != star).any() and np.ptp(codes) > 0
         ]
 
     def describe(self, blanks: Blanks) -> tuple[Placement, Regions]:
@@ -355,7 +359,8 @@ def _compiled(
 def _by_rounds(table: BlankableTable) -> Blanks | None:
     """By what criteria say of all groups of a pattern at once: from little blank to much.
 
-    Whoever is left when everything is blank takes the costliest groups along, as many as it needs.
+    Whoever is left when all is blank that may be takes the costliest groups along, as many as
+    it needs of those who then show the same.
     """
     descriptions = Descriptions.of(table)
     patterns, number, counts = descriptions.patterns, table.distinct[0], table.counts
@@ -366,24 +371,26 @@ def _by_rounds(table: BlankableTable) -> Blanks | None:
             break
         chosen[left[_held(table, left, descriptions.of_tuple[number[left], place], blank)]] = place
     last = patterns.shape[1] - 1
+    coarsest = descriptions.of_tuple[number, last]  # one for everybody, unless limits forbid blanks
     taken = 1
     while (chosen < 0).any():
         left = np.flatnonzero((chosen < 0) | (chosen == last))
-        together = np.zeros(len(left), dtype=np.int64)
-        if _held(table, left, together, patterns[:, last]).all():
-            chosen[left] = last
-        elif (chosen >= 0).sum() == (chosen == last).sum():
+        held = _held(table, left, coarsest[left], patterns[:, last])
+        chosen[left[held]] = last
+        if held.all():
+            break
+        beside = np.isin(coarsest, coarsest[left[~held]]) & (chosen >= 0) & (chosen < last)
+        if not beside.any():
             return None
-        else:
-            groups = [
-                np.flatnonzero((chosen == place) & (descriptions.of_tuple[number, place] == d))
-                for place in range(last - 1, -1, -1)
-                for d in np.unique(descriptions.of_tuple[number[chosen == place], place])[:taken]
-            ][:taken]
-            for group in groups:
-                chosen[group] = -1
-            chosen[chosen == last] = -1
-            taken *= 2
+        groups = [
+            np.flatnonzero(shown_so & (descriptions.of_tuple[number, place] == d))
+            for place in range(last - 1, -1, -1)
+            if (shown_so := beside & (chosen == place)).any()
+            for d in np.unique(descriptions.of_tuple[number[shown_so], place])[:taken]
+        ][:taken]
+        for group in groups:
+            chosen[group] = -1
+        taken *= 2
     return Blanks(np.arange(len(counts)), patterns[:, chosen], counts.n)
 
 

@@ -145,7 +145,7 @@ def test_a_column_that_is_none_is_named() -> None:
         lambda rule: sf.audit(table([(1, 2, 3)]), [rule]),
         lambda rule: sf.anonymize(table([(1, 2, 3)]), sf.Policy([rule], sf.Lattice())),
     ):
-        with pytest.raises(sf.PolicyError, match="'bb' is no quasi-identifier"):
+        with pytest.raises(sf.PolicyError, match="'bb', which is no quasi-identifier"):
             judged(sf.KAnonymity(2, columns=["a", "bb"]))
 
 

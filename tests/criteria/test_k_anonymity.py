@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sfumato as sf
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
-from sfumato.errors import InputError
+from sfumato.errors import InputError, PolicyError, ResourceError
 from sfumato.release.groups import Groups
 from tests.oracles import criteria_oracle as oracle
 from tests.oracles.tables import Small, tables
@@ -129,3 +130,22 @@ def test_alpha_k_equals_the_oracle(small: Small, alpha: str, k: int) -> None:
     expected = [oracle.alpha_k(group, Fraction(alpha), k) for group in members]
     assert criterion.holds(small.groups).tolist() == expected
     assert criterion.verdict(small.groups).holds == all(expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "given"), [("columns", ["age", "sx"]), ("sets", [["age"], ["sx", "age"]])]
+)
+def test_policies_name_columns_of_their_schema(tmp_path, key: str, given: object) -> None:
+    path = tmp_path / "policy.toml"
+    text = '[schema]\nquasi = ["age", "sex"]\n\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    path.write_text(f"{text}{key} = {given}\n".replace("'", '"'))
+    with pytest.raises(PolicyError, match=f"{key} names 'sx'.* mean 'sex'"):
+        sf.Policy.load(path)
+    path.write_text(path.read_text().replace("sx", "sex"))
+    assert sf.Policy.load(path).require
+
+
+def test_more_sets_than_can_be_counted_are_refused() -> None:
+    columns = [f"c{number}" for number in range(40)]
+    with pytest.raises(ResourceError, match="76,904,685 sets of 8"):
+        KAnonymity(2, up_to=8).seen(columns)

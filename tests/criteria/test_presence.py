@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 
@@ -103,6 +104,44 @@ def test_the_lattice_finds_the_finest_that_is_safe(study, low: float, high: floa
     levels = made.made.findings.levels  # type: ignore[union-attr]
     assert sum(levels.values()) == min(map(sum, safe))
     assert judge(rule, sf.anonymize(table(register[:drawn]), sf.Policy([rule], sf.Lattice()))).holds
+
+
+@settings(max_examples=few(60), deadline=None)
+@given(study=studies(), high=st.sampled_from([0.5, 0.6, 0.75]), share=st.sampled_from([0.3, 0.5]))
+def test_with_suppression_the_lattice_finds_a_node_if_any_will_do(study, high, share) -> None:
+    """Too high shares are suppressed, unless too many of those who fit no group are then known."""
+    register, drawn = study
+    assume(drawn < len(register))
+    most = Fraction(str(high))
+
+    def safe(levels: Row) -> bool:
+        behind = Counter(shown(row, levels) for row in register)
+        held = Counter(shown(row, levels) for row in register[:drawn])
+        kept = {cell for cell, people in held.items() if Fraction(people, behind[cell]) <= most}
+        gone = drawn - sum(held[cell] for cell in kept)
+        outside = sum(people for cell, people in behind.items() if cell not in kept)
+        if not kept or gone > Fraction(str(share)) * drawn:
+            return False
+        return outside == 0 or Fraction(gone, outside) <= most
+
+    rule = sf.DeltaPresence(0, high, table(register))
+    policy = sf.Policy([rule], sf.Lattice(), suppression=share)
+    if any(safe((a, b)) for a in range(3) for b in range(3)):
+        made = sf.anonymize(table(register[:drawn]), policy)
+        assert judge(rule, made).holds
+        assert safe(tuple(made.made.findings.levels.values()))  # type: ignore[arg-type,union-attr]
+        return
+    with pytest.raises(sf.NoSafeRelease):
+        sf.anonymize(table(register[:drawn]), policy)
+
+
+def test_another_node_is_taken_where_suppression_tells_who_was_left_out() -> None:
+    """A finer node would suppress one of two people, the only one of the register left over."""
+    register = [(2, 0), (0, 1), (2, 1), (2, 1)]
+    rule = sf.DeltaPresence(0, 0.5, table(register))
+    made = sf.anonymize(table(register[:2]), sf.Policy([rule], sf.Lattice(), suppression=0.5))
+    assert judge(rule, made).holds
+    assert made.suppressed == 0
 
 
 def test_mondrian_keeps_the_upper_bound() -> None:

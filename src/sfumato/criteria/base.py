@@ -146,6 +146,9 @@ class Criterion(ABC):
             raise PolicyError(f"{self.name}: joint targets {AT_END}")
         return self
 
+    def check_columns(self, quasi: Sequence[str]) -> None:  # noqa: B027 - most name none
+        """Refuse names of quasi-identifiers that are none; a policy asks with its schema's."""
+
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Judge one attribute's groups of a release, for criteria that must see more than these."""
         return self.verdict(groups)
@@ -231,6 +234,10 @@ class GroupCriterion(Criterion):
     @abstractmethod
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         """Measure applicable groups and decide for each whether it holds."""
+
+    def may_suppress(self, kept: Groups, suppressed: int) -> bool:
+        """Whether all others may be left out beside the groups that are kept: how many is told."""
+        return True
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
         """What must be true of the counts of a group for it to hold, up to rounding at the bound.

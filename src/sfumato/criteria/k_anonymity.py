@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import combinations
+from math import comb
 from typing import ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from sfumato.adversaries.base import Asked
 from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
 from sfumato.adversaries.linkage.special_uniques import (
     BY_FEW_COLUMNS,
+    MOST_SETS,
     FewColumns,
     fewest_alike,
     largest_sets,
@@ -50,7 +52,7 @@ from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.criteria.together import Together
-from sfumato.errors import PolicyError, did_you_mean, quoted
+from sfumato.errors import PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -223,14 +225,31 @@ class KAnonymity(GroupCriterion):
         """The sets of a release's columns that k is asked of; those that are part of others are
         left out, for k holds there if it does in these."""
         if self.up_to is not None:
-            return list(combinations(columns, min(self.up_to, len(columns))))
-        sets = [self.columns] if self.columns is not None else self.sets or ()
-        for name in (name for one in sets for name in one):
-            if name not in columns:
-                raise PolicyError(
-                    f"{self.name}: {name!r} is no quasi-identifier; {did_you_mean(name, columns)}"
+            size = min(self.up_to, len(columns))
+            if comb(len(columns), size) > MOST_SETS:
+                raise ResourceError(
+                    f"{self.name}: {len(columns)} columns have {comb(len(columns), size):,} sets "
+                    f"of {size}, too many to count; ask for fewer columns at a time (at most "
+                    f"{MOST_SETS:,} sets)"
                 )
-        return largest_sets(columns, sets)
+            return list(combinations(columns, size))
+        self.check_columns(columns)
+        return largest_sets(columns, [columns for _, columns in self._named])
+
+    @property
+    def _named(self) -> list[tuple[str, Sequence[str]]]:
+        """Each set that is named, and the key that names it."""
+        if self.columns is not None:
+            return [("columns", self.columns)]
+        return [("sets", one) for one in self.sets or ()]
+
+    def check_columns(self, quasi: Sequence[str]) -> None:
+        for key, name in ((key, name) for key, names in self._named for name in names):
+            if name not in quasi:
+                raise PolicyError(
+                    f"{self.name}: {key} names {name!r}, which is no quasi-identifier; "
+                    f"{did_you_mean(name, quasi)}"
+                )
 
     def adversaries(self, release: Release) -> Iterator[Asked]:
         groups = release.indistinguishable

@@ -144,7 +144,7 @@ class DeltaPresence(GroupCriterion):
         overlapping = overlaps_apart(release)
         asked = presence(groups, self.population, release.suppressed, overlapping=overlapping)
         if not overlapping:
-            return self._of_everybody(verdict, asked)
+            return self._of_everybody(verdict, asked, release.suppressed)
         status = "violated" if asked.highest > self.maximum * (1 + 1e-12) else "holds"
         if status == "holds" and self.minimum:
             return self.unjudged("cannot_judge", _OVERLAP, groups)
@@ -152,12 +152,22 @@ class DeltaPresence(GroupCriterion):
         told = self.decided(status, measure, groups, "")  # type: ignore[arg-type]
         return replace(told, at_most=True)
 
-    def _of_everybody(self, verdict: Verdict, asked: Presence) -> Verdict:
+    def may_suppress(self, kept: Groups, suppressed: int) -> bool:
+        if not isinstance(self.population, Table) or self.inapplicable(kept):
+            return True
+        return not self._tells(suppressed, presence(kept, self.population, suppressed).outside)
+
+    def _tells(self, suppressed: int, outside: int) -> bool:
+        """Whether so many suppressed people are too many of those who fit no group."""
+        among = Fraction(min(suppressed, outside), outside) if outside else Fraction(0)
+        return among > fraction(self.maximum)
+
+    def _of_everybody(self, verdict: Verdict, asked: Presence, suppressed: int = 0) -> Verdict:
         """The verdict on groups, with whoever of the register fits none of them."""
         told = []
         if self.minimum and asked.outside:
             told.append(f"{asked.outside:,} people of the population fit no group")
-        if fraction(asked.suppressed) > fraction(self.maximum):
+        if self._tells(suppressed, asked.outside):
             told.append(
                 f"of {asked.outside:,} people who fit no group the suppressed ones are a share of "
                 f"{asked.suppressed:.4g}"

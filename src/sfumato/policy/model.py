@@ -106,9 +106,10 @@ class Policy:
         return self.use.measure(table.counts)
 
     def _check_columns(self, criterion: Criterion) -> None:
-        """A criterion is about columns that the schema, if there is one, calls sensitive."""
+        """A criterion is about columns that the schema, if there is one, calls so."""
         if self.schema is None:
             return
+        criterion.check_columns(self.schema.quasi)
         known = self.schema.sensitive
         named = [("joint", name) for name in criterion.joint]
         if criterion.sensitive is not None:

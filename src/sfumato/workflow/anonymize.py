@@ -193,9 +193,7 @@ def generalize(
         node = judge.judge_levels(chosen)
         if not node.satisfied:
             raise NoSafeRelease(
-                f"the node fails {node.why}: it would suppress {node.suppressed:,} of "
-                f"{judge.people:,} people, {judge.limit:,} allowed; choose a coarser node, allow "
-                "more suppression, or loosen the criterion"
+                f"the node fails {judge.told(node)}, choose a coarser node, or loosen the criterion"
             )
         return release_of(task, judge, chosen)
 

@@ -12,7 +12,9 @@ with at most the sum of f times that over her groups: an upper bound.
 
 People who were suppressed are in the table and in no group, and how many they are is published.
 They are taken to be some of those who fit no group, as they are where whole groups are suppressed:
-each of those is among them with the chance (suppressed people) / (those who fit no group).
+each of those is among them with the chance (suppressed people) / (those who fit no group). Where
+regions overlap a suppressed person may fit a group besides: whoever is in none is one of them with
+at most the chance (suppressed people) / (people of the register who are not published).
 """
 
 from __future__ import annotations
@@ -137,10 +139,13 @@ def presence(
         np.add.at(belief, who, chance[at])
         fits[who] = True
     belief = np.minimum(belief, 1.0)
-    outside = int(fitting.n[~fits].sum())
+    people, outside = int(fitting.n.sum()), int(fitting.n[~fits].sum())
+    if overlapping and suppressed:
+        # Any of the others may be one of them, whether she fits a group or not.
+        others = people - int(own.sum())
+        belief += (1 - belief) * (min(suppressed / others, 1.0) if others > 0 else 1.0)
     among_them = min(suppressed / outside, 1.0) if outside else 0.0
     belief[~fits] = among_them
-    people = int(fitting.n.sum())
     before = min(in_table / people, 1.0)
     far = moved(np.full(len(belief), before), belief)
     # A register that lacks people of a group cannot hide them: they are there for sure.

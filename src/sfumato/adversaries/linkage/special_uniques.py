@@ -52,7 +52,7 @@ from sfumato.schema.region import Region
 from sfumato.table import Table
 
 BY_FEW_COLUMNS = "prosecutor, by few columns"
-_MOST_SETS = 200_000  # combinations of columns that are counted
+MOST_SETS = 200_000  # combinations of columns that are counted
 _MOST_BITS = 1 << 33  # held at once: a bit for each description and set of one size
 
 
@@ -343,7 +343,7 @@ def minimal_uniques(
     width, total = codes.shape
     sets = sum(comb(width, at) for at in range(1, size + 1))
     words = (total + 63) // 64
-    if sets > _MOST_SETS or max(comb(width, at) for at in range(1, size + 1)) * total > _MOST_BITS:
+    if sets > MOST_SETS or max(comb(width, at) for at in range(1, size + 1)) * total > _MOST_BITS:
         raise ResourceError(
             f"{width} columns have {sets:,} combinations of up to {size}, too many to count for "
             f"{total:,} descriptions; ask for a smaller size, or for fewer columns"

@@ -252,9 +252,8 @@ def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelea
         )
     nearest = min(found.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
-        f"no node of the lattice satisfies the policy: the nearest fails {nearest.why} and would "
-        f"suppress {nearest.suppressed:,} of {judge.people:,} people, {judge.limit:,} allowed; "
-        "allow more suppression, loosen the criterion, or give coarser hierarchies"
+        f"no node of the lattice satisfies the policy: the nearest fails {judge.told(nearest)}, "
+        "loosen the criterion, or give coarser hierarchies"
     )
 
 

@@ -230,12 +230,20 @@ class Judge:
         tally = SuppressionTally(self, thoroughly=thoroughly)
         kept = ~tally.add(node)
         judged = tally.node(node.levels)
-        failing = self._unsafe_release(node, kept) if judged.satisfied else None
+        failing = self._unsafe_release(node, kept, judged) if judged.satisfied else None
         if failing is not None:
             # A release-scope failure is never repaired by suppression.
             outcome: Outcome = "fails below too" if self._inherits_all else "fails"
             judged = replace(judged, outcome=outcome, why=failing.name)
         return judged, kept
+
+    def told(self, node: Node) -> str:
+        """By what a node fails, and what would help beside coarser levels and a looser bound."""
+        people = f"{node.suppressed:,} of {self.people:,} people"
+        if node.suppressed > self.limit:
+            more = "allow more suppression"
+            return f"{node.why} and would suppress {people}, {self.limit:,} allowed; {more}"
+        return f"{node.why} with {people} suppressed; suppress fewer people"
 
     def priced(self, node: Node, view: View) -> Node:
         """A safe node with its cost, and whether coarser ones are safe as well."""
@@ -243,7 +251,11 @@ class Judge:
         cost = self.task.utility.cost(view)
         return Node(node.levels, node.outcome, node.groups, node.suppressed, cost, "", above)
 
-    def _unsafe_release(self, node: Rolled, kept: Bools) -> Criterion | None:
+    def _unsafe_release(self, node: Rolled, kept: Bools, judged: Node) -> Criterion | None:
+        for alone in self.task.by_group if judged.suppressed else ():
+            groups = self.groups(node, None).take(np.flatnonzero(kept))
+            if not alone.may_suppress(groups, judged.suppressed):
+                return alone
         for criterion in self.task.by_release:
             for attribute in self.task.about(criterion):
                 groups = self.groups(node, attribute).take(np.flatnonzero(kept))

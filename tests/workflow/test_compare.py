@@ -122,11 +122,11 @@ def test_what_cannot_be_read_is_said(texts: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("policy", "sweep", "said"),
     [
-        (STRICT, {}, "nothing is swept; this policy can sweep: k, l, t, distance, order"),
+        (STRICT, {}, "nothing is swept; this policy can sweep: k, up_to, l, t, distance, order"),
         (
             STRICT,
             {"q": [1]},
-            "'q' cannot be swept; this policy can sweep: k, l, t, distance, order",
+            "'q' cannot be swept; this policy can sweep: k, up_to, l, t, distance, order",
         ),
         (STRICT, {"beta": [1]}, "'beta' cannot be swept"),
         (STRICT, {"sensitive": ["x"]}, "'sensitive' cannot be swept"),

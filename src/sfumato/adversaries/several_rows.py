@@ -171,7 +171,7 @@ class RowsReader:
     def __post_init__(self) -> None:
         knows = self.knows
         whole = isinstance(knows, int) and not isinstance(knows, bool) and knows >= 1
-        if knows not in (None, "all") and not whole:
+        if not (knows is None or whole or (isinstance(knows, str) and knows == "all")):
             raise InputError(f"knows = {quoted(knows)} is not allowed; use 1, 2, 3, ... or 'all'")
 
     @property

@@ -12,13 +12,14 @@ undoes it (`undo`): she weighs what each published value says of the true one.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from math import isfinite
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -187,15 +188,22 @@ def number_cells(numbers: Floats, missing: Bools) -> pa.Array:
     return pa.array(numbers, mask=missing)
 
 
+def _is_finite_number(value: object) -> TypeGuard[float]:
+    """Whether it is one, and not too large for a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return bool(abs(value) <= sys.float_info.max)
+
+
 def positive(kind: str, name: str, value: object) -> None:
     """Refuse what is no number above 0."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+    if not (_is_finite_number(value) and value > 0):
         raise PolicyError(f"{kind}: {name} = {quoted(value)} is not allowed; use a number above 0")
 
 
 def finite(kind: str, name: str, value: object) -> None:
     """Refuse what is no number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    if not _is_finite_number(value):
         raise PolicyError(f"{kind}: {name} = {quoted(value)} is not allowed; use a number")
 
 

@@ -55,6 +55,8 @@ def perturb(
     if not todo:
         return table
     _check_rows(table, todo)
+    if seed is not None and (type(seed) is not int or seed < 0):
+        raise InputError(f"seed = {quoted(seed)} is not allowed; use a whole number, 0 or more")
     drawn = randbits(63) if seed is None else seed
     names, rows = _rows(table)
     stated: dict[str, Perturbation] = {}

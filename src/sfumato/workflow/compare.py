@@ -130,7 +130,7 @@ def plain(value: Any) -> Value:
 
 MOST_POINTS = 1_000
 SECONDS = 120  # that points share whose anonymizer is the best of what applies
-_ABOUT = ("sensitive", "joint")
+_ABOUT = ("sensitive", "joint", "columns", "sets")
 SUPPRESSION, ANONYMIZER, ADVERSARY = "suppression", "anonymizer", "adversary"
 Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 

@@ -81,7 +81,13 @@ def test_spark_writes_the_rows_that_duckdb_writes(
     files = sorted(other["files"])
     whole = [f"data/part-0000{number}.parquet" for number in range(2)]
     assert files == (["data.csv"] if form == "csv" else whole)
-    assert {**other, "files": 0} == {**one, "files": 0}
+    # What stands beside the data names their files.
+    assert {**other, "files": 0, "beside": 0} == {**one, "files": 0, "beside": 0}
+    books = [
+        json.loads((tmp_path / name / "public" / "codebook.json").read_text())
+        for name in ("duckdb", "spark")
+    ]
+    assert {**books[0], "files": 0} == {**books[1], "files": 0}
     again = sf.read_release(tmp_path / "spark")
     assert (again.people, len(again.groups)) == (here.people, len(here.groups))
     assert sf.audit(again, [sf.KAnonymity(16)]).holds

@@ -10,7 +10,7 @@ import numpy as np
 from sfumato.adversaries.composition.intersection import IntersectedCases
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets
-from sfumato.errors import InputError
+from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints, fraction, rows_of
 
 
@@ -107,7 +107,8 @@ def values_left(confidence: float) -> int:
     number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
     if not number or not 0 < confidence <= 1:
         raise InputError(
-            f"confidence = {confidence!r} is not allowed; it is a number above 0 and at most 1"
+            f"confidence = {quoted(confidence)} is not allowed; it is a number above 0 and at most "
+            "1"
         )
     return int(1 / fraction(confidence))
 

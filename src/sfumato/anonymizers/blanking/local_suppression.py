@@ -101,7 +101,7 @@ class LocalSuppression(Anonymizer):
     levels: Mapping[str, int] | Literal["search"] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if self.levels == SEARCH:
+        if isinstance(self.levels, str) and self.levels == SEARCH:
             return
         if not isinstance(self.levels, Mapping):
             raise PolicyError(

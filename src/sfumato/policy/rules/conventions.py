@@ -77,7 +77,7 @@ class RiskThreshold(RuleSet):
         parameter(self.name, "threshold", self.threshold, above=0, most=1)
         for key, allowed in (("risk", get_args(Measured)), ("attack", get_args(Attacker))):
             given = getattr(self, key)
-            if given not in allowed:
+            if not isinstance(given, str) or given not in allowed:
                 raise PolicyError(
                     f"{self.name}: {key} = {quoted(given)} is not allowed; use "
                     f"{' or '.join(map(repr, allowed))}"

@@ -77,9 +77,16 @@ class IdentifierForm:
 _DAY, _MONTH = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"
 _YEAR = "(?:1[89]|20)[0-9]{2}"
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
-_MONTHS = (
-    "(?:[Jj]an|[Ff]eb|[Mm]ar|[Mm]är|[Aa]pr|[Mm]ay|[Mm]ai|[Jj]un|[Jj]ul|[Aa]ug|[Ss]ep|[Oo][ck]t|"
-    "[Nn]ov|[Dd]e[cz])[a-zäé]{0,9}"
+MONTHS = (
+    "(?i:jan(?:uary|uar|vier)?|j[äa]nner|enero|feb(?:ruary|ruar|rero)?|f[ée]vr?(?:ier)?|mar(?:ch|s|zo)?"
+    "|märz?|mrz|apr(?:il)?|avr(?:il)?|abr(?:il)?|ma[iy]o?|jun[ei]?o?|juin|jul[iy]?o?|juil(?:let)?"
+    "|aug(?:ust)?|ao[uû]t|agosto|sept?(?:ember|embre|iembre)?|o[ck]t(?:ober|obre|ubre)?"
+    "|nov(?:ember|embre|iembre)?|de[cz](?:ember)?|d[ée]c(?:embre)?|dic(?:iembre)?)"
+)
+_BETWEEN = r"[ .,/–-]{0,3}"  # the parts of a date with a month's name
+_STATES = (
+    "(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|P[AR]|RI"
+    "|S[CD]|T[NX]|UT|V[AT]|W[AIVY])"
 )
 _TITLES = (
     "(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herrn?|Frau|Fr|Hr|Mme|Monsieur|Madame|Sra|Sr|Señora?|Sig|Signora?)"
@@ -87,25 +94,38 @@ _TITLES = (
 
 FORMS: Mapping[str, IdentifierForm] = {
     "mail": IdentifierForm(
-        "e-mail addresses", r"[^\s@,;<>()\[\]]{1,64}@[^\s@,;<>()\[\]]{1,190}\.[A-Za-z]{2}"
+        "e-mail addresses",
+        r"[^\s@,;<>()\[\]]{1,64}@[^\s@,;<>()\[\]]{1,190}\.[A-Za-z]{2}"
+        r"|[A-Za-z0-9_-] ?(?:@|[(\[](?i:at)[)\]]) ?[A-Za-z0-9-]{1,63}\.[A-Za-z]{2}",
     ),
     "url": IdentifierForm(
         "web addresses",
-        r"(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp])://\S|\b[Ww]{3}\.[A-Za-z0-9-]{1,63}\.[A-Za-z]",
+        r"(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp])://\S|\b[Ww]{3}\.[A-Za-z0-9-]{1,63}\.[A-Za-z]"
+        r"|(?:^|[^A-Za-z0-9@.-])(?:[A-Za-z0-9-]{1,63}\.){1,4}"
+        r"(?i:com|org|net|edu|gov|mil|info|io|de|ch|uk|eu)(?:[/:?#,;)\s]|\.?$)"
+        r"|(?:^|\s)@[A-Za-z][A-Za-z0-9_.]{2}",
     ),
     "ip": IdentifierForm(
         "IP addresses",
         rf"(?:^|[^0-9.])(?:{_OCTET}\.){{3}}{_OCTET}(?:[^0-9.]|\.?$|\. )"
         r"|(?:^|[^0-9A-Fa-f:])(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}(?:[^0-9A-Fa-f:]|$)"
-        r"|(?:^|[^0-9A-Fa-f:])(?:[0-9A-Fa-f]{1,4}:){1,6}:[0-9A-Fa-f]{1,4}",
+        r"|(?:^|[^0-9A-Fa-f:])(?:[0-9A-Fa-f]{1,4}:){1,6}:[0-9A-Fa-f]{1,4}"
+        r"|(?:^|[^0-9A-Za-z:])(?:(?:[0-9A-Fa-f]{1,4}:){2,7}:|::(?:[0-9A-Fa-f]{1,4}:){0,6}[0-9A-Fa-f]{1,4})"
+        r"(?:[^0-9A-Za-z:]|$)",
     ),
     "ssn": IdentifierForm(
-        "social security numbers", r"(?:^|[^0-9-])[0-9]{3}-[0-9]{2}-[0-9]{4}(?:[^0-9-]|$)"
+        "social security numbers",
+        r"(?:^|[^0-9-])[0-9]{3}(?:-[0-9]{2}-| [0-9]{2} )[0-9]{4}(?:[^0-9-]|$)"
+        r"|(?i:ssn|social security)[A-Za-z .:#]{0,12}[0-9]{9}(?:[^0-9]|$)",
     ),
     "phone": IdentifierForm(
         "phone numbers",
-        r"(?:^|[^0-9.-])(?:\+?1[ .-]?)?(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])"
-        r"[0-9]{3}[ .-][0-9]{4}(?:[^0-9]|$)"
+        r"(?:^|[^0-9.-])(?:\+?1[ .–-]?)?(?:\([2-9][0-9]{2}\)[ .–-]?|[2-9][0-9]{2}[ ./–-])"
+        r"[0-9]{3}[ .–-][0-9]{4}(?:[^0-9]|$)"
+        r"|(?:^|[^0-9.-])[2-9][0-9]{2}[/–-][0-9]{7}(?:[^0-9]|$)"
+        r"|(?:^|[^A-Za-z])(?i:tel|fon|telefon|telephone|phone|ph|fax|call|cell|mobile|handy)"
+        r"[ .:#-]{1,3}[0-9](?:[ ()/.–-]{0,2}[0-9]){5}"
+        r"|(?:^|[^0-9A-Za-z.,-])0(?:1[5-7]|[2-9][0-9])[0-9]{8,9}(?:[^0-9]|$)"
         r"|\+[1-9](?:[ ()/.-]{0,2}[0-9]){7,14}"
         r"|(?:^|[^0-9A-Za-z.,-])\(?0[1-9][0-9]{1,4}\)?(?: ?/ ?|[ -])[1-9]"
         r"(?:[ -]?[0-9]){4,9}(?:[^0-9]|$)",
@@ -136,7 +156,8 @@ FORMS: Mapping[str, IdentifierForm] = {
         "record numbers",
         r"(?:^|[^A-Za-z])(?:MRN|[Mm]rn|[Pp]at(?:ient)?(?:en)?[ -]?"
         r"(?:ID|[Ii]d|[Nn]r|[Nn]o|[Nn]umber|[Nn]ummer)"
-        r"|[Cc]ase (?:[Nn]o|[Nn]umber)|[Ff]all-?(?:[Nn]r|[Nn]ummer)|[Rr]ecord (?:[Nn]o|[Nn]umber)"
+        r"|(?:[Cc]ase|[Cc]hart|[Ff]ile) (?:[Nn]o|[Nn]umber)|[Ff]all-?(?:[Nn]r|[Nn]ummer)"
+        r"|[Rr]ecord (?:[Nn]o|[Nn]umber)"
         r"|[Aa]ktenzeichen)[ .:#-]{0,4}[A-Z]{0,4}-?[0-9]{4}",
     ),
     "vin": IdentifierForm(
@@ -155,7 +176,7 @@ FORMS: Mapping[str, IdentifierForm] = {
     "image": IdentifierForm(
         "pictures",
         r"\.(?:[Jj][Pp][Ee]?[Gg]|[Pp][Nn][Gg]|[Gg][Ii][Ff]|[Bb][Mm][Pp]|[Tt][Ii][Ff][Ff]?|[Hh][Ee][Ii][Cc]"
-        r"|[Dd][Cc][Mm])\s*$|data:image/",
+        r"|[Dd][Cc][Mm]|[Ww][Ee][Bb][Pp])(?:[?#\s]|$)|data:image/",
     ),
     "sequence": IdentifierForm("genetic sequences", r"(?:^|[^A-Za-z])[ACGTacgt]{30}"),
     "titled": IdentifierForm(
@@ -164,12 +185,27 @@ FORMS: Mapping[str, IdentifierForm] = {
     ),
     "date": IdentifierForm(
         "dates",
-        rf"(?:^|[^0-9.-]){_YEAR}[-/.]{_MONTH}[-/.]{_DAY}(?:[^0-9]|$)"
+        rf"(?:^|[^0-9.-]|[^0-9]-){_YEAR}[-/.]{_MONTH}[-/.]{_DAY}(?:[^0-9]|$)"
         rf"|(?:^|[^0-9.-]){_DAY}[-/.]{_MONTH}[-/.](?:{_YEAR}|[0-9]{{2}})(?:[^0-9.-]|\.?$|\. )"
         rf"|(?:^|[^0-9.-]){_MONTH}[-/]{_DAY}[-/](?:{_YEAR}|[0-9]{{2}})(?:[^0-9.-]|\.?$|\. )"
-        rf"|(?:^|[^0-9.-]){_YEAR}-(?:0[1-9]|1[0-2])(?:[^0-9.-]|\.?$|\. )"
-        rf"|(?:^|[^0-9.-]){_YEAR}-?[QW][0-9]"
-        rf"|(?:^|[^\p{{L}}]){_MONTHS}\.? (?:[0-9]{{1,2}}(?:st|nd|rd|th)?,? )?{_YEAR}(?:[^0-9]|$)"
-        rf"|(?:^|[^0-9]){_DAY}\.? {_MONTHS}(?:[^\p{{L}}]|$)",
+        rf"|(?:^|[^0-9./-]){_YEAR}(?:-(?:0[1-9]|1[0-2])|/{_MONTH})(?:[^0-9./-]|\.?$|\. )"
+        rf"|(?:^|[^0-9./-]){_MONTH}/{_YEAR}(?:[^0-9./-]|\.?$|\. )"
+        rf"|(?:^|[^0-9.-]){_YEAR}[ /-]?[QqWw][0-9]|(?:^|[^A-Za-z0-9])[Qq][1-4][ /-]?{_YEAR}"
+        rf"|(?:^|[^\p{{L}}]){MONTHS}{_BETWEEN}(?:(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?"
+        rf"[ .,/–-]{{1,3}})?{_YEAR}(?:[^0-9]|$)"
+        rf"|(?:^|[^\p{{L}}]){MONTHS}\.? (?:the )?{_DAY}(?:st|nd|rd|th)?(?:[^0-9.%a-z]|\.?$|\. )"
+        rf"|(?:^|[^0-9]){_DAY}(?:st|nd|rd|th)?{_BETWEEN}(?:(?:of|de) )?{MONTHS}(?:[^\p{{L}}]|$)"
+        rf"|(?:^|[^0-9]){_YEAR}{_BETWEEN}{MONTHS}(?:[^\p{{L}}]|$)",
+    ),
+    "address": IdentifierForm(
+        "postal addresses or places on the map",
+        rf"(?:^|[^A-Za-z]){_STATES},? {{1,2}}[0-9]{{5}}(?:[^0-9]|$)"
+        r"|(?:^|[^0-9-])[0-9]{5}-[0-9]{4}(?:[^0-9-]|$)"
+        r"|(?:^|[^0-9])[0-9]{1,5}[A-Za-z]? (?:[\p{L}0-9.'’-]{1,25} ){1,4}(?:(?i:street"
+        r"|avenue|road|lane|drive|boulevard|court|highway)|St|Ave|Rd|Ln|Dr|Blvd|Ct|Hwy)(?:[^\p{L}]|$)"
+        r"|(?i:straße|strasse|str\.|gasse|allee) ?[0-9]{1,4}(?:[^0-9]|$)"
+        r"|(?i:p\.? ?o\.? box) ?[0-9]"
+        r"|(?:^|[^0-9.])-?[0-9]{1,2}\.[0-9]{3,15}°?[NS]?[,;/ ] ?-?[0-9]{1,3}\.[0-9]{3,15}"
+        r"(?:[^0-9.]|$)",
     ),
 }

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.engines.choose import open_engine
+from sfumato.engines.reading import Reading
+from sfumato.release.handed_out import columns_of
 
 ROWS = 40
 
@@ -66,6 +69,61 @@ OF_EACH = [
     ("R", "patient_id", some("{}")),  # no long numbers, but each is one person's
     ("R", "code", some("QX-{0:04d}-Z")),
 ]
+
+
+ODD_FORMS = {
+    "date": "Jan 5|5-Jan-20|5-Jan-2020|05JAN2020|01/2020|2020 Q3|Q3 2020|January the 5th, 2020"
+    "|2020/1|JAN 5 2020|Jan-2020|2020-Jan-05|2020, March 3|x-2020-03-04|5. Januar"
+    "|3 de mayo de 2020",
+    "address": "12 Main St, Ithaca|Ithaca, NY 14850|NY 14850-1234|see 14850-1234|P.O. Box 12"
+    "|Hauptstraße 12|42.4431, -76.5019",
+    "phone": "617-555-0123 ext. 12|617–555–0123|617-5550123|617/555-0123|tel 555-0123|01511234567",
+    "ip": "::1|2001:db8::|fe80::1ff:fe23:4567:890a|::ffff:12",
+    "url": "example.org/people/ann|facebook.com/ann|see example.com.|@annberg",
+    "mail": "ann(at)example.org|ann @ example.org|ann [at] example.org",
+    "ssn": "123 45 6789|SSN 123456789",
+    "record": "chart no. 12345|File No 12345",
+    "image": "face.webp|face.jpg?size=2",
+}
+NO_FORMS = (
+    "Marker 2020|Main street|2020|2020-2021|120/80|Stage 2|10:30|may be|1.2020|M54.5"
+    "|[20, 30)|pH 7.40, 7.41|1 to 5 dr visits|std::sort|mean 12.50 13.25|Type 2 diabetes"
+    "|10 mg de facto"
+)
+
+
+def test_forms_are_found_however_odd_and_are_not_found_where_there_are_none() -> None:
+    cells = {form: texts.split("|") for form, texts in ODD_FORMS.items()}
+    cells["none"] = NO_FORMS.split("|")
+    longest = max(map(len, cells.values()))
+    table = pa.table({form: each + [None] * (longest - len(each)) for form, each in cells.items()})
+    engine = open_engine(table, Reading())
+    published = columns_of(engine, engine.register(table), sf.Schema(["none"]), whole=True)
+    found = {column.name: column.forms for column in published.columns}
+    assert found.pop("none") == {}
+    assert {form: found[form].get(form) for form in found} == {
+        form: len(cells[form]) for form in found
+    }
+
+
+def test_a_name_may_be_about_several_things_and_a_category_of_the_oldest_is_one() -> None:
+    apart = judged(
+        {
+            "age_at_diagnosis": [91, *range(40, 79)],
+            "hospital zip": some("130{0:02d}"),
+            "gps": some("42.4{0:02d}"),
+            "birth_year": ["<1930", "<1936", "<=1935", *["[1990, 2000)"] * 37],
+            "pupil": [f"{one}{other}" for one in "abcd" for other in "klmnopqrst"],
+            "next of kin": ["Berg", "Cole", "Abel", "Hart"] * 10,
+        }
+    )
+    assert "age_at_diagnosis: 1 cell that tell ages of 90" in apart["(C)"].reason
+    assert "birth_year: 1 cell that tell an age of 90" in apart["(C)"].reason
+    assert {"hospital zip", "gps"} <= {
+        part.split(":")[0] for part in apart["(B)"].reason.split("; ")
+    }
+    assert apart["(R)"].status == "cannot_judge"
+    assert apart["(A)"].reason.startswith("next of kin")
 
 
 def each_apart(columns: Iterable[tuple[str, list[object]]]) -> dict[str, list[object]]:

@@ -58,12 +58,14 @@ sensitive | crime | jail haft felony crime* criminal* convict* offence* offense*
 sensitive | religion | faith belief creed church kirche religi* confession* konfession* glaube*
 sensitive | politics | party vote voted votes union election partei politic* politisch*
     gewerkschaft* tradeunion* wahlverhalten* ideolog*
-quasi | birth | dob born yob geb gebdat birth* geburt* naissance* nacimiento* nascita*
-quasi | age | age ages aged agep alter edad eta agegroup* altersgruppe* altersklasse* lebensalter*
+quasi | birth | dob born yob geb gebdat jahrgang birth* geburt* naissance* nacimiento* nascita*
+quasi | age | age ages aged agep alter edad eta agegrp ageyears ageyrs agegroup* altersgruppe*
+    altersklasse* lebensalter*
 quasi | sex | sex gender sexo sesso sexe geschlecht*
-quasi | zip code | zip plz postal zipcode* postcode* postalcode* postleitzahl*
+quasi | zip code | zip plz postal zcta zip5 zip3 zipcode* postcode* postalcode* postleitzahl*
 quasi | place | city town state county country region province district tract borough canton kanton
-    metro location area puma fips nuts lat lon lng latitude longitude ort stadt land kreis gemeinde
+    metro location area puma fips nuts lat lon lng latitude longitude gps geocode geohash precinct
+    coordinates parish neighborhood neighbourhood ort stadt land kreis gemeinde
     staat ville pays ciudad provincia comune municip* wohnort* bundesland* landkreis*
 quasi | origin | race native origin rac1p hisp hispanic ancestry tribe caste herkunft rasse ethnie
     ethnic* nationalit* staatsangehor* citizen* migrationshint*
@@ -188,6 +190,22 @@ def topic_of(name: str) -> Topic | None:
     if words & (_IDS - {"num", "number", "no"}):
         return Topic("id", "id")
     return None
+
+
+def subjects_of(name: str) -> set[str]:
+    """The names of all that a name is about: `age at diagnosis` is an age, and about health.
+
+    >>> subjects_of("hospital zip") == {"institution", "zip code"}
+    True
+    """
+    tokens = tokens_of(name)
+    joined = "".join(tokens)
+    first = topic_of(name)
+    return {first.name if first is not None else ""} - {""} | {
+        topic.name
+        for topic in TOPICS
+        if topic.tokens & {*tokens} or any(part in joined for part in topic.parts)
+    }
 
 
 def may_begin_with_a_cell(name: str, values: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sfumato.policy.draft.words import counts_something, tokens_of, topic_of
+from sfumato.policy.draft.words import counts_something, subjects_of, tokens_of, topic_of
 from sfumato.policy.rules.base import Against, counted
 from sfumato.release.handed_out import ColumnCells
 from sfumato.schema.identifier_forms import FORMS
@@ -23,16 +23,17 @@ _UNIQUE = 0.95  # different cells per cell from which they tell rows apart
 _ROWS = 20  # below, every column looks unique
 _SOME_LETTERS, _SOME_DIGITS = r"\p{L}{2}", r"[0-9](?:[^0-9]?[0-9]){2}"
 _NAME = (
-    r"^\p{Lu}[\p{L}'’-]{1,30},? (?:\p{Lu}\.? )?(?:(?:von|van|de|der|da|di) ){0,2}"
-    r"\p{Lu}[\p{L}'’-]{1,30}$"
+    r"^\p{Lu}(?:\.|[\p{L}'’-]{1,30}),? (?:\p{Lu}\.? ?){0,2}(?:(?:von|van|de|der|da|di) ){0,2}"
+    r"\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}\.?| \p{Lu}[\p{L}'’-]{1,30})?$"
 )
 _CODE = r"^[A-Za-z0-9./_-]{4,64}$"
+_WORD = r"^\S{0,63}\p{L}\S{0,63}$"
 _WHOLE = r"^[0-9]{4,20}$"
 _DECIMAL = r"^[+-]?[0-9]{1,12}\.[0-9]{1,12}$"
 
 # letter | what | words of a name; a word that ends in * may be part of another
 _DICTIONARY = """
-A | names | initials
+A | names | initials init kin maiden nickname alias guardian nextofkin* emergencycontact*
 E | fax numbers | fax telefax faxno faxnumber*
 D | telephone numbers | phone phones tel cell handy mobile mobil msisdn telefon* telephone*
     phonenum* phoneno*
@@ -50,7 +51,7 @@ J | account numbers | iban bic account acct konto creditcard* cardnum* cardno* k
 K | certificate and licence numbers | license* licence* certificate* passport* passnr dea npi
     fuhrerschein* fuehrerschein* reisepass* ausweis*
 L | vehicle identifiers | vin plate licenseplate* numberplate* kennzeichen* fahrgestell*
-M | device identifiers | device* imei imsi mac udi serialno* serialnum* deviceid* implantid*
+M | device identifiers | device* imei imsi mac udi serial serialno* serialnum* deviceid* implantid*
     geratenummer*
 N | web addresses | url urls website homepage weburl*
 O | IP addresses | ip ipaddress* ipaddr*
@@ -156,7 +157,7 @@ def _other_codes(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]
     found, topic = column.counts, topic_of(column.name)
     others = [other for other in KINDS if other is not kind and other.names(column.name)]
     elsewhere = any(_told_apart(other, column) for other in others)
-    if topic is not None and topic.name in _ELSEWHERE and column.role != "identifiers":
+    if subjects_of(column.name) & _ELSEWHERE and column.role != "identifiers":
         return
     if elsewhere or found.distinct <= _FLAG or column.role == "weight":
         return
@@ -179,3 +180,6 @@ def _other_codes(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]
     coded = column.matching(_CODE) >= nearly_all and column.matching("[0-9]") > 0
     if coded and column.matching(_DECIMAL) < nearly_all:
         yield Against(counted(column.name, found.cells, "of codes, nearly every row its own"))
+    elif column.matching(_WORD) >= nearly_all:
+        what = "of one word, nearly every row its own: a name, a code?"
+        yield Against(counted(column.name, found.cells, what), sure=False)

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from sfumato.criteria.base import Status
 from sfumato.errors import PolicyError, other_than_file, quoted
-from sfumato.policy.draft.words import tokens_of, topic_of
+from sfumato.policy.draft.words import subjects_of, tokens_of
 from sfumato.policy.rules.base import (
     FREE_TEXT,
     Against,
@@ -38,6 +38,7 @@ from sfumato.policy.rules.base import (
 from sfumato.policy.rules.free_text import text_paragraph
 from sfumato.policy.rules.identifying_columns import KINDS, identifying
 from sfumato.release.handed_out import ColumnCells, HandedOut
+from sfumato.schema.identifier_forms import FORMS, MONTHS
 from sfumato.schema.notation import Notation
 from sfumato.schema.region import Anything, Region, Span, ValueSet
 
@@ -59,9 +60,7 @@ _WIDE = _words(
 
 def is_small_place(column: str) -> bool:
     """Whether a column is called as places are that are smaller than a state."""
-    topic = topic_of(column)
-    small = topic is not None and topic.name in _SMALL
-    return small and not {*tokens_of(column)} & _WIDE
+    return bool(subjects_of(column) & _SMALL) and not {*tokens_of(column)} & _WIDE
 
 
 def is_part_of_date(column: str) -> bool:
@@ -75,7 +74,7 @@ _DATED = _words(
 )
 _PARTS = _words("month monat mois mes mese weekday wochentag quarter quartal week woche semaine")
 _PACKED_DAY = r"^(?:1[89]|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$"
-_DATE_LIKE = re.compile(r"\d{1,4}[-/. :]\d{1,2}|\d{6,8}|(?:1[89]|20)\d\d")
+_DATE_LIKE = re.compile(rf"\d{{1,4}}[-/. :]\d{{1,2}}|\d{{6,8}}|(?:1[89]|20)\d\d|\b{MONTHS}\b")
 _NUMERIC, _DATE = Notation("numeric"), Notation("date")
 _OR_MORE = re.compile(
     r"(\d{1,3}) ?(?:\+|and (?:over|more|older)|or (?:over|more|older)|plus|u\. ä\.)"
@@ -168,14 +167,13 @@ class SafeHarbor(RuleSet):
     # -- places ------------------------------------------------------------------------------------
 
     def _places(self, column: ColumnCells) -> Iterator[Against]:
-        topic = topic_of(column.name)
-        if topic is not None and topic.name == "zip code":
+        if "zip code" in subjects_of(column.name):
             yield from self._zip_codes(column)
         elif is_small_place(column.name):
             if column.counts.cells:
                 yield Against(counted(column.name, column.counts.cells, "of places by their name"))
-        elif cells := column.matching(r"^[0-9]{5}-[0-9]{4}$"):
-            yield Against(counted(column.name, cells, "with ZIP+4 codes"))
+        elif cells := column.forms.get("address", 0):
+            yield Against(counted(column.name, cells, f"with {FORMS['address'].called}"))
 
     def _zip_codes(self, column: ColumnCells) -> Iterator[Against]:
         if column.listed is None:
@@ -203,9 +201,8 @@ class SafeHarbor(RuleSet):
     # -- dates and ages ----------------------------------------------------------------------------
 
     def _dates(self, column: ColumnCells) -> Iterator[Against]:
-        topic = topic_of(column.name)
-        about = topic.name if topic is not None else ""
-        if about == "age":
+        about = subjects_of(column.name)
+        if "age" in about:
             yield from self._ages(column)
             return
         if is_part_of_date(column.name) and column.counts.cells:
@@ -213,7 +210,7 @@ class SafeHarbor(RuleSet):
                 counted(column.name, column.counts.cells, "of parts of dates by their name")
             )
             return
-        called = bool({*tokens_of(column.name)} & _DATED) or about == "birth"
+        called = bool({*tokens_of(column.name)} & _DATED) or "birth" in about
         dated = column.forms.get("date", 0)
         packed = column.matching(_PACKED_DAY)
         if packed and (called or packed >= 0.9 * column.counts.cells):
@@ -231,7 +228,7 @@ class SafeHarbor(RuleSet):
                 unclear += n
             elif not span.whole:
                 fine += n
-            elif about == "birth" and span.tells_age(self.as_of):
+            elif "birth" in about and span.tells_age(self.as_of):
                 old += n
         if not looked_at:
             yield Against(counted(column.name, dated, "with dates finer than a year"))
@@ -303,8 +300,13 @@ class YearsTold:
     whole: bool = True
 
     def tells_age(self, as_of: int) -> bool:
-        """Whether, of births, it tells an age of 90 or more; a category of all of them does not."""
-        return math.isfinite(self.first) and as_of - self.first >= OLDEST
+        """Whether, of births, it tells an age of 90 or more; a category of all of them does not.
+
+        Who is 90 in the course of the year may be in it or not: a year more, and some are apart.
+        """
+        if math.isfinite(self.first):
+            return as_of - self.first >= OLDEST
+        return as_of - self.last > OLDEST + 1
 
 
 def _years(text: str) -> YearsTold | None:

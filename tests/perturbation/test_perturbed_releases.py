@@ -181,6 +181,29 @@ def test_the_same_seed_publishes_the_same_and_is_told_nobody(tmp_path: Path) -> 
     assert told["age"] is None
 
 
+def shown(table: sf.Table, column: str) -> list[float]:
+    place = [*table.source.types].index(column)
+    cells = table.engine.fetch(f"SELECT c{place} FROM {table.source.name}", in_order=True)
+    return [float("nan") if cell is None else cell for cell in cells.column(0).to_pylist()]
+
+
+def test_two_releases_of_one_seed_are_not_subtracted() -> None:
+    own = people()
+    table = sf.read(own, SCHEMA)
+
+    def noisy(scale: float, rows: sf.Table = table) -> np.ndarray:
+        changed = sf.perturb(rows, {"stay": sf.AddedNoise(scale, step=0.001)}, seed=1)
+        return np.array(shown(changed, "stay"))
+
+    true = np.array(own["stay"].to_pylist())
+    once, twice = noisy(50), noisy(100)
+    assert (noisy(50.0) == once).all()  # the same once more, however it is written
+    assert (np.abs(2 * once - twice - true) > 1).mean() > 0.8
+    # Nor those of two years, of which somebody knows the first.
+    later = own.set_column(own.schema.get_field_index("stay"), "stay", pa.array(true + 1))
+    assert (np.abs(noisy(50, sf.read(later, SCHEMA)) - (once - true) - true - 1) > 1).mean() > 0.8
+
+
 def test_buckets_list_altered_values_too(tmp_path: Path) -> None:
     schema = sf.Schema(quasi=["age", "sex"], sensitive="disease", identifiers=["name"])
     policy = sf.Policy(

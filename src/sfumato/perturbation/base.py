@@ -47,13 +47,13 @@ class Changed:
     @classmethod
     def between(cls, own: pa.Array, published: pa.Array) -> Changed:
         """What differs between a column's cells and those that are published."""
-        texts = [_texts(cells) for cells in (own, published)]
+        texts = [texts_of(cells) for cells in (own, published)]
         cells = sum(one != other for one, other in zip(*texts, strict=True))
         before = Counter(MISSING if text is None else text for text in texts[0])
         return cls(cells, before if len(before) <= _MOST_TOLD else None)
 
 
-def _texts(cells: pa.Array) -> list[str | None]:
+def texts_of(cells: pa.Array) -> list[str | None]:
     """Values by their canonical texts: 5, 5.0 and "5" are one."""
     coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
     labels = [

@@ -7,7 +7,8 @@ judged by works on counts, and here alone rows are changed.
 
 from __future__ import annotations
 
-import zlib
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from secrets import randbits
@@ -29,7 +30,7 @@ from sfumato.errors import (
     expect,
     quoted,
 )
-from sfumato.perturbation.base import Changed, NumberPerturbation, Perturbation
+from sfumato.perturbation.base import Changed, NumberPerturbation, Perturbation, texts_of
 from sfumato.perturbation.chance import RankSwap
 from sfumato.perturbation.pseudonyms import KeyedPseudonym, PseudonymKey
 from sfumato.schema.roles import Schema
@@ -62,14 +63,27 @@ def perturb(
     stated: dict[str, Perturbation] = {}
     done: dict[str, Changed] = {}
     for name, perturbation in todo.items():
-        # A stream of its own for every column, whatever else is perturbed.
-        chance = np.random.default_rng([drawn, zlib.crc32(name.encode())])
         place = names.index(name)
         own = _whole(rows.column(place))
+        chance = _draws(drawn, name, perturbation, own)
         cells, stated[name] = perturbation.apply(name, own, chance)
         done[name] = Changed.between(own, cells)
         rows = rows.set_column(place, f"c{place}", cells)
     return replace(_recounted(table, names, rows, stated), changed={**table.changed, **done})
+
+
+def _draws(
+    seed: int, column: str, perturbation: Perturbation, own: pa.Array
+) -> np.random.Generator:
+    """Draws for one column, what is done to it, and its values.
+
+    Were they the same for two scales of noise, or for two years, who has both releases would
+    subtract one from the other and have people's own numbers. And who guesses a seed, which may be
+    a small number, has to know the whole column as well.
+    """
+    stated = json.loads(json.dumps(perturbation.public(), sort_keys=True), parse_int=float)
+    told = json.dumps([seed, column, stated, texts_of(own)])
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(told.encode()).digest()))
 
 
 def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:

@@ -105,10 +105,35 @@ def test_invariant_pram_keeps_shares_on_average() -> None:
     assert kept[True] / kept.total() == pytest.approx(stays, abs=SIGMAS * 0.5 / np.sqrt(20_000))
 
 
-def test_invariant_pram_states_no_share_of_a_rare_value() -> None:
-    cells = ["a"] * 600 + ["b"] * 397 + ["rare"] * 3
-    _, stated = sf.Pram(stay=0.9).apply("x", pa.array(cells), np.random.default_rng(0))
-    assert stated.draw == {"a": 0.6, "b": 0.4}  # no person's share is told, and not the value
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=8))
+def test_invariant_pram_counts_in_fives_and_names_no_rare_value(people: list[int]) -> None:
+    def draw(counts: list[int]) -> dict[str, float]:
+        cells = [chr(97 + place) for place, n in enumerate(counts) for _ in range(n)]
+        _, stated = sf.Pram(stay=0.9).apply("x", pa.array(cells), np.random.default_rng(0))
+        return dict(stated.draw or {})
+
+    frequent = {chr(97 + place): n for place, n in enumerate(people) if n >= 5}
+    if not frequent:
+        with pytest.raises(sf.InputError, match="state the shares in draw"):
+            draw(people)
+        return
+    stated = draw(people)
+    assert stated.keys() == frequent.keys()  # a value that is not drawn is sure where it stands
+    assert min(stated.values()) > 0
+    total = sum(frequent.values())
+    for value, n in frequent.items():
+        assert stated[value] == pytest.approx(n / total, abs=2.5 * (len(people) + 2) / total)
+    # Nobody's own value is told: counts that are the same in fives are stated the same.
+    assert draw([n if n < 5 else 5 * ((n + 2) // 5) for n in people]) == stated
+
+
+def test_pram_that_keeps_nothing_says_so() -> None:
+    assert sf.Pram(stay=0, draw={"a": 1}).for_recipients.startswith("a published value says nothing")
+
+
+def test_rank_swaps_of_less_than_two_ranks_are_refused() -> None:
+    with pytest.raises(sf.InputError, match="fewer than two"):
+        sf.RankSwap(2).apply("x", pa.array([*range(99)]), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("total", "ranks"), [(12, 4), (9, 4), (10, 10), (7, 2)])

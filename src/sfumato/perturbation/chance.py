@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, erf, floor, log10, sqrt
+from math import erf, floor, sqrt
 from typing import ClassVar, Self
 
 import numpy as np
@@ -190,8 +190,8 @@ class Pram(Perturbation):
     Either `matrix`: for each value those of what it is published as, which sum to 1. Or `stay`: the
     value is kept with this chance and otherwise drawn from `draw`, shares of values that sum to 1;
     left out, those of the column itself, so that how frequent each value is stays as it is, on
-    average ("invariant"). These depend on the data and are published, so they are told so roughly
-    that a unit of the last digit is up to ten people, without values that fewer than five have.
+    average ("invariant"). These depend on the data and are published, so people are counted in
+    fives for them, without values that fewer than five have.
     """
 
     kind: ClassVar[str] = "pram"
@@ -275,9 +275,7 @@ class Pram(Perturbation):
         if self.matrix is not None or self.draw is not None:
             return self
         there = {text: int(n) for text, n in zip(texts, people, strict=True) if text is not None}
-        total = sum(there.values())
-        digits = min(max(ceil(log10(max(total, 1) / 10)), 1), 6)
-        return replace(self, draw=_rounded_shares(there, digits))
+        return replace(self, draw=_rounded_shares(there))
 
     def _knows(self, text: str) -> bool:
         return self.matrix is None or text in self.matrix
@@ -312,7 +310,9 @@ class Pram(Perturbation):
     def for_recipients(self) -> str:
         if self.matrix is not None:
             return _TO_UNDO
-        keep = shortest(self.stay or 0)
+        if not self.stay:
+            return "a published value says nothing of the person's own one"
+        keep = shortest(self.stay)
         return f"a share s that is published was (s - (1 - {keep}) x its share in draw) / {keep}"
 
     def undo(
@@ -338,17 +338,19 @@ class Pram(Perturbation):
         return Undone(values, posterior(likelihood, people, given_prior(prior, values)))
 
 
-def _rounded_shares(people: Mapping[str, int], digits: int) -> dict[str, float]:
-    """Shares to so many digits that sum to 1 exactly, of the values that are frequent enough.
+def _rounded_shares(people: Mapping[str, int]) -> dict[str, float]:
+    """Shares that sum to 1 exactly, of people counted in fives, of values that five or more have.
 
-    They are published, and name no value that only a few people have.
+    They are published, and tell no single person; each of them is above 0.
     """
-    unit = 10**digits
-    frequent = {value: n for value, n in people.items() if n >= _FREQUENT}
-    if not frequent:
+    fives = {
+        value: (n + _FREQUENT // 2) // _FREQUENT for value, n in people.items() if n >= _FREQUENT
+    }
+    if not fives:
         raise InputError("pram: no value is frequent enough to be drawn; state the shares in draw")
-    among = sum(frequent.values())
-    wanted = {value: Fraction(n * unit, among) for value, n in frequent.items()}
+    among = sum(fives.values())
+    unit = 10 ** (len(str(among)) + 1)
+    wanted = {value: Fraction(n * unit, among) for value, n in fives.items()}
     parts = {value: floor(part) for value, part in wanted.items()}
     # What is left goes to those who lost most, of equals by name.
     order = sorted(wanted, key=lambda value: (parts[value] - wanted[value], value))
@@ -387,17 +389,20 @@ class RankSwap(NumberPerturbation):
         self, numbers: Floats, decimals: int, chance: np.random.Generator
     ) -> tuple[Floats, Self, int]:
         total = len(numbers)
-        even = 2 * int(total * float(fraction(self.percent) / 100) / 2)
-        stated = replace(self, ranks=max(even, 2))
-        assert stated.ranks is not None
+        ranks = 2 * int(total * float(fraction(self.percent) / 100) / 2)
+        if ranks < 2:
+            raise InputError(
+                f"{self.kind}: percent = {shortest(self.percent)} of {total:,} people is fewer "
+                "than two, so nobody could exchange; use more"
+            )
         by_rank = np.lexsort((chance.random(total), numbers))
-        offset = int(chance.integers(stated.ranks))
+        offset = int(chance.integers(ranks))
         swapped = numbers.copy()
-        for block in _blocks(total, stated.ranks, offset):
+        for block in _blocks(total, ranks, offset):
             mixed = by_rank[block][chance.permutation(block.stop - block.start)]
             pairs = mixed[: len(mixed) // 2 * 2].reshape(-1, 2)
             swapped[pairs[:, 0]], swapped[pairs[:, 1]] = numbers[pairs[:, 1]], numbers[pairs[:, 0]]
-        return swapped, stated, decimals
+        return swapped, replace(self, ranks=ranks), decimals
 
     @property
     def words(self) -> str:

@@ -128,7 +128,8 @@ def test_invariant_pram_counts_in_fives_and_names_no_rare_value(people: list[int
 
 
 def test_pram_that_keeps_nothing_says_so() -> None:
-    assert sf.Pram(stay=0, draw={"a": 1}).for_recipients.startswith("a published value says nothing")
+    told = sf.Pram(stay=0, draw={"a": 1}).for_recipients
+    assert told == "a published value says nothing of the person's own one"
 
 
 def test_rank_swaps_of_less_than_two_ranks_are_refused() -> None:

@@ -136,6 +136,10 @@ def test_the_column_table_tells_what_was_done() -> None:
     assert told["disease"].done == told["stay"].done == "perturbed"
     assert told["stay"].how == "numbers above 20 are published as it"
     assert told["stay"].changed == sum(value > 20 for value in own["stay"].to_pylist())
+    assert told["stay"].cells == 60
+    assert told["stay"].values_before == len({*own["stay"].to_pylist()})
+    assert told["stay"].values_after == len({*rows["stay"].to_pylist()})
+    assert sum(share.after or 0 for share in told["stay"].shares) == pytest.approx(1)
     before = {share.label: share.before for share in told["disease"].shares}
     after = {share.label: share.after for share in told["disease"].shares}
     for value in ("flu", "cold", "hiv"):
@@ -147,6 +151,8 @@ def test_the_column_table_tells_what_was_done() -> None:
         )
     public = {one.column: one for one in column_treatments(release)}
     assert public["disease"].changed is public["stay"].changed is None
+    assert public["stay"].values_before is None
+    assert public["stay"].shares == ()
     assert all(share.before is None for share in public["disease"].shares)
 
 
@@ -257,6 +263,8 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     made = sfumato("anonymize", tmp_path / "people.csv", *rules, "--out", out)
     assert made.returncode == 0
     assert "Laplace noise of scale 10" in " ".join(made.stdout.split())
+    changed = next(line for line in made.stdout.splitlines() if line.startswith("cost "))
+    assert float(changed.split()[-1].rstrip("%")) > 90  # of the cells, almost all
     audited = sfumato("audit", out, *rules)
     assert audited.returncode == 0
     assert "mechanism reader" in audited.stdout

@@ -39,18 +39,20 @@ _STILL = 1e-10
 @dataclass(frozen=True)
 class Changed:
     """What a perturbation did to a table (private): cells whose value is another one now, and how
-    many people had each value before, where that is few enough to be told."""
+    many people had each value before and have it after, where that is few enough to be told."""
 
     cells: int
     before: Mapping[str, int] | None
+    after: Mapping[str, int] | None
 
     @classmethod
     def between(cls, own: pa.Array, published: pa.Array) -> Changed:
         """What differs between a column's cells and those that are published."""
         texts = [texts_of(cells) for cells in (own, published)]
         cells = sum(one != other for one, other in zip(*texts, strict=True))
-        before = Counter(MISSING if text is None else text for text in texts[0])
-        return cls(cells, before if len(before) <= _MOST_TOLD else None)
+        counted = [Counter(MISSING if text is None else text for text in one) for one in texts]
+        before, after = (one if len(one) <= _MOST_TOLD else None for one in counted)
+        return cls(cells, before, after)
 
 
 def texts_of(cells: pa.Array) -> list[str | None]:

@@ -260,7 +260,8 @@ class Treated:
 
     `how` tells it in words that anybody may read: the mechanism and its parameters, nothing of the
     data. Private are `changed`, the cells that do not show the person's own value any more, and
-    `before`, people by the value they had, where the counts of the table no longer tell.
+    `before`, people by the value they had, where the counts of the table no longer tell, and
+    `after`, people by the value that is published, of a column that nothing is counted by.
     """
 
     column: str
@@ -268,6 +269,7 @@ class Treated:
     how: str
     changed: int | None = None
     before: Mapping[str, int] | None = None
+    after: Mapping[str, int] | None = None
 
 
 # -- the three ways -----------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def _perturbed(release: Release) -> Iterator[Treated]:
             perturbation.words,
             None if found is None else found.cells,
             None if found is None else found.before,
+            None if found is None else found.after,
         )
 
 
@@ -139,6 +140,17 @@ def _with_entries(
         )
         if entry.changed is not None and not public:
             treatment = replace(treatment, changed=entry.changed)
+        if treatment.role == "keep" and entry.before and entry.after and not public:
+            had, left = (
+                _counted(treatment.column, people) for people in (entry.before, entry.after)
+            )
+            used = ShownColumn(treatment.column, Singletons(left.domain), left.people).used
+            treatment = replace(
+                treatment,
+                values_before=had.number,
+                values_after=left.number,
+                shares=shares_of(used, had),
+            )
     return treatment
 
 
@@ -346,11 +358,16 @@ def _values_had(counts: TableCounts, entered: Mapping[str, Sequence[Treated]]) -
     for name in had:
         for entry in entered.get(name, ()):
             if entry.before is not None:
-                values = [None if text == MISSING else text for text in entry.before]
-                domain, codes = build_domain(name, pa.array(values, pa.string()), untyped=True)
-                people = np.bincount(codes, [*entry.before.values()], minlength=len(domain))
-                had[name] = Had(domain, people)
+                had[name] = _counted(name, entry.before)
     return had
+
+
+def _counted(name: str, people: Mapping[str, int]) -> Had:
+    """People by value, told by its text."""
+    values = [None if text == MISSING else text for text in people]
+    domain, codes = build_domain(name, pa.array(values, pa.string()), untyped=True)
+    counted = np.bincount(codes, [*people.values()], minlength=len(domain)).astype(np.int64)
+    return Had(domain, counted)
 
 
 def _sensitive(release: Release, known: Mapping[str, Had]) -> Iterator[ColumnTreatment]:
@@ -395,8 +412,9 @@ def _others(release: Release, table: Table | None) -> Iterator[ColumnTreatment]:
     Of what is not published only the owner is told by name.
     """
     schema = release.schema
-    for name in schema.keep:
-        yield ColumnTreatment(name, "keep", "as it is", "as it is, unprotected", changed=0)
+    cells = int((release.by_row or release).groups.published_rows.sum())
+    kept = ColumnTreatment("", "keep", "as it is", "as it is, unprotected", cells=cells, changed=0)
+    yield from (replace(kept, column=name) for name in schema.keep)
     if schema.weight is not None and schema.publish_weight == "keep":
         yield ColumnTreatment(schema.weight, "weight", "as it is", "as it is", changed=0)
     elif schema.weight is not None and schema.publish_weight == "group":

@@ -187,6 +187,28 @@ def test_many_numbers_are_read_in_runs_that_err_to_sure() -> None:
         assert undone.belief.sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_one_far_number_does_not_blind_who_reads_the_others(missing: bool) -> None:
+    near = [3000 + 10 * (place % 10) for place in range(40)]  # a group that noise hides little of
+    rest = [1000 + 10 * (place % 400) for place in range(400)]
+    groups = ["g"] * 40 + ["h"] * 401
+    beliefs = []
+    for far in (5000, 5_000_000):
+        column: list[object] = [*near, *rest, far]
+        if missing:
+            column[-2] = None
+        release = published(column, groups, sf.AddedNoise(20, step=10))
+        undone = sf.MechanismReader().attack(release)
+        assert sum(undone.belief(0).values()) == pytest.approx(1)
+        told = undone.moves()
+        assert told.worst is not None
+        assert told.worst.after > 0.01  # of what nobody is believed to have nothing is told
+        beliefs.append((told.people.number, told.worst.after, told.worst.before))
+    assert beliefs[0][0] == beliefs[1][0] == 40
+    for one, other in zip(*beliefs, strict=True):
+        assert other == pytest.approx(one, rel=0.5)
+
+
 def test_pairs_of_the_oracle_are_all_pairs() -> None:
     assert len(pairings((1, 2, 3, 4))) == 3
     assert {tuple(pairs[0]) for pairs in pairings((1, 2, 3))} == {*combinations((1, 2, 3), 2)}

@@ -34,6 +34,7 @@ _MOST_TOLD = 10_000  # values of which it is kept how many people had each
 _WHOLE = float(1 << 53)
 _ROUNDS = 500  # of estimating how true values are distributed
 _STILL = 1e-10
+_NOBODY = 1e-3  # people
 
 
 @dataclass(frozen=True)
@@ -213,8 +214,8 @@ def posterior(likelihood: Floats, people: Floats, prior: Floats | None) -> Float
     """belief[y, x] by Bayes' rule: prior[x] likelihood[y, x], over its sum.
 
     Without a prior: how true values are distributed, as all published ones make most likely (by
-    expectation and maximisation). A published value that the prior does not explain is read by
-    likelihood alone.
+    expectation and maximisation), but for those of which it is less than a thousandth of a person.
+    A published value that the prior does not explain is read by likelihood alone.
     """
     if prior is None:
         prior = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
@@ -224,6 +225,7 @@ def posterior(likelihood: Floats, people: Floats, prior: Floats | None) -> Float
             prior = again
             if still:
                 break
+        prior = np.where(prior * people.sum() < _NOBODY, 0.0, prior)
     return _by_bayes(likelihood, prior)
 
 

@@ -15,7 +15,7 @@ ranks whose places are drawn, so that the chance of every exchange is known exac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import erf, floor, sqrt
@@ -116,30 +116,38 @@ class AddedNoise(NumberPerturbation):
     ) -> Undone:
         published = np.array([_as_number(value) for value in domain.values])
         there = ~np.isnan(published)
-        step = (self.step or 1.0) * self._coarser(published[there])
-        shown, read = np.unique(np.rint(published[there] / step), return_inverse=True)
-        if prior is None:
-            true = np.arange(shown[0], shown[-1] + 1) * step
-            labels = [shortest(round(float(one), decimals_of(step))) for one in true]
-        else:
+        shown, read = np.unique(published[there], return_inverse=True)
+        having: Floats = np.bincount(read, people[there]).astype(np.float64)
+        step = self.step or 1.0
+        steps = np.arange(np.rint(shown[0] / step), np.rint(shown[-1] / step) + 1)
+        if prior is not None:
             labels = [value for value in prior if value != MISSING]
-            true = np.array([_as_number(value) for value in labels])
-        labels += [] if there.all() else [MISSING]
-        numbers = np.arange(len(true))
-        likelihood = np.zeros((len(shown) + 1, len(labels)))
-        told = replace(self, step=step)
-        likelihood[np.ix_(np.arange(len(shown)), numbers)] = told.chances(shown * step, true)
-        likelihood[-1, len(true) :] = 1.0  # a missing value stays missing
-        row_of = np.full(len(published), len(shown))
+            likelihood = self.chances(shown, np.array([_as_number(value) for value in labels]))
+        elif len(steps) <= _MOST_VALUES:
+            labels = [shortest(round(float(one) * step, decimals_of(step))) for one in steps]
+            likelihood = self.chances(shown, steps * step)
+        else:
+            run, labels = _runs(list(map(shortest, shown)), having)
+            read, having = run[read], np.bincount(run, having).astype(np.float64)
+            likelihood = self._chances_of_runs(shown, run)
+        missing = not there.all()
+        row_of = np.full(len(published), len(likelihood))
         row_of[there] = read
-        having: Floats = np.bincount(row_of, people, len(likelihood)).astype(np.float64)
+        if missing:  # stays missing
+            likelihood = np.pad(likelihood, ((0, 1), (0, 1)))
+            likelihood[-1, -1] = 1.0
+            having = np.append(having, people[~there].sum())
+            labels = [*labels, MISSING]
         belief = posterior(likelihood, having, given_prior(prior, tuple(labels)))
         return Undone(tuple(labels), belief[row_of])
 
-    def _coarser(self, published: Floats) -> int:
-        """How many steps are taken for one: who is sure of a coarser number is sure of no more."""
-        spread = (published.max() - published.min()) / (self.step or 1.0)
-        return max(1, int(np.ceil((spread + 1) / _MOST_VALUES)))
+    def _chances_of_runs(self, shown: Floats, run: Ints) -> Floats:
+        """How likely a number is published in each run, of one in the middle of each."""
+        first = np.flatnonzero(np.diff(run, prepend=-1))
+        cuts = (shown[first[1:]] + shown[first[1:] - 1]) / 2
+        middle = np.bincount(run, shown) / np.bincount(run)
+        below = self._up_to(cuts[:, None] - middle)
+        return np.diff(below, axis=0, prepend=0.0, append=1.0)
 
     def chances(self, published: Floats, true: Floats) -> Floats:
         """P(y | x): how likely each published number is to come of each true one."""
@@ -162,6 +170,25 @@ class AddedNoise(NumberPerturbation):
             return summed
         tail = 0.5 * np.exp(-np.abs(scaled))
         return np.where(scaled < 0, tail, 1 - tail)
+
+
+def _runs(numbers: Sequence[str], people: Floats) -> tuple[Ints, list[str]]:
+    """The run of each sorted number, and what runs are called; each its own, if they are few.
+
+    As many people in each: who is sure of one of several numbers is sure of no more of each, and
+    where most people are near each other a run is as narrow as it can be.
+    """
+    run = np.arange(len(numbers))
+    if len(numbers) > _MOST_VALUES:
+        ranks = np.cumsum(people) - people
+        run = np.unique(ranks * _MOST_VALUES // people.sum(), return_inverse=True)[1]
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    last = np.append(first[1:], len(numbers)) - 1
+    named = [
+        numbers[a] if a == b else f"{numbers[a]} to {numbers[b]}"
+        for a, b in zip(first.tolist(), last.tolist(), strict=True)
+    ]
+    return run, named
 
 
 def _cut(end: float, half: float, *, up: bool = False) -> float:
@@ -422,17 +449,7 @@ class RankSwap(NumberPerturbation):
         labels = tuple(MISSING if value is None else text_of(value) for value in domain.values)
         order = np.argsort(published, kind="stable")  # NaN, the missing one, comes last
         there = order[(people[order] > 0) & ~np.isnan(published[order])]
-        ranks = np.cumsum(people[there]) - people[there]
-        run = np.arange(len(there))
-        if len(there) > _MOST_VALUES:  # who is sure of one of several is sure of no more of each
-            run = np.unique(ranks * _MOST_VALUES // people[there].sum(), return_inverse=True)[1]
-        first = np.flatnonzero(np.diff(run, prepend=-1))
-        last = np.append(first[1:], len(there)) - 1
-        numbers = [labels[code] for code in there]
-        named = [
-            numbers[a] if a == b else f"{numbers[a]} to {numbers[b]}"
-            for a, b in zip(first.tolist(), last.tolist(), strict=True)
-        ]
+        run, named = _runs([labels[code] for code in there], people[there])
         having = np.bincount(run, weights=people[there]).astype(np.int64)
         belief = np.zeros((len(labels), len(named) + 1))
         belief[there, :-1] = swap_chances(having, self.ranks or 2)[run]

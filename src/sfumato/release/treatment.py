@@ -144,7 +144,9 @@ def _with_entries(
             had, left = (
                 _counted(treatment.column, people) for people in (entry.before, entry.after)
             )
-            used = ShownColumn(treatment.column, Singletons(left.domain), left.people).used
+            used = ShownColumn(
+                treatment.column, Singletons(left.domain), left.people.astype(np.int64)
+            ).used
             treatment = replace(
                 treatment,
                 values_before=had.number,
@@ -366,7 +368,7 @@ def _counted(name: str, people: Mapping[str, int]) -> Had:
     """People by value, told by its text."""
     values = [None if text == MISSING else text for text in people]
     domain, codes = build_domain(name, pa.array(values, pa.string()), untyped=True)
-    counted = np.bincount(codes, [*people.values()], minlength=len(domain)).astype(np.int64)
+    counted = np.bincount(codes, [*people.values()], minlength=len(domain))
     return Had(domain, counted)
 
 

@@ -95,6 +95,24 @@ def test_rows_stand_in_an_order_that_tells_nothing_of_theirs(tmp_path: Path) -> 
     assert straight.equals(reverse)
 
 
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    kept = sf.PseudonymKey(tmp_path / "hospital.key")
+    made = kept.key()
+    assert kept.key() == made
+    (tmp_path / "hospital.key").chmod(0o640)
+    with pytest.raises(sf.InputError, match="chmod 600"):
+        kept.key()
+
+
+def test_a_key_is_not_put_into_what_is_handed_out(tmp_path: Path) -> None:
+    saved(tmp_path / "out")
+    (tmp_path / "link").symlink_to(tmp_path / "out" / "public")
+    for folder in (tmp_path / "out" / "public", tmp_path / "link"):
+        with pytest.raises(sf.InputError, match="would be handed out"):
+            sf.PseudonymKey(folder / "x.key").key()
+    assert not list((tmp_path / "out" / "public").glob("*.key"))
+
+
 def test_a_pseudonym_belongs_to_its_person(tmp_path: Path) -> None:
     rows = saved(tmp_path / "out")
     key = bytes.fromhex((tmp_path / "out" / "private" / "pseudonym.key").read_text())
@@ -211,11 +229,14 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ("length = 20", "length = 4", "use 8 to 64 digits"),
         ("length = 20", 'ledger = "l.sqlite"', "give key_file or ledger, not both"),
         ("length = 20", "lenght = 20", "did you mean 'length'"),
-        ('"hospital.key"', '"people.csv"', "is no key of ours"),
+        ('"hospital.key"', '"words.txt"', "is no key of ours"),
+        ('"hospital.key"', '"people.csv"', "others than its owner may read"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(change: str, to: str, why: str, tmp_path: Path) -> None:
     pa_csv.write_csv(PEOPLE, tmp_path / "people.csv")
+    (tmp_path / "people.csv").chmod(0o644)
+    (tmp_path / "words.txt").touch(0o600)
     (tmp_path / "policy.toml").write_text(FILE.replace(change, to))
     rules = ("--policy", tmp_path / "policy.toml", "--out", tmp_path / "out")
     made = sfumato("anonymize", tmp_path / "people.csv", *rules)

@@ -78,12 +78,22 @@ class PseudonymKey:
         path = self.file
         if path is None:
             return secrets.token_bytes(_BYTES)
+        if (path.resolve().parent / "manifest.json").exists():
+            raise InputError(
+                f"pseudonyms: the key {path} would be handed out with the release in its folder; "
+                "name a file elsewhere"
+            )
         if not os.path.lexists(path):
             fresh = secrets.token_bytes(_BYTES)
             write_text(path, fresh.hex() + "\n", private=True, what="key")
             path.chmod(0o600)
             return fresh
         try:
+            if os.name == "posix" and path.stat().st_mode & 0o077:
+                raise InputError(
+                    f"pseudonyms: others than its owner may read the key {path}; chmod 600 it, or "
+                    "name a file that is not there yet, if it may have been read"
+                )
             text = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
             raise InputError(f"pseudonyms: {path} cannot be read as a key") from None

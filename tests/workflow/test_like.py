@@ -83,6 +83,7 @@ def test_a_way_of_best_is_published(tmp_path: Path) -> None:
         ("{map}#0", "has points 1 to 2, not 0"),
         ("{map}", "names no point; write FILE#POINT"),
         ("{map}#x", "names no point; write FILE#POINT"),
+        ("{map}#" + "9" * 5000, "names no point; write FILE#POINT"),
         ("{map}x#1", "does not exist"),
         ("{policy}#1", "tells of no points"),
         ("{folder}#1", "tells of no points"),
@@ -98,6 +99,46 @@ def test_mistakes(files: tuple[Path, Path, Path], named: str, words: str) -> Non
     assert words in run.stderr
     assert run.stderr.count("\n") == 1
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("sweep", "k"), [1, 4]),
+        (("sweep", "k"), [2, 4, 5]),
+        (("points", 0, "settings", "k"), 4),
+        (("points", 0, "anonymizer"), "lattice"),
+    ],
+)
+def test_a_changed_map(
+    files: tuple[Path, Path, Path], place: tuple[str | int, ...], value: object
+) -> None:
+    """What a point is said to be, and was measured as, is what is published, or nothing is."""
+    data, policy, saved = files
+    _compared(files)
+    content = json.loads(saved.read_text())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    saved.write_text(json.dumps(content))
+    out = data.parent / "out"
+    run = sfumato("anonymize", data, "--policy", policy, "--like", f"{saved}#1", "--out", out)
+    assert run.returncode == 2
+    assert "the file was changed; compare again" in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_link_to_a_map_is_as_good_as_the_map(files: tuple[Path, Path, Path]) -> None:
+    data, policy, saved = files
+    _compared(files)
+    link = saved.with_name("link.json")
+    link.symlink_to(saved)
+    rules = sf.Policy.load(policy)
+    assert rules.schema is not None
+    table = sf.read(data, rules.schema)
+    assert sf.point(f"{link}#2", table, rules) == sf.point(f"{saved}#2", table, rules)
 
 
 def test_another_table_another_policy_another_seed(files: tuple[Path, Path, Path]) -> None:

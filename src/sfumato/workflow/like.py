@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from sfumato.errors import InputError, PolicyError, expect, other_than_file, quo
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import anonymizer_of
 from sfumato.table import Table
-from sfumato.workflow.compare import plan_sweep
+from sfumato.workflow.compare import SweepPoint, plan_sweep
 
 _MADE_BY = "sfumato compare --save, or run.json in the private/ of a release by best"
 
@@ -47,7 +48,7 @@ class PointFile:
     def read(cls, named: str) -> PointFile:
         """From `map.json#7`; every mistake of the name and the file is told."""
         name, sign, number = named.rpartition("#")
-        if not sign or not name or not (number.isascii() and number.isdigit()):
+        if not sign or not name or not re.fullmatch("[0-9]{1,9}", number):
             raise InputError(
                 f"{quoted(named)} names no point; write FILE#POINT, such as map.json#7"
             )
@@ -87,7 +88,13 @@ class PointFile:
         try:
             if "settings" in point:
                 planned = plan_sweep(policy, _sweep(self.content["sweep"]))
-                return planned.points[self.number - 1].policy
+                swept = planned.points[self.number - 1]
+                if len(planned.points) != len(self.content["points"]) or not _same(swept, point):
+                    raise InputError(
+                        f"{self.path}: point {self.number} is not what its sweep makes of it, so "
+                        "the file was changed; compare again"
+                    )
+                return swept.policy
             named = anonymizer_of(point["anonymizer"])
         except (PolicyError, IndexError, KeyError, TypeError, AttributeError) as error:
             why = f": {error}" if isinstance(error, PolicyError) else ""
@@ -98,12 +105,20 @@ class PointFile:
         return replace(policy, anonymizer=named)
 
 
+def _same(swept: SweepPoint, told: Mapping[str, Any]) -> bool:
+    """Whether a point that is told is the one that was swept."""
+    settings = {name: _number(value) for name, value in told["settings"].items()}
+    return settings == swept.settings and told["anonymizer"] == swept.anonymizer.name
+
+
 def _sweep(told: Mapping[str, Any]) -> dict[str, object]:
-    """As it was swept: JSON has no number for infinity."""
-    return {
-        name: [math.inf if value == "inf" else value for value in values]
-        for name, values in told.items()
-    }
+    """As it was swept."""
+    return {name: [_number(value) for value in values] for name, values in told.items()}
+
+
+def _number(value: object) -> object:
+    """JSON has no number for infinity."""
+    return math.inf if value == "inf" else value
 
 
 def _tells_points(content: Mapping[str, Any]) -> bool:

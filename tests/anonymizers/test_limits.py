@@ -291,6 +291,27 @@ def test_the_message_names_the_limit_that_would_have_to_give() -> None:
     assert "without the limits" not in str(nothing_helps.value)
 
 
+def test_best_names_a_limit_without_which_only_the_lattice_finds_a_release() -> None:
+    rows = pa.table(
+        {
+            "zip": [str(100 + at) for at in range(12)],
+            "age": [*range(81, 89), 61, 62, 63, 64],
+            "sex": [*"ffffmmmm", *"fmmm"],
+            "ill": ["flu", "gout", "none"] * 4,
+        }
+    )
+    limits = {
+        "zip": sf.Limits(coarsest=0),
+        "age": sf.Limits(coarsest=3),
+        "sex": sf.Limits(star=False),
+    }
+    hierarchies = {"age": HIERARCHIES["age"]}
+    table = read(limits, rows, quasi=("zip", "age", "sex"), hierarchies=hierarchies)
+    policy = sf.Policy([sf.KAnonymity(4)], sf.Best(seconds=1), suppression=0.4)
+    with pytest.raises(sf.NoSafeRelease, match=r"without the limits of 'zip' there is one$"):
+        sf.anonymize(table, policy, seed=1)
+
+
 def test_a_node_outside_the_limits_is_refused() -> None:
     table = read({"age": sf.Limits(1, 3)})
     with pytest.raises(sf.InputError, match="limits allow 'age' levels 1 to 3, not 4"):

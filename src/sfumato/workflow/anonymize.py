@@ -9,6 +9,8 @@ from secrets import randbits
 
 from sfumato.adversaries.linkage.risks import Linker
 from sfumato.anonymizers.base import Anonymizer, Task
+from sfumato.anonymizers.best import Best
+from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import (
     InputError,
@@ -53,7 +55,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     try:
         release = check_limits(_made(task, policy.maker))
     except NoSafeRelease as error:
-        named = _limits_to_give(task, policy.maker.briefly()) if table.schema.limits else ""
+        named = _limits_to_give(task, policy.maker) if table.schema.limits else ""
         raise NoSafeRelease(f"{error}{named}") if named else error from None
     check_rules(release, policy)
     return release
@@ -81,16 +83,19 @@ def check_limits(release: Release) -> Release:
 def _limits_to_give(task: Task, maker: Anonymizer) -> str:
     """Which column's limits stand in the way: without them, and with all others, it would do."""
     limits = task.table.schema.limits
+    makers = [maker.briefly(), *([Lattice()] if isinstance(maker, Best) else [])]
 
     def helps(dropped: Sequence[str]) -> bool:
         kept = {column: limit for column, limit in limits.items() if column not in dropped}
         schema = replace(task.table.schema, limits=kept)
         table = replace(task.table, schema=schema, levels=levels_of(schema, task.table.counts))
-        try:
-            check_limits(_made(replace(task, table=table), maker))
-        except SfumatoError:
-            return False
-        return True
+        for each in makers:
+            try:
+                check_limits(_made(replace(task, table=table), each))
+            except SfumatoError:
+                continue
+            return True
+        return False
 
     alone = [column for column in limits if helps([column])]
     if alone:

@@ -94,6 +94,14 @@ def test_it_is_written_for_its_owner_alone(tmp_path: Path) -> None:
     assert pq.read_table(again, columns=columns).equals(risks.to_arrow().select(columns))
     with pytest.raises(sf.InputError, match="public/"):
         risks.save(out / "public" / "risks.csv")
+    (tmp_path / "linked").symlink_to(out / "public")
+    (tmp_path / "store").mkdir()
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "public").symlink_to(tmp_path / "store")
+    for handed_out in ("linked", "served/public"):
+        with pytest.raises(sf.InputError, match="public/"):
+            risks.save(tmp_path / handed_out / "risks.csv")
+    risks.save(out / "public" / ".." / "risks.csv")
     with pytest.raises(sf.InputError, match="ending in"):
         risks.save(tmp_path / "risks.json")
     with pytest.raises(sf.InputError, match="owner"):

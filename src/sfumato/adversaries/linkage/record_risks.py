@@ -12,6 +12,7 @@ record is told with the highest risk of its groups, and without a group.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +72,9 @@ def check_risks_file(target: Path, *, force: bool) -> None:
             f"cannot write record risks as {target.name!r}; use a name ending in "
             f"{' or '.join(ENDINGS)}"
         )
-    if PUBLIC in target.absolute().resolve().parts[:-1]:
+    # As it is written, and where links lead: either may be what is handed out.
+    places = Path(os.path.normpath(target.absolute())), target.resolve()
+    if any(PUBLIC in place.parts[:-1] for place in places):
         raise InputError(
             f"{target} lies below {PUBLIC}/, which is handed out, and record risks are about "
             f"single people; write them below {PRIVATE}/"

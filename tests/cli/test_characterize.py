@@ -73,8 +73,15 @@ def test_a_release_folder(files, tmp_path: Path) -> None:
     run = sfumato("characterize", out, "--policy", files[1], "--max-size", 1)
     assert run.returncode == 0, run.stderr
     assert "The worst class" in run.stdout  # anybody can read it there
-    file = next(path for path in (out / "public").iterdir() if path.suffix in (".csv", ".parquet"))
-    alone = sfumato("characterize", file, "--policy", files[1], "--max-size", 1, "--release")
+    alone = sfumato(
+        "characterize",
+        out / "public" / "data.csv",
+        "--policy",
+        files[1],
+        "--max-size",
+        1,
+        "--release",
+    )
     assert alone.returncode == 0, alone.stderr
     assert "The worst class" in alone.stdout
 

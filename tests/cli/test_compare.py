@@ -93,7 +93,7 @@ adversary = { stubbornness = 100 }
 
 
 CASES = {
-    "nothing swept": ((), "nothing is swept; this policy can sweep: k, l, t, distance"),
+    "nothing swept": ((), "nothing is swept; this policy can sweep: k, up_to, l, t, distance"),
     "unknown parameter": (("--sweep", "kk=2"), "'kk' cannot be swept; this policy can sweep: k,"),
     "not a sweep": (("--sweep", "k"), "sweep 'k' is not understood"),
     "bad number": (("--sweep", "k=2,five!"), "sweep k: 'five!' is not a number or name"),

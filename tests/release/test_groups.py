@@ -297,6 +297,7 @@ def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
         several=SeveralGroups(3, np.array([0, 0]), np.array([0, 1])),
         multiplicity=np.array([1, 1]),
         unlinked=UnlinkedRows(one),
+        perturbed=sf.Rounding(5.0),
     )
     assert all(getattr(beside, field.name) is not None for field in fields(Beside))
     known = one.with_beside(beside)

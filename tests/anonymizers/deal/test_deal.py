@@ -24,7 +24,7 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
-from sfumato.anonymizers.deal.deal import GUARDS, NO_BETTER, DealFindings, _everybody, _Reading
+from sfumato.anonymizers.deal.deal import GUARDS, NO_BETTER, DealFindings, _Reading, whole_table
 from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import holds
@@ -81,7 +81,7 @@ def test_it_holds_by_the_published_rows_alone_and_is_never_worse_than_mondrian(
     assert shown == Counter(row[3] for row in rows)
 
 
-def test_everybody_lies_in_the_region_she_is_published_with() -> None:
+def testwhole_table_lies_in_the_region_she_is_published_with() -> None:
     table = table_of(people(5, 60, missing=True))
     release = sf.Deal(sweeps=3).run(Task(table, (sf.KAnonymity(3), sf.TCloseness(0.3))))
     counts = table.counts.in_memory("a test")
@@ -245,7 +245,7 @@ def test_every_change_that_is_asked_about_keeps_every_criterion(seed: int) -> No
     assert [criterion.name for criterion, _ in read.asked] == ["no-majority"]
     assert [criterion.name for criterion, _ in read.together] == ["skyline-privacy"]
     dealt = Dealt.of(task, "tight", read.attributes, "a test")
-    box = BlackBox(read.asked, read.together, _everybody(task), dealt.first)
+    box = BlackBox(read.asked, read.together, whole_table(task), dealt.first)
     ladder = [read.rules(dealt, 1.0, guard) for guard in reversed(GUARDS)]
     ground = SearchGround.of(dealt, partial(read.rules, dealt), seed, Clock(1, 1), box, ladder)
     group = ground.cut([1.0])

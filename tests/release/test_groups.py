@@ -14,6 +14,7 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.diversity import DistinctDiversity, RecursiveDiversity
 from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
+from sfumato.perturbation.functions import Rounding
 from sfumato.release import sparse as module
 from sfumato.release.beside import Beside, Inside, SeveralGroups
 from sfumato.release.description import Regions
@@ -297,7 +298,7 @@ def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
         several=SeveralGroups(3, np.array([0, 0]), np.array([0, 1])),
         multiplicity=np.array([1, 1]),
         unlinked=UnlinkedRows(one),
-        perturbed=sf.Rounding(5.0),
+        perturbed=Rounding(5.0),
     )
     assert all(getattr(beside, field.name) is not None for field in fields(Beside))
     known = one.with_beside(beside)

@@ -81,7 +81,7 @@ def test_it_holds_by_the_published_rows_alone_and_is_never_worse_than_mondrian(
     assert shown == Counter(row[3] for row in rows)
 
 
-def testwhole_table_lies_in_the_region_she_is_published_with() -> None:
+def test_everybody_lies_in_the_region_she_is_published_with() -> None:
     table = table_of(people(5, 60, missing=True))
     release = sf.Deal(sweeps=3).run(Task(table, (sf.KAnonymity(3), sf.TCloseness(0.3))))
     counts = table.counts.in_memory("a test")

@@ -132,6 +132,12 @@ def test_pram_that_keeps_nothing_says_so() -> None:
     assert told == "a published value says nothing of the person's own one"
 
 
+def test_infinite_numbers_are_not_published_as_they_are() -> None:
+    for perturbation in (sf.AddedNoise(1), sf.RankSwap(50), sf.TopBottomCoding(top=9)):
+        with pytest.raises(sf.InputError, match="holds infinite numbers"):
+            perturbation.apply("x", pa.array([1.0, 2.0, np.inf]), np.random.default_rng(0))
+
+
 def test_rank_swaps_of_less_than_two_ranks_are_refused() -> None:
     with pytest.raises(sf.InputError, match="fewer than two"):
         sf.RankSwap(2).apply("x", pa.array([*range(99)]), np.random.default_rng(0))

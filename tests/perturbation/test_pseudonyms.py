@@ -160,6 +160,9 @@ def test_identifiers_are_taken_as_a_reader_sees_them() -> None:
     numbers = keyed.cells("x", pa.array([5.0, 7.0]), key).to_pylist()
     assert numbers == keyed.cells("x", pa.array([5, 7]), key).to_pylist()
     assert numbers[0] != keyed.cells("y", pa.array([5, 7]), key).to_pylist()[0]
+    written = keyed.cells("x", pa.array(["5", "05", "5.0"]), key).to_pylist()
+    assert written[0] == numbers[0]
+    assert len({*written}) == 3  # who writes 05 may mean somebody else
 
 
 def test_two_identifiers_with_one_pseudonym_are_refused() -> None:

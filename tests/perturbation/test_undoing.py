@@ -209,6 +209,11 @@ def test_one_far_number_does_not_blind_who_reads_the_others(missing: bool) -> No
         assert other == pytest.approx(one, rel=0.5)
 
 
+def test_where_no_number_is_left_there_is_nothing_to_undo() -> None:
+    undone = sf.AddedNoise(1, step=1).undo(Domain("x", "numeric", (None,)), np.array([3.0]))
+    assert (undone.values, undone.belief.tolist()) == (("(missing)",), [[1.0]])
+
+
 def test_pairs_of_the_oracle_are_all_pairs() -> None:
     assert len(pairings((1, 2, 3, 4))) == 3
     assert {tuple(pairs[0]) for pairs in pairings((1, 2, 3))} == {*combinations((1, 2, 3), 2)}

@@ -131,6 +131,11 @@ class NumberPerturbation(Perturbation):
         there = ~np.isnan(numbers)
         if not there.any():
             raise InputError(f"{self.kind}: column {column!r} holds no number at all")
+        if np.isinf(numbers).any():
+            raise InputError(
+                f"{self.kind}: column {column!r} holds infinite numbers, which nothing changes; "
+                "list them in missing"
+            )
         changed, stated, decimals = self.changed(numbers[there], decimals, chance)
         published = np.full(len(numbers), np.nan)
         published[there] = np.round(changed, decimals) + 0.0  # no -0

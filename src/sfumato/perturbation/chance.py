@@ -116,6 +116,8 @@ class AddedNoise(NumberPerturbation):
     ) -> Undone:
         published = np.array([_as_number(value) for value in domain.values])
         there = ~np.isnan(published)
+        if not there.any():
+            return Undone((MISSING,), np.ones((len(published), 1)))
         shown, read = np.unique(published[there], return_inverse=True)
         having: Floats = np.bincount(read, people[there]).astype(np.float64)
         step = self.step or 1.0

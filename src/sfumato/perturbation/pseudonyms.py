@@ -3,8 +3,8 @@
 HMAC-SHA256 of the column's name and the identifier, by a key that never leaves the owner. Without a
 key a hash is undone by trying all identifiers there may be; with it nobody can, but who holds the
 key, or gets it. An identifier is taken as a reader sees it: compatible forms of letters are one
-(NFKC), spaces at the ends and invisible signs do not count, upper and lower case do, and numbers
-are one however they are written (5 and 5.0).
+(NFKC), spaces at the ends and invisible signs do not count, upper and lower case do. Typed numbers
+are taken by value (5.0 as 5); in a text file what is written counts (05 is not 5).
 """
 
 from __future__ import annotations

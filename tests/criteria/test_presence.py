@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -180,6 +181,23 @@ def test_where_regions_overlap_the_chance_is_an_upper_bound() -> None:
     # She of value 1 fits both: 1/1 and 1/1, each of the groups having one who fits no other.
     assert (verdict.status, verdict.measured, verdict.at_most) == ("holds", 1.0, True)
     assert judge(sf.DeltaPresence(0.1, 1, register), made).status == "cannot_judge"
+
+
+def test_where_regions_overlap_suppressed_people_may_fit_a_group() -> None:
+    """Two of 24 people are published and 20 suppressed: most of whoever fits both are in it."""
+    from tests.adversaries.releases import release
+
+    made = release(["a", "b"], [(((0, 2), 0), {"x": 1}), (((1, 3), 0), {"x": 1})])
+    register = table([(value, 0) for value in range(4) for _ in range(6)])
+    assert judge(sf.DeltaPresence(0, 0.5, register), made).holds
+    hiding = replace(made, suppressed=20)
+    # Of 18 x 18 - 12 ways to place two people 17 + 17 publish her; else she is one of 20 of 22.
+    published = Fraction(34, 312)
+    truly = published + (1 - published) * Fraction(20, 22)
+    verdict = judge(sf.DeltaPresence(0, 0.5, register), hiding)
+    assert not verdict.holds
+    assert verdict.measured is not None
+    assert truly <= verdict.measured <= 1
 
 
 def test_she_is_in_the_threat_matrix_where_there_is_a_register() -> None:

@@ -199,8 +199,8 @@ class _RegionRule:
             return ""
         inside = set(self._inside(region))
         ends = {self._levels.domain.code(value) for value in _named(region)} - {None}
-        for code in sorted(inside | ends):  # type: ignore[type-var]
-            at = int(self._finest.codes[code])
+        touched = np.fromiter(inside | ends, np.int64)
+        for at in np.unique(self._finest.codes[touched]).tolist():  # 000 has 100,000 ZIP codes
             label = self._finest.regions[at]
             if contains_region(region, label) or not overlaps(region, label):
                 continue

@@ -177,6 +177,7 @@ def test_each_form_is_found_inside_a_sentence_and_counted_by_cells() -> None:
         "sequence": "ACGT" * 8,
         "titled": "Frau von Öztürk",
         "date": "on the 5th of it, March 5, 2020",
+        "address": "221 Baker Street",
     }
     assert set(examples) == set(FORMS)
     for form, text in examples.items():

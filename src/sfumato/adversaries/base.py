@@ -149,7 +149,8 @@ class CatalogueEntry:
     """One adversary of the catalogue: the one place that says who she is.
 
     Threats are hers if they are named `name`, or begin so: who expects something else is a variant
-    of hers. `question` is what she asks, in one sentence. `knows` and `learns` tell of her where
+    of hers. `question` is what the people in the table would ask about her, in plain words that
+    fit beside figures: reports name her by it. `knows` and `learns` tell of her where
     she was not measured, and `measure` how to have that done. `about` is what she learns where
     that is no column.
 

@@ -120,7 +120,7 @@ class UndoneChance:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "What was the target's value before chance altered it?",
+    "Could her true value be worked back?",
     KNOWS,
     "the target's true value, as far as what was done to it can be undone",
     "alter a sensitive column by chance (perturb in the policy)",

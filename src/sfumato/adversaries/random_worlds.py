@@ -89,7 +89,7 @@ class RandomWorlds:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Which value is most common in the target's group?",
+    "Could her group give her value away?",
     IN_IT,
     "the target's sensitive value, from the counts of the target's group",
     "name a sensitive column",

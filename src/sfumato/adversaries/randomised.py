@@ -327,7 +327,7 @@ def _growth(epsilon: float) -> float:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "What do I learn that I would not have learnt without the target's record?",
+    "Could her record show, whatever else is known?",
     _KNOWS,
     "how much more she learns than if the target's record were not there",
     "",

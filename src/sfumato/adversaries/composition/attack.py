@@ -417,7 +417,7 @@ def _check(releases: Sequence[Release], overlap: str, locate: str) -> None:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Which values do all releases about the target leave?",
+    "Could several releases together betray her?",
     "the target's quasi-identifiers, and other releases about the same people",
     "the sensitive values that all releases leave possible for the target",
     "audit with --table TABLE --earlier RELEASE, or run: sfumato attack intersect",

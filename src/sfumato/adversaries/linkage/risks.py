@@ -423,7 +423,7 @@ _NOT_NOISY = "audit a release that is not randomised"
 ENTRIES = (
     CatalogueEntry(
         JOURNALIST,
-        "Whose row is this, if anybody of the population will do?",
+        "Could somebody with a register name any row?",
         _REGISTER,
         "whose row it is",
         "give a register of the population (audit --population), or survey weights",
@@ -434,7 +434,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         MARKETER,
-        "How many of these people can I find at once?",
+        "Could many people be found at once?",
         _LIST,
         "whose rows they are, for as many people as possible",
         _NOT_NOISY,
@@ -445,7 +445,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         PROSECUTOR,
-        "Which row is my target's?",
+        "Could a colleague find her row?",
         IN_IT,
         "which row is the target's",
         _NOT_NOISY,

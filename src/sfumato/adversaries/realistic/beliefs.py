@@ -278,7 +278,7 @@ _LEARNS = "the sensitive value: how far the row moves a belief formed outside"
 ENTRIES = (
     CatalogueEntry(
         "realistic I",
-        "How far does the target's row move what I believe from statistics I know?",
+        "Could somebody with a known survey guess better?",
         f"{IN_IT}, and outside statistics of known shape and limited size",
         _LEARNS,
         "require epsilon-privacy with a shape and a stubbornness",
@@ -288,7 +288,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         "realistic II",
-        "How far does it move me, whatever statistics of so many people I know?",
+        "Could somebody with any survey guess better?",
         f"{IN_IT}, and outside statistics of any shape and limited size",
         _LEARNS,
         "require epsilon-privacy with a stubbornness and no shape",
@@ -298,7 +298,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         "realistic III",
-        "How far is the target's group from statistics that nothing can move?",
+        "Could somebody sure of a survey guess better?",
         f"{IN_IT}, and outside statistics of known shape that nothing can move",
         _LEARNS,
         "require epsilon-privacy with a shape and stubbornness inf",

@@ -466,7 +466,7 @@ _MEASURE = "audit with --table TABLE, or run: sfumato attack relative"
 ENTRIES = (
     CatalogueEntry(
         LEARNER,
-        "What does the release teach me about anybody, in it or not?",
+        "Does it teach about people who are not in it?",
         "the target's quasi-identifiers, and what the release tells of the population",
         "the sensitive value of anybody with given quasi-identifiers, in the release or not",
         _MEASURE,
@@ -475,7 +475,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         ATTACKER,
-        "What do I learn more, knowing that the target is in it?",
+        "Does being in it tell more about her?",
         "what the learner knows, and that the target is in the release",
         "the target's sensitive value, beyond what a learner would know",
         _MEASURE,

@@ -197,7 +197,7 @@ def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "What do facts about the target, the family and others let me conclude?",
+    "Could a neighbour who knows facts work it out?",
     "facts about the target, about some other people, and who has the same value",
     "the target's sensitive value, as surely as so many facts allow",
     "require skyline-privacy, or run: sfumato skyline RELEASE",

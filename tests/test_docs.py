@@ -57,7 +57,7 @@ def test_files_that_texts_name_are_there() -> None:
     """Wherever a docstring, a comment or a page says `x.py`."""
     files = {f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("[a-z]*/**/*.py")}
     invented = {"adversaries/gambler.py"}  # a page shows what it would be
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *SOURCE.rglob("*.py")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *SOURCE.rglob("*.py")]
     gone = [
         f"{page.relative_to(ROOT)}: {name}"
         for page in (*pages, *(ROOT / "benchmarks").glob("*.py"))

@@ -246,7 +246,7 @@ def test_the_case_of_a_value_is_no_mistake_without_a_hint(files, value: str) -> 
 
 # -- one person -----------------------------------------------------------------------------------
 
-PAGE = (ROOT / "docs" / "skyline.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "papers" / "skyline.md").read_text(encoding="utf-8")
 TABLE, RELEASE = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
 PATIENTS = re.search(r"```toml\n(\[schema\].*?)```", PAGE, re.DOTALL)
 ASKED = re.search(r"^    sfumato skyline release.csv (.*--target.*)$", PAGE, re.MULTILINE)

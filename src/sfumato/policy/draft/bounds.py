@@ -211,7 +211,7 @@ ABOUT = (
     "Somebody with outside statistics about {name}: no group may move her belief in a value, or "
     "her doubt of it, by more than a factor epsilon. Only you know what data is about, so "
     "nothing is asked yet: choose her, then take the # from the lines below "
-    "(docs/realistic-adversaries.md)."
+    "(docs/papers/realistic.md)."
 )
 ADVICE = (
     "shape: what she believes beforehand. Best the previous release or a census, a file beside "

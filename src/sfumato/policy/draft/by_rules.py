@@ -158,7 +158,7 @@ def _outside(name: str, rows: int) -> DraftedBound:
     adversary: Mapping[str, object] = {"shape": "table", "stubbornness": max(rows, 1)}
     why = (
         f"Somebody with outside statistics as large as this table: her belief in a value of "
-        f"{toml_value(name)} moves by a factor epsilon at most (docs/realistic-adversaries.md)."
+        f"{toml_value(name)} moves by a factor epsilon at most (docs/papers/realistic.md)."
     )
     keys = {"kind": "epsilon-privacy", "epsilon": EPSILON, "sensitive": name}
     return DraftedBound({**keys, "adversary": adversary}, why)

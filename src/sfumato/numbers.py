@@ -64,6 +64,23 @@ def shortest(number: SupportsFloat) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
+_LEAST_SHARE = 1e-5
+
+
+def percent(share: float) -> str:
+    """A share in percent, in three digits; neither 0% nor 100% unless that is exactly so."""
+    if 0 < share < _LEAST_SHARE:
+        return "under 0.001%"
+    if 1 - _LEAST_SHARE < share < 1:
+        return "over 99.999%"
+    if abs(share) >= 10:
+        return f"{100 * share:,.0f}%"
+    digits = 3
+    while 0 < share < 1 and float(f"{100 * share:.{digits}g}") == 100:
+        digits += 1
+    return f"{100 * share:.{digits}g}%"
+
+
 def told_beside(value: float, others: str, digits: int) -> str:
     """A number in so many digits, or more: above and below the numbers of a text as it truly is.
 

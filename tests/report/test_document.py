@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import InputError
-from sfumato.report.document import Chart, Document, Section, Series, Sheet
+from sfumato.report.document import Chart, Document, Section, Series, Sheet, percentage
 
 
 def document() -> Document:
@@ -86,3 +86,28 @@ def test_ragged_data_are_refused() -> None:
         Chart("t", "cloud", "x", "y", (Series("a", [1], [1]),), alt="no z")
     with pytest.raises(InputError, match="cannot see"):
         Chart("t", "lines", "x", "y", (Series("a", [1], [1]),))
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.0, "0%"),
+        (1.0, "100%"),
+        (0.2063, "20.6%"),
+        (1 / 3, "33.3%"),
+        (0.9996, "99.96%"),
+        (0.99995, "99.995%"),
+        (0.999999, "over 99.999%"),
+        (2e-6, "under 0.001%"),
+        (0.000123, "0.0123%"),
+        (-0.25, "-25%"),
+        (1.5, "150%"),
+        (123.4, "12,340%"),
+        ("<10", "<10"),
+        (None, "n/a"),
+    ],
+)
+def test_shares_are_percentages_of_three_digits_and_exact_at_both_ends(
+    share: object, told: str
+) -> None:
+    assert percentage(share) == told

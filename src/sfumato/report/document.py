@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.errors import InputError
 from sfumato.files import PRIVATE, new_file, new_folder, write_text
-from sfumato.numbers import told_beside
+from sfumato.numbers import percent, told_beside
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,7 +204,7 @@ def cell_text(cell: object, beside: str = "", *, digits: int = 4) -> str:
 def percentage(cell: object) -> str:
     """A share in percent, in three digits."""
     value = plain(cell)
-    return f"{100 * value:.3g}%" if isinstance(value, float | int) else cell_text(value)
+    return percent(value) if isinstance(value, float | int) else cell_text(value)
 
 
 def number(value: float | None, *, at_most: bool = False, beside: str = "") -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.program import sfumato
+from tests.test_gate import script
 
 SOURCE = ROOT / "src" / "sfumato"
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
@@ -76,6 +77,12 @@ def test_what_benchmarks_and_scripts_import_of_the_house_is_there() -> None:
                 for alias in node.names:
                     home = f"{node.module}.{alias.name}"
                     assert hasattr(module, alias.name) or find_spec(home), (path.name, home)
+
+
+@pytest.mark.parametrize("name", script("write_docs").PAGES)
+def test_pages_that_follow_from_the_code_are_what_it_says_now(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert page == script("write_docs").written(name), "run python scripts/write_docs.py"
 
 
 @pytest.mark.parametrize(("module", "name"), STEPS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from random import Random
 
@@ -247,9 +246,8 @@ def test_the_case_of_a_value_is_no_mistake_without_a_hint(files, value: str) -> 
 # -- one person -----------------------------------------------------------------------------------
 
 PAGE = (ROOT / "docs" / "papers" / "skyline.md").read_text(encoding="utf-8")
-TABLE, RELEASE = re.findall(r"```csv\n(.*?)```", PAGE, re.DOTALL)
-PATIENTS = re.search(r"```toml\n(\[schema\].*?)```", PAGE, re.DOTALL)
-ASKED = re.search(r"^    sfumato skyline release.csv (.*--target.*)$", PAGE, re.MULTILINE)
+TABLE, RELEASE = re.findall(r"```csv.*?\n(.*?)```", PAGE, re.DOTALL)
+PATIENTS = re.search(r"```toml.*?\n(\[schema\].*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -263,16 +261,6 @@ def hospital(tmp_path: Path) -> tuple[Path, Path]:
 TOM = ("--value", "AIDS", "--target", "age=38,sex=M,zip=12455")
 GARY, ANN = ("--person", "Gary:age=31,sex=M,zip=12453"), ("--person", "Ann: #1")
 FACTS = ("--knows", "not cancer", "--knows", "Gary has flu", "--knows", "if Ann has AIDS so has he")
-
-
-def test_the_page_shows_what_is_printed(hospital, monkeypatch) -> None:
-    monkeypatch.chdir(hospital[0].parent)
-    run = sfumato("skyline", "release.csv", *shlex.split(ASKED[1]))
-    assert run.returncode == 0, run.stderr
-    rows = [line.rstrip() for line in run.stdout.splitlines() if "/" in line]
-    assert [line.split()[-2] for line in rows] == ["1/4", "1/3", "1/2", "2/3"]
-    for line in rows:
-        assert f"    {line}\n" in PAGE
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,12 @@ class FileStamp:
             return None
 
 
+def stamps_of(*sources: object) -> tuple[FileStamp, ...]:
+    """Those of the sources that are files; a folder, a frame or nothing is none."""
+    paths = [source for source in sources if isinstance(source, str | Path)]
+    return tuple(stamp for path in paths if (stamp := FileStamp.of(path)) is not None)
+
+
 def digest(path: Path) -> str:
     """The SHA-256 of a file of any size."""
     with path.open("rb") as file:
@@ -286,7 +292,8 @@ def _folder(file: Path) -> Path:
 class Table:
     """A table about people: its schema, its counts, and the engine that holds its rows.
 
-    `file` is the one file that says it all, if there is one that is read without further options.
+    `file` is the one file that says it all, if there is one that is read without further options;
+    `files` are all that were read, with whatever options.
     `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
@@ -308,6 +315,7 @@ class Table:
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     changed: Mapping[str, Changed] = field(default_factory=dict, repr=False)
     key: bytes | None = field(default=None, repr=False)
+    files: tuple[FileStamp, ...] = field(default=(), repr=False)
 
     @property
     def people(self) -> int:
@@ -391,6 +399,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
         of_file=isinstance(source, str | Path),
         rows=linked,
         households=members_of_households(door, registered, schema, counts, CodedValues()),
+        files=stamps_of(source, facts),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sfumato.cli.options import AsJson, Force, Limit, PolicyFile, reads
+from sfumato.cli.options import AsJson, By, Force, Limit, PolicyFile, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.form import FORMATS, check_format
 from sfumato.engines.reading import OF_TABLES, Reading
@@ -72,6 +72,7 @@ def anonymize(
             help="Say in public/ what columns and cells mean, and put the public report there."
         ),
     ] = True,
+    by: By = "",
     force: Force = False,
     json: AsJson = False,
     *,
@@ -110,7 +111,7 @@ def anonymize(
         point = chosen.point(table, rules)
         rules, seed = point.policy, point.seed
     release = run_anonymize(table, rules, seed=seed)
-    report = add_price(audit(release, rules), table, rules, asked=price)
+    report = add_price(audit(release, rules, by=by), table, rules, asked=price)
     risks = report.record_risks() if record_risks else None
     release.save(
         out,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, By, Force, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
@@ -31,6 +31,7 @@ def audit(
             "groups, no small counts.",
         ),
     ] = False,
+    by: By = "",
     force: Force = False,
     population: Annotated[
         Path | None, typer.Option(help="A register of the population, for journalist risk.")
@@ -93,6 +94,7 @@ def audit(
         sampling_fraction=sampling_fraction,
         attacks=attacks,
         table=people,
+        by=by,
     )
     risks = None if record_risks is None else audited.record_risks()
     for target in written:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import Force
+from sfumato.cli.options import By, Force
 from sfumato.cli.show import open_console
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def demo(
     ),
     people: Annotated[int, typer.Option(help="How many synthetic people.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the synthetic census.")] = 0,
+    by: By = "",
     force: Force = False,
 ) -> None:
     """The whole journey on synthetic people: make a census, anonymize it, judge the release.
@@ -34,7 +35,7 @@ def demo(
     from sfumato.report.text import show
     from sfumato.utility import UTILITIES
 
-    journey = _travel(out, people=people, seed=seed, force=force)
+    journey = _travel(out, people=people, seed=seed, by=by, force=force)
     console = open_console(highlight=False)
     raw, released = journey.raw.summary, journey.released.summary
     console.print(
@@ -77,7 +78,9 @@ class Journey:
         return self.out / "release"
 
 
-def _travel(out: Path, *, people: int = 10_000, seed: int = 0, force: bool = False) -> Journey:
+def _travel(
+    out: Path, *, people: int = 10_000, seed: int = 0, by: str = "", force: bool = False
+) -> Journey:
     """Make a census, judge it raw, anonymize it, and judge what anybody can read of the result."""
     import pyarrow.csv as pa_csv
 
@@ -102,7 +105,8 @@ def _travel(out: Path, *, people: int = 10_000, seed: int = 0, force: bool = Fal
         raw = read(new / "input" / "census.csv", policy.schema)
         before = audit(raw, policy)
         release = anonymize(raw, policy, seed=seed)
-        release.save(new / "release", report=audit(release, policy), policy=policy)
+        report = audit(release, policy, by=by)
+        release.save(new / "release", report=report, policy=policy)
         after = audit(read_release(new / "release", policy.schema), policy)
         costs = {name: utility_named(name).cost(view_of(release)) for name in TOLD}
     return Journey(out, before, after, costs)

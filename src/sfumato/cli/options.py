@@ -136,6 +136,9 @@ PageFile = Annotated[
         metavar="FILE", help="Also write it to this .html file, a page that opens offline."
     ),
 ]
+By = Annotated[
+    str, typer.Option(metavar="NAME", help="Who answers for the report; its first screen says so.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 ReleaseFiles = Annotated[
     list[Path],

@@ -337,8 +337,9 @@ class ReadFrom:
     `counted_from`: the tuples that were published, with the groups they are in, where they fit in
     memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
     kept that or gave the table. `guarantee`: what it says it promises. `file`: the folder of ours
-    it was read from, or the file it was kept in. `stray`: what is published besides. `domains`:
-    what quasi-identifiers may be, where its owner kept that and the schema does not say.
+    it was read from, or the file it was kept in; `files`: all that were read. `stray`: what is
+    published besides. `domains`: what quasi-identifiers may be, where its owner kept that and the
+    schema does not say.
     `perturbed`: what it says was done to columns.
     """
 
@@ -350,6 +351,7 @@ class ReadFrom:
     stray: StrayColumns = field(default_factory=StrayColumns)
     domains: Mapping[str, Domain] = field(default_factory=dict)
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
+    files: tuple[FileStamp, ...] = ()
 
     def inside(self, total: int) -> Inside | None:
         return self.people

@@ -249,13 +249,27 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class FirstScreen:
+    """What somebody decides by and signs, above all sections.
+
+    `parts` are a few lines each by what they answer; `made` tells who made it, when and of what.
+    Where it is `to_sign`, a printed page has a place for a name and a date.
+    """
+
+    question: str = ""
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    made: Mapping[str, str] = field(default_factory=dict)
+    to_sign: bool = False
+
+
+@dataclass(frozen=True)
 class Document:
     """A named result in sections.
 
     `facts` are further figures for programs, in JSON only; where they are `on_top` they are its
     keys, beside the sections. `private` says why the whole document is its owner's ("describes
-    single groups of people"). A document may begin with an `answer`, `warnings` and a few figures
-    by name (`tiles`), and end with a `closing` line.
+    single groups of people"). A document may begin with an `answer`, what else is on its `first`
+    screen, `warnings` and a few figures by name (`tiles`), and end with a `closing` line.
     """
 
     name: str
@@ -269,6 +283,7 @@ class Document:
     warnings: tuple[str, ...] = ()
     tiles: Mapping[str, str] = field(default_factory=dict)
     closing: str = ""
+    first: FirstScreen = field(default_factory=FirstScreen)
 
     def public(self) -> Document:
         """The document without its private sections."""
@@ -357,6 +372,9 @@ def to_dict(document: Document) -> dict[str, Any]:
             "about": document.about,
             "facts": document.facts,
         }
+    first = document.first
+    if first.parts or first.made:
+        head = {**head, "first_screen": {"parts": first.parts, "made": first.made}}
     sections = [section_dict(section) for section in document.sections]
     content: dict[str, Any] = cleaned({**head, "sections": sections})
     return content

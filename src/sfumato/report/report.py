@@ -31,8 +31,9 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import PolicyStatus
 from sfumato.report.price import Price
+from sfumato.report.provenance import Provenance
 from sfumato.schema.region import ValueSet
-from sfumato.table import Table
+from sfumato.table import FileStamp, Table
 
 if TYPE_CHECKING:
     from sfumato.adversaries.linkage.record_risks import RecordRisks
@@ -214,7 +215,8 @@ class Report:
     most away, the weakest first; every audit measures both. `published` are the verdicts measured
     on what is published alone, the only figures that may be told. `rules` are the paragraphs of the
     policy's rule set, `insisted` columns of free text that their owner publishes. `evidence` is
-    what sections, costs and suggestions are worked out from when asked for.
+    what sections, costs and suggestions are worked out from when asked for, `provenance` who made
+    it of what.
     """
 
     summary: ReleaseSummary
@@ -228,6 +230,7 @@ class Report:
     insisted: tuple[FreeText, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     audience: Literal["private", "public"] = "private"
+    provenance: Provenance = field(default_factory=Provenance, repr=False, compare=False)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -332,6 +335,10 @@ class Report:
     def public(self) -> Report:
         """The variant that may be handed out: no worst groups, no small counts."""
         return self if self.audience == "public" else _public(self)
+
+    def published_as(self, *files: FileStamp) -> Report:
+        """The same, about a release that is now in these files."""
+        return replace(self, provenance=replace(self.provenance, release_files=files))
 
     def document(self) -> Document:
         """All of it, for the page and for JSON."""

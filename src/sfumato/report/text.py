@@ -37,7 +37,10 @@ def to_markdown(document: Document) -> str:
     for words in (*head, *document.warnings, *document.about.split("\n\n")):
         if words:
             lines += [plain_text(words), ""]
-    for name, value in document.tiles.items():
+    for name, sentences in document.first.parts.items():
+        lines += [f"**{plain_text(name)}**", ""]
+        lines += [*(f"- {plain_text(sentence)}" for sentence in sentences), ""]
+    for name, value in (*document.tiles.items(), *document.first.made.items()):
         lines.append(f"- {plain_text(name)}: {plain_text(value)}")
     for section in document.sections:
         lines += ["", f"## {plain_text(section.title)}", *_section(section)]

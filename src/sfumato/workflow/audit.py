@@ -24,12 +24,13 @@ from sfumato.policy.rules.free_text import FreeText, texts_of
 from sfumato.progress import phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.groups import Groups
-from sfumato.release.made import MadeHere
+from sfumato.release.made import MadeHere, ReadFrom
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release
 from sfumato.release.within_limits import limit_findings
 from sfumato.release.write.cells import own_values_note
+from sfumato.report.provenance import Provenance, checked_name
 from sfumato.report.report import (
     Advice,
     CriterionFinding,
@@ -132,6 +133,7 @@ def audit(
     threshold: float = THRESHOLD,
     attacks: Sequence[Attack] = (),
     table: Table | None = None,
+    by: str = "",
 ) -> Report:
     """Judge every criterion of the policy and say what remains to be learnt.
 
@@ -141,7 +143,7 @@ def audit(
     exceed. `attacks` are results of attacks on this release, which an audit does not run by itself
     (`relative_threat`, `intersection_attack`). `table` is the one the release was made of, where
     it was not made here: what the release costs is measured on it, and it tells who is in which
-    group, for the criteria that ask (composition).
+    group, for the criteria that ask (composition). `by`: who answers for it, as the page says.
     """
     expect("subject", subject, (Release, Table), "a Release or a Table")
     for result in attacks:
@@ -150,6 +152,12 @@ def audit(
     given = policy if isinstance(policy, Policy) else None
     criteria = tuple((policy if isinstance(policy, Policy) else Policy(policy)).require)
     release = table_as_published(subject) if isinstance(subject, Table) else subject
+    provenance = Provenance(
+        checked_name(by),
+        release_files=release.made.files if isinstance(release.made, ReadFrom) else (),
+        table=_made_of(subject, table),
+        policy=given,
+    )
     if table is not None:
         release = with_people_of(release, table)
     verdicts = [
@@ -190,7 +198,15 @@ def audit(
             tuple(attacks),
             table,
         ),
+        provenance=provenance,
     )
+
+
+def _made_of(subject: Release | Table, table: Table | None) -> Table | None:
+    """The table that is judged, or that a release is of, where it is at hand."""
+    if isinstance(subject, Table):
+        return subject
+    return table if subject.placement is None else subject.placement.table
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         made=replace(
             made,
             guarantee=manifest.guarantee,
-            file=FileStamp.of(folder, manifest.path),
+            file=(stamp := FileStamp.of(folder, manifest.path)),
+            files=() if stamp is None else (stamp,),
             domains=_domains(public.parent / "private" / DOMAINS, release.regions.columns),
             perturbed=perturbed,
         ),

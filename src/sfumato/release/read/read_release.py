@@ -64,7 +64,7 @@ from sfumato.release.read.wildcard import WILDCARDS, fitting_everybody
 from sfumato.release.release import Release, as_it_stands
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
-from sfumato.table import Table, levels_of, refuse_part
+from sfumato.table import Table, levels_of, refuse_part, stamps_of
 
 # A published file larger than memory: equal groups told once, as of a table that stands as it is.
 #
@@ -179,7 +179,7 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
                 "a bucketized release lists exact values; matching='wildcard' and separator are "
                 "for generalized files, leave them out"
             )
-        return read_pair(door, path[0], path[1], schema, group)
+        return _of_files(read_pair(door, path[0], path[1], schema, group), *path)
     if group is not None:
         raise InputError(
             f"group {group!r} belongs to a bucketized pair; give (qi_file, sensitive_file), or "
@@ -199,10 +199,17 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     )
     if centroids:
         check_points(release.regions.require_regions())
-    return replace(
+    release = replace(
         release,
         regions=of_scheme(release.regions, "microaggregated" if centroids else "generalized"),
     )
+    return _of_files(release, path, facts)
+
+
+def _of_files(release: Release, *sources: object) -> Release:
+    """A release that knows which files it was read from."""
+    assert isinstance(release.made, ReadFrom)
+    return replace(release, made=replace(release.made, files=stamps_of(*sources)))
 
 
 def _check_scheme(reading: Reading, *, told: bool) -> None:

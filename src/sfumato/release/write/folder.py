@@ -49,7 +49,7 @@ from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
-from sfumato.table import MANIFEST, Table, digest
+from sfumato.table import MANIFEST, FileStamp, Table, digest, stamps_of
 
 _MOST_VALUES = 100_000  # of a column, to keep them in private/
 
@@ -63,6 +63,10 @@ class EvidenceReport(Protocol):
 
     def save(self, path: str | Path) -> None:
         """Write it in the format that the ending of the name says."""
+        ...
+
+    def published_as(self, *files: FileStamp) -> EvidenceReport:
+        """The same, about a release that is now in these files."""
         ...
 
     def public_pages(self, codebook: Codebook) -> dict[str, str]:
@@ -151,8 +155,9 @@ def write_folder(
             _write(private / KEY, key.hex())
             (private / KEY).chmod(0o600)
         if report is not None:
+            told = report.published_as(*stamps_of(public / MANIFEST))
             for ending in ("html", "json", "md"):
-                report.save(private / f"report.{ending}")
+                told.save(private / f"report.{ending}")
         if evidence.records is not None:
             _write_records(evidence.records.to_arrow(), private, parquet=form.is_columnar)
         if release.schema.rows == "unlinked":

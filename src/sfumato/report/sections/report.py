@@ -22,7 +22,15 @@ from sfumato.adversaries.linkage.special_uniques import SpecialUniques
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
-from sfumato.report.document import SCHEMA_VERSION, Answer, Document, Section, cell_text, number
+from sfumato.report.document import (
+    SCHEMA_VERSION,
+    Answer,
+    Document,
+    FirstScreen,
+    Section,
+    cell_text,
+    number,
+)
 from sfumato.report.price import price_section
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
 from sfumato.report.sections.columns import (
@@ -242,7 +250,23 @@ def _framed(
         },
         facts=facts or {},
         closing=closing,
+        first=_first_screen(report),
     )
+
+
+def _first_screen(report: Report) -> FirstScreen:
+    """What is decided by; who made it and of what is the owner's."""
+    version_told = {"Made with": f"Sfumato {version('sfumato')}"}
+    if report.audience == "public":
+        return FirstScreen(made=version_told)
+    provenance = report.provenance
+    known = {
+        f"{one.what.capitalize()} fingerprint": f"{one.short} ({one.name})"
+        for one in provenance.fingerprints()
+    }
+    by = {"By": provenance.by} if provenance.by else {}
+    made = {"Date": provenance.on.isoformat(), **by, **version_told, **known}
+    return FirstScreen(made=made, to_sign=True)
 
 
 def brief(report: Report, *, private: bool) -> Document:
@@ -362,6 +386,7 @@ def _facts(report: Report) -> dict[str, object]:
         "schema_version": SCHEMA_VERSION,
         "made_by": f"sfumato {version('sfumato')}",
         "audience": report.audience,
+        "provenance": None if public else report.provenance.to_dict(),
         "holds": report.holds,
         "status": report.status,
         "headline": headline(report),

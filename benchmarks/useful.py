@@ -193,7 +193,7 @@ def compare_drafted(folder: Path, seconds: float) -> None:
     """What best leaves of the data under a draft as it stands."""
     file = folder / "acs2019" / "national.csv"
     policy = sf.draft_policy(file).policy
-    table = sf.read(file, policy.schema)
+    table = sf.read(file, policy)
     print(f"The drafted policy of ACS national: {table.people:,} people")
     for how, anonymizer in (("mondrian", sf.Mondrian()), ("best", sf.Best(seconds=seconds))):
         start = time.perf_counter()

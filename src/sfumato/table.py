@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import Protocol, Unpack, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -346,9 +346,21 @@ class Table:
         )
 
 
-def read(source: object, schema: Schema, **options: Unpack[TableOptions]) -> Table:
+@runtime_checkable
+class SaysHowToRead(Protocol):
+    """A policy: the schema of its table, and how the file of it is written."""
+
+    @property
+    def schema(self) -> Schema | None: ...
+    @property
+    def read(self) -> Reading: ...
+
+
+def read(source: object, schema: Schema | SaysHowToRead, **options: Unpack[TableOptions]) -> Table:
     """Read a table: a path, anything with `__arrow_c_stream__`, pandas, a DuckDB or Spark frame.
 
+    In place of its schema a policy may be given, such as `sf.draft_policy(source).policy`: the
+    table is then read by the policy's schema and as its `[read]` says, unless an option differs.
     `facts` is a second table with the sensitive values of the people of the first, one row a value;
     the schema's person column names the people in both. People without a row there have no value.
     `memory` limits what may be taken ("2GB"); beyond it, work spills to the folder `spill`.
@@ -359,7 +371,12 @@ def read(source: object, schema: Schema, **options: Unpack[TableOptions]) -> Tab
     session, and all else by DuckDB. `master` is where a Spark session that we start is to run,
     `threads` how many threads DuckDB may use.
     """
-    return load_table(source, schema, Reading(**options))
+    reading = Reading(**options)
+    if not isinstance(schema, SaysHowToRead):
+        return load_table(source, schema, reading)
+    if schema.schema is None:
+        raise SchemaError("the policy has no schema; give it one, or read by a Schema")
+    return load_table(source, schema.schema, reading.over(schema.read))
 
 
 @phase("reading")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.counts import scan as scan_module
+from sfumato.engines.reading import Reading
 from sfumato.release.release import as_it_stands
 
 ROWS = {
@@ -294,3 +295,16 @@ def test_people_equal_a_plain_gathering_by_person(rows) -> None:
         for g in range(len(release.groups))
     ]
     assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+def test_a_policy_says_how_its_table_is_written(tmp_path) -> None:
+    """What a draft found out of a file (its missing mark) need not be told again in Python."""
+    file = tmp_path / "people.csv"
+    file.write_text("age;job\n" + "".join(f"{20 + i};a\n" for i in range(8)) + "?;b\n", "utf-8")
+    schema = sf.Schema(quasi=["age"], sensitive="job", domains={"age": "numeric"})
+    policy = sf.Policy([sf.KAnonymity(1)], schema=schema, read=Reading(missing={"age": ["?"]}))
+    with pytest.raises(sf.SchemaError, match="cannot be read as such"):
+        sf.read(file, schema)
+    assert sf.read(file, policy).counts.quasi[0].kind == "numeric"
+    with pytest.raises(sf.SchemaError, match="the policy has no schema"):
+        sf.read(file, sf.Policy([sf.KAnonymity(1)]))

@@ -19,6 +19,7 @@ from pathlib import Path
 ROOMS = [
     "errors",
     "progress",
+    "notebook",
     "numbers",
     "compiled",
     "files",

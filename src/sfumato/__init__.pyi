@@ -98,6 +98,7 @@ from sfumato.release.read.read_release import read_release as read_release
 from sfumato.release.release import Release as Release
 from sfumato.report.characterization import Characterization as Characterization
 from sfumato.report.comparison import Comparison as Comparison
+from sfumato.report.notebook import notebook_html as notebook_html
 from sfumato.report.price import Price as Price
 from sfumato.report.report import Report as Report
 from sfumato.schema.calendar import dates as dates

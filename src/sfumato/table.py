@@ -28,6 +28,7 @@ from sfumato.engines.choose import open_engine
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
+from sfumato.notebook import Displayed
 from sfumato.perturbation.base import Changed, Perturbation
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
@@ -288,8 +289,8 @@ def _folder(file: Path) -> Path:
     return file.parent.parent if file.parent.name == "public" else file.parent
 
 
-@dataclass(frozen=True)
-class Table:
+@dataclass(frozen=True, repr=False)
+class Table(Displayed):
     """A table about people: its schema, its counts, and the engine that holds its rows.
 
     `file` is the one file that says it all, if there is one that is read without further options;
@@ -337,12 +338,11 @@ class Table:
         told = repr((values, counts.people, self.source.rows, total))
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
-    def __repr__(self) -> str:
-        sensitive = ", ".join(self.schema.sensitive) or "none"
+    def _in_short(self) -> tuple[str, ...]:
         return (
-            f"Table of {self.people:,} people from {self.source.label}\n"
-            f"  quasi-identifiers: {', '.join(self.schema.quasi)}; sensitive: {sensitive}\n"
-            f"  {len(self.counts):,} distinct tuples"
+            f"Table of {self.people:,} people from {self.source.label}",
+            self.schema.in_short,
+            f"{len(self.counts):,} distinct tuples",
         )
 
 

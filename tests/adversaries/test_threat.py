@@ -156,7 +156,7 @@ def test_whoever_nothing_but_noise_stops_is_a_note() -> None:
     )
     report = sf.audit(table, [sf.KAnonymity(2)])
     assert not {"realistic IV", "any prior"} & {row.adversary for row in matrix(report)}
-    told = repr(report)
+    told = str(report)
     assert "only noise does" in " ".join(told.split())
     # One group says no more than its column: nobody is moved.
     assert {row.people for row in matrix(report) if row.about == "s"} == {0}

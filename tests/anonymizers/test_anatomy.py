@@ -265,7 +265,7 @@ def test_anatomy_says_plainly_that_it_gives_no_k(tmp_path) -> None:
     report = sf.audit(release, rules)
     release.save(tmp_path / "out", report=report)
     assert [one["measured"] for one in report.promises()] == [6, 3]
-    assert "20 buckets (smallest 3)" in repr(report)
+    assert "20 buckets (smallest 3)" in str(report)
 
 
 def test_weights_of_a_bucketized_release_are_those_of_the_tuples() -> None:

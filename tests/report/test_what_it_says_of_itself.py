@@ -195,7 +195,7 @@ def test_noise_gets_no_advice_that_noise_refuses() -> None:
     schema = sf.Schema(quasi=["q"], sensitive="s", domains=domains)
     table = sf.read(pa.table({"q": ["a", "b"] * 30, "s": list("uvw") * 20}), schema)
     report = sf.audit(sf.anonymize(table, policy), policy)
-    told = report.to_markdown() + report.to_html() + repr(report)
+    told = report.to_markdown() + report.to_html() + str(report)
     for wrong in (
         "name a sensitive column",
         "require epsilon-privacy",
@@ -208,7 +208,7 @@ def test_noise_gets_no_advice_that_noise_refuses() -> None:
         "people published",
     ):
         assert wrong not in told, wrong
-    rows = [line for line in repr(report).splitlines() if "differential-privacy" in line]
+    rows = [line for line in str(report).splitlines() if "differential-privacy" in line]
     assert all("sizes" not in line and "whose row" not in line for line in rows)
 
 
@@ -256,7 +256,7 @@ def test_bounds_that_are_one_person_s_value_are_told_in_one_line() -> None:
     report = sf.audit(sf.anonymize(table, policy), policy)
     line = "published bounds and centres that are the value of exactly one person: age 3"
     assert line in report.notes
-    assert line in repr(report)
+    assert line in str(report)
     assert line.capitalize() in report.to_markdown()
     room = sf.read(pa.table({"age": [1, 2, 2, 4, 5, 5, 8, 9, 9]}), sf.Schema(quasi=["age"]))
     report = sf.audit(sf.anonymize(room, policy), policy)

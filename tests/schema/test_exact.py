@@ -71,7 +71,8 @@ def test_what_is_measured_does_not_look_like_the_bound() -> None:
     found = Report(report.summary, (CriterionFinding(verdict, ()),), (), ())
     assert isinstance(found.summary, ReleaseSummary)
     assert "is 1.0002, required Ti ≤ 1.0001" in headline(found)
-    assert "1.0002" in repr(found)
+    assert "1.0002" in str(found)
+    assert "1.0002" in repr(verdict)
     (sheet,) = criteria_section(found).tables
     assert "1.0002" in sheet.texts()[0]
     close = Verdict("relative-threat", "violated", 1.0000001, "Ti ≤ 1")

@@ -291,7 +291,7 @@ def test_further_metrics_are_what_the_criteria_measure() -> None:
             assert spread.largest == pytest.approx(measured.max())
             assert spread.mean == pytest.approx(measured.mean())
             assert spread.weighted == pytest.approx(measured @ groups.sizes / 60)
-        assert "Hellinger" in repr(found)
+        assert "Hellinger" in str(found)
     assert sf.characterize(subject).findings[0].metrics == {}
     with pytest.raises(sf.InputError, match="did you mean 'hellinger'"):
         sf.characterize(subject, metrics=["helinger"])
@@ -303,7 +303,7 @@ def test_further_metrics_are_what_the_criteria_measure() -> None:
 
 def test_infinite_leakage_is_said_as_such() -> None:
     found = sf.characterize(numbers(), prior={"0": 1, "1": 1}, metrics=["chi-square"])
-    assert "not expected at all" in repr(found)
+    assert "not expected at all" in str(found)
     facts = json.loads(found.to_json())["facts"]["findings"][0]["metrics"]["chi-square"]
     assert facts["largest"] == facts["weighted"] == "inf"
 
@@ -488,7 +488,7 @@ def test_what_may_show_single_people_is_apart() -> None:
     worst = found.ranking()[0].worst
     cell = f"zip {worst.cells['zip']}"
     public, private = found.to_json(), found.to_json(private=True)
-    assert cell not in public + repr(found)
+    assert cell not in public + str(found)
     assert cell in private
     assert "The most exposed people" not in public
     assert "The most exposed people" in private

@@ -61,7 +61,7 @@ def test_a_suppressed_person_s_value_is_nowhere(value: str, prior, tmp_path: Pat
         page, private = tmp_path / f"{place}.html", tmp_path / f"{place}.json"
         found.save(page)
         save_private(found, private)
-        told = [repr(found), found.to_json(), found.document().text(), page.read_text("utf-8")]
+        told = [str(found), found.to_json(), found.document().text(), page.read_text("utf-8")]
         assert not any(value in text for text in [*told, private.read_text("utf-8")])
         every = sf.characterize(release, 1, "*")
         assert value not in every.to_json()

@@ -364,8 +364,8 @@ def test_no_safe_release_is_a_row(wide: Comparison) -> None:
     assert {o.status for o in missing} == {"no_safe_release"}
     assert all("k-anonymity" in o.reason for o in missing)
     assert not any(o.pareto for o in missing)
-    assert "no safe release: no release satisfies k-anonymity" in repr(wide)
-    assert f"{len(wide.outcomes) - len(missing)} of {len(wide.outcomes)} possible" in repr(wide)
+    assert "no safe release: no release satisfies k-anonymity" in str(wide)
+    assert f"{len(wide.outcomes) - len(missing)} of {len(wide.outcomes)} possible" in str(wide)
 
 
 def test_a_point_that_cannot_be_tried_is_a_row_unless_none_can() -> None:
@@ -375,7 +375,7 @@ def test_a_point_that_cannot_be_tried_is_a_row_unless_none_can() -> None:
     found = sf.compare(table, policy, {"anonymizer": ["anatomy", "mondrian"]})
     assert [o.status for o in found.outcomes] == ["not_possible", "released"]
     assert "needs exactly one sensitive column" in found.outcomes[0].reason
-    assert "not possible: anatomy needs exactly one" in repr(found)
+    assert "not possible: anatomy needs exactly one" in str(found)
     with pytest.raises(PolicyError, match="needs exactly one sensitive column"):
         sf.compare(table, policy, {"anonymizer.l": [2, 3]})
 
@@ -387,7 +387,7 @@ def test_without_a_sensitive_column_there_is_no_belief(table: sf.Table) -> None:
     )
     assert found.outcomes[0].figures.risks["belief"] is None
     assert not found.pareto
-    assert "n/a" in repr(found)
+    assert "n/a" in str(found)
     assert "nothing to draw" in found.to_html()
 
 
@@ -431,7 +431,7 @@ def test_infinity_is_written_as_inf_and_is_not_drawn() -> None:
     content = json.loads(found.to_json())
     assert content["sweep"]["order"] == ["inf", "b"]
     assert content["points"][0]["costs"]["loss"] == "inf"
-    assert "inf" in repr(found)
+    assert "inf" in str(found)
     assert "Not on the map" in found.to_html()
 
 

@@ -43,8 +43,8 @@ def test_an_audited_table_has_as_many_people_as_there_are(moving: bool) -> None:
     assert report.linkage is not None
     assert report.linkage.people == 40
     assert json.loads(report.to_json())["release"]["people"] == 40
-    assert "40 people in" in repr(report)
-    assert "80 people in" not in repr(report)
+    assert "40 people in" in str(report)
+    assert "80 people in" not in str(report)
     assert any("40 more places than people" in note for note in report.notes) is moving
 
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from sfumato.adversaries.base import Threat
 from sfumato.criteria.steps import worst_places
-from sfumato.numbers import Bools
+from sfumato.notebook import Displayed
+from sfumato.numbers import Bools, told_beside
 from sfumato.release.groups import Groups
 
 Sense = Literal["at_least", "above", "at_most", "below"]
@@ -65,8 +66,8 @@ class Measure:
         return self.bounded is not None and bool(self.bounded[self.per_group == self.value].all())
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Displayed):
     """Does the criterion hold, how tightly, and which groups are worst (private).
 
     `beyond_mending`: why no release of the same people can hold, and what to ask instead; `advice`:
@@ -95,6 +96,14 @@ class Verdict:
     @property
     def holds(self) -> bool:
         return self.status == "holds"
+
+    def _in_short(self) -> tuple[str, ...]:
+        about = f" of {self.attribute}" if self.attribute else ""
+        measured = "" if self.measured is None else ", measured " + "at most " * self.at_most
+        if self.measured is not None:
+            measured += told_beside(self.measured, self.required, 6)
+        status = self.status.replace("_", " ")
+        return (f"{self.criterion}{about}: {status}, required {self.required}{measured}",)
 
 
 def summarize(

@@ -24,6 +24,7 @@ from sfumato.errors import InputError, ResourceError, did_you_mean, other_than_f
 from sfumato.files import new_file, note_standing
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.spent import Spent, add_up
+from sfumato.notebook import Displayed
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 
@@ -244,14 +245,17 @@ class LedgerEntry:
         return {**self.__dict__, "guarantee": guarantee}
 
 
-@dataclass(frozen=True)
-class Ledger:
+@dataclass(frozen=True, repr=False)
+class Ledger(Displayed):
     """The releases published so far, in a private file."""
 
     path: Path
 
     def __init__(self, path: str | Path) -> None:
         object.__setattr__(self, "path", Path(path))
+
+    def _in_short(self) -> tuple[str, ...]:
+        return (f"Ledger in {self.path}",)
 
     def add(
         self,

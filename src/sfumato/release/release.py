@@ -19,6 +19,7 @@ from sfumato.counts.owners import Owners, owners_below
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
+from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, Ints
 from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import SeveralGroups
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from sfumato.release.write.folder import EvidencePolicy, EvidenceRecords, EvidenceReport
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Displayed):
     """Groups of people with their sensitive counts and the description each group publishes.
 
     `counted_groups` are the counts by sensitive attribute ("" where there is none); read them as
@@ -237,7 +238,19 @@ class Release:
         return write_folder(self, out, evidence, format, seed, force=force, codebook=codebook)
 
     def to_pandas(self) -> pandas.DataFrame:
-        return self.to_arrow().to_pandas()
+        return self._in_pandas(self.to_arrow())
+
+    def head(self, rows: int = 5) -> pandas.DataFrame:
+        """The first published rows; of a bucketized release, of the quasi-identifiers."""
+        return self._in_pandas(next(iter(self.tables().values())).slice(0, rows))
+
+    @staticmethod
+    def _in_pandas(table: pa.Table) -> pandas.DataFrame:
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingExtra("to_pandas needs pandas: pip install pandas") from None
+        return table.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         try:
@@ -246,22 +259,16 @@ class Release:
             raise MissingExtra("to_polars needs Polars: pip install polars") from None
         return polars.DataFrame(self.to_arrow())
 
-    def __repr__(self) -> str:
+    def _in_short(self) -> tuple[str, ...]:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
         number = self.groups.number()
         what = "buckets" if self.regions.exact else "groups"
         return (
             f"{self.scheme.capitalize()} release of {self.groups.headcount()} people in "
-            f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed\n"
-            f"  quasi-identifiers: {', '.join(self.schema.quasi)}\n"
-            f"  sensitive: {', '.join(self.schema.sensitive) or 'none'}"
-            + (f"; {self.guarantee}" if self.guarantee is not None else "")
+            f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed",
+            self.schema.in_short,
+            "" if self.guarantee is None else str(self.guarantee),
         )
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def same_people(one: object, other: object) -> bool:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.errors import InputError, did_you_mean
+from sfumato.errors import InputError, did_you_mean, list_some
 from sfumato.files import check_new_file, write_text
 from sfumato.numbers import Floats, Ints
-from sfumato.report.document import write_table
+from sfumato.report.document import Documented, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -176,8 +176,8 @@ class Individuals:
         return pa.table(arrays)
 
 
-@dataclass(frozen=True)
-class Characterization:
+@dataclass(frozen=True, repr=False)
+class Characterization(Documented):
     """Every combination of columns up to a size against every target."""
 
     label: str
@@ -248,8 +248,12 @@ class Characterization:
         """Write a page (.html) of what may be shown."""
         return self.document().save_page(path, force=force)
 
-    def __repr__(self) -> str:
-        return self.document().text()
+    def _in_short(self) -> tuple[str, ...]:
+        return (
+            f"Characterization of {self.label}: {self.people:,} people",
+            f"{len(self.findings):,} combinations of {list_some(self.columns)}",
+            f"against {list_some(self.targets)}",
+        )
 
 
 def check_files(

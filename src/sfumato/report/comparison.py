@@ -13,13 +13,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, list_some
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.report.document import (
     Chart,
     Document,
+    Documented,
     PolicyStatus,
     Section,
     Series,
@@ -119,8 +120,8 @@ class Fingerprints:
     policy: str
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Documented):
     """Releases of one table by several policies, on a map of risk and cost.
 
     `risk` and `cost` name the axes; lower is better for both.
@@ -152,13 +153,6 @@ class Comparison:
 
         return brief(self)
 
-    def to_json(self) -> str:
-        return self.document().to_json()
-
-    def to_html(self) -> str:
-        """A page that needs nothing but a browser."""
-        return self.document().to_html()
-
     @phase("writing")
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a page (.html) or the figures (.json), whole or not at all."""
@@ -168,8 +162,13 @@ class Comparison:
         text = self.to_html() if page else self.to_json() + "\n"
         write_text(target, text, force=force, what="map" if page else "comparison")
 
-    def __repr__(self) -> str:
-        return self.brief().text(120)
+    def _in_short(self) -> tuple[str, ...]:
+        best = list_some((outcome.label for outcome in self.pareto), 3) or "none"
+        return (
+            f"Comparison: {_counted(self)} of {self.label}, {self.people:,} people",
+            f"sweep: {', '.join(self.sweep)}; risk: {self.risk}; cost: {self.cost}",
+            f"worth choosing from: {best}",
+        )
 
 
 def check_kind(target: Path, endings: Sequence[str] = (".html", ".htm", ".json")) -> None:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.errors import InputError
 from sfumato.files import PRIVATE, new_file, new_folder, write_text
+from sfumato.notebook import Displayed
 from sfumato.numbers import percent, told_beside
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from plotly.graph_objects import Figure
 
 RESULT, PAGE = "result.json", "page.html"
 RESULTS = "folder of results"  # what --force knows such folders by
@@ -262,8 +264,8 @@ class FirstScreen:
     to_sign: bool = False
 
 
-@dataclass(frozen=True)
-class Document:
+@dataclass(frozen=True, repr=False)
+class Document(Displayed):
     """A named result in sections.
 
     `facts` are further figures for programs, in JSON only; where they are `on_top` they are its
@@ -284,6 +286,9 @@ class Document:
     tiles: Mapping[str, str] = field(default_factory=dict)
     closing: str = ""
     first: FirstScreen = field(default_factory=FirstScreen)
+
+    def _in_short(self) -> tuple[str, ...]:
+        return self.title, self.about, f"{len(self.sections)} sections"
 
     def public(self) -> Document:
         """The document without its private sections."""
@@ -331,6 +336,34 @@ class Document:
         """Write the page alone, without private sections; still its owner's file."""
         write_text(path, self.to_html(), force=force, what="page")
         return Path(path)
+
+
+class Documented(Displayed):
+    """A result that is told by a document."""
+
+    def document(self) -> Document:
+        """All of it, for the page and for JSON."""
+        raise NotImplementedError
+
+    def brief(self) -> Document:
+        """What a terminal shows."""
+        return self.document()
+
+    def to_json(self) -> str:
+        return self.document().to_json()
+
+    def to_html(self) -> str:
+        """A page that needs nothing but a browser."""
+        return self.document().to_html()
+
+    def chart(self, name: str) -> Figure:
+        """One chart of its page as a Plotly figure, by its title or a part of it."""
+        from sfumato.report.html.page import figure_named
+
+        return figure_named(self.document(), name)
+
+    def __str__(self) -> str:
+        return self.brief().text(120)
 
 
 def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:

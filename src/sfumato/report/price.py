@@ -21,7 +21,16 @@ from sfumato.criteria.base import BoundStep, Criterion
 from sfumato.errors import InputError
 from sfumato.files import write_text
 from sfumato.progress import phase
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet, percentage
+from sfumato.report.document import (
+    OF_TABLE,
+    Chart,
+    Document,
+    Documented,
+    Section,
+    Series,
+    Sheet,
+    percentage,
+)
 
 if TYPE_CHECKING:
     from sfumato.report.report import Report
@@ -167,8 +176,8 @@ class PricedChange:
 # -- the price -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Price:
+@dataclass(frozen=True, repr=False)
+class Price(Documented):
     """What each change of a policy would buy, what helps most first.
 
     `cost` is that of the best release found by the policy as it is, None with a `reason` where
@@ -216,15 +225,8 @@ class Price:
         about = "\n".join(filter(None, (_as_it_is(self), self.words(), _free(self))))
         return Document("price", _title(self), about, (told, notes))
 
-    def to_json(self) -> str:
-        return self.document().to_json()
-
     def to_markdown(self) -> str:
         return self.document().to_markdown()
-
-    def to_html(self) -> str:
-        """A page that needs nothing but a browser."""
-        return self.document().to_html()
 
     @phase("writing")
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -235,8 +237,8 @@ class Price:
         text = write[target.suffix]().rstrip("\n") + "\n"
         write_text(target, text, force=force, what="price")
 
-    def __repr__(self) -> str:
-        return self.brief().text(120)
+    def _in_short(self) -> tuple[str, ...]:
+        return _title(self), self.words()
 
 
 def check_price_file(target: Path) -> None:

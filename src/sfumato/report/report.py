@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.linkage.risks import ColumnRisk, Linkage
 from sfumato.criteria.base import Criterion, Verdict
-from sfumato.errors import InputError
+from sfumato.errors import InputError, list_some
 from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import RuleFinding
@@ -29,7 +29,7 @@ from sfumato.progress import phase
 from sfumato.release.description import Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.report.document import PolicyStatus
+from sfumato.report.document import Documented, PolicyStatus
 from sfumato.report.price import Price
 from sfumato.report.provenance import Provenance
 from sfumato.schema.region import ValueSet
@@ -207,8 +207,8 @@ class Inquiry(Protocol):
         """The release audited once more as anybody can read it."""
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Documented):
     """Verdicts on a release, the threats that remain, and what the reader must know besides.
 
     `linkage` tells how surely rows can be linked to names, `columns` which quasi-identifiers give
@@ -352,18 +352,11 @@ class Report:
 
         return brief(self, private=private)
 
-    def to_json(self) -> str:
-        return self.document().to_json()
-
     def to_markdown(self) -> str:
         """A short summary for a data-protection file."""
         from sfumato.report.sections.report import summary
 
         return summary(self).to_markdown()
-
-    def to_html(self) -> str:
-        """A page that needs nothing but a browser."""
-        return self.document().to_html()
 
     def public_pages(self, codebook: Codebook) -> dict[str, str]:
         """What may be handed out with the data: its codebook, and this report in short."""
@@ -387,8 +380,13 @@ class Report:
         text = write[target.suffix]().rstrip("\n") + "\n"
         write_text(target, text, force=force, private=not public, what="report")
 
-    def __repr__(self) -> str:
-        return self.brief().text(120)
+    def _in_short(self) -> tuple[str, ...]:
+        judged = (f"{one.criterion} {one.status.replace('_', ' ')}" for one in self.verdicts)
+        return (
+            f"Report on {self.summary.label}: {self.status.replace('_', ' ')}",
+            f"{self.summary.people:,} people in {self.summary.groups:,} {self.group}s",
+            list_some(judged, 4),
+        )
 
 
 def check_kind(target: Path) -> None:

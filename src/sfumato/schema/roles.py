@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from sfumato.errors import SchemaError, did_you_mean, quoted
+from sfumato.errors import SchemaError, did_you_mean, list_some, quoted
 from sfumato.schema.boundaries import Unit, check_unit
 from sfumato.schema.domain import Declared, Domain
 from sfumato.schema.hierarchy import Hierarchy, Levels
@@ -223,6 +223,12 @@ class Schema:
             if name is not None:
                 listed.append((role, name))
         return listed
+
+    @property
+    def in_short(self) -> str:
+        """Its columns by their main roles, in a line."""
+        sensitive = list_some(self.sensitive) or "none"
+        return f"quasi-identifiers: {list_some(self.quasi)}; sensitive: {sensitive}"
 
     @property
     def kept(self) -> tuple[str, ...]:

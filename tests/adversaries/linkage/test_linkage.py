@@ -439,7 +439,7 @@ def test_what_cannot_be_linked_is_not_applicable(subject, why: str) -> None:
     assert all(why in threat.learns for threat in found.threats())
     report = sf.audit(subject, [sf.KAnonymity(2)])
     assert why in json.loads(report.to_json())["linkage"]["reason"]
-    assert why in repr(report)
+    assert why in str(report)
 
 
 def test_bucketized_releases_say_what_linkage_is_there() -> None:
@@ -500,7 +500,7 @@ def test_json_has_figures_and_nobody_s_own_risk(report: sf.Report) -> None:
 
 
 def test_the_terminal_shows_the_section(report: sf.Report) -> None:
-    text = repr(report)
+    text = str(report)
     for words in (
         "prosecutor",
         "journalist (survey weights)",

@@ -39,4 +39,4 @@ def test_the_weakest_comes_first() -> None:
 def test_the_report_names_it() -> None:
     report = sf.audit(of([(i, i % 2, 0) for i in range(10)]), [sf.KAnonymity(2)])
     assert report.columns[0].name == "a"
-    assert "Columns, the weakest first" in repr(report)
+    assert "Columns, the weakest first" in str(report)

@@ -75,7 +75,8 @@ from sfumato.adversaries.locating.targets import (
     unknown_notes,
 )
 from sfumato.adversaries.priors import PriorGiven, parse_prior
-from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.errors import InputError, did_you_mean, list_some, name_some
+from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, offsets_of
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
@@ -148,8 +149,8 @@ def _unknown_names(people: Targets) -> pa.Array:
 NAME = "composition"
 
 
-@dataclass(frozen=True)
-class IntersectionAttack:
+@dataclass(frozen=True, repr=False)
+class IntersectionAttack(Displayed):
     """What somebody learns who holds all these releases.
 
     `targets` (private) has one row for each target given, in the same order; for a Table, one for
@@ -171,6 +172,14 @@ class IntersectionAttack:
         """Private: what is learnt about each target."""
 
         return table_of(self._people, self._cases, self.labels, self._right)
+
+    def _in_short(self) -> tuple[str, ...]:
+        summary = self.summary
+        return (
+            f"Intersection attack on {self.attribute} by {list_some(self.releases)}",
+            f"{summary.located:,} of {summary.people:,} people located in all of them",
+            f"one value is left of {summary.exposed:,}, of {summary.exposed_by_one:,} by one alone",
+        )
 
     def threats(self) -> list[Threat]:
         labels = ", ".join(self.releases)

@@ -47,6 +47,7 @@ from sfumato.adversaries.relative_threat.measures import (
 )
 from sfumato.adversaries.relative_threat.model import Weights, jackknife, normalised
 from sfumato.errors import InputError, did_you_mean, name_some
+from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, fraction
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
@@ -210,8 +211,8 @@ class Sampling:
     draws: int
 
 
-@dataclass(frozen=True)
-class RelativeThreat:
+@dataclass(frozen=True, repr=False)
+class RelativeThreat(Displayed):
     """What learner, attacker and random worlds believe after a release, and how they compare.
 
     A victim is a mapping of quasi-identifiers to what is known of them: an exact value, a label or
@@ -243,6 +244,13 @@ class RelativeThreat:
     @property
     def reading(self) -> Reading:
         return self.question.reading
+
+    def _in_short(self) -> tuple[str, ...]:
+        if self.people is None:
+            whom = "ask it about a victim: .attacker({...}), .learner({...})"
+        else:
+            whom = f"{self.people.n.sum():,} people of the table: .measures tells of them"
+        return f"Relative threat to {self.attribute}: {self.status}", whom
 
     def attacker(self, victim: object) -> ValueProbabilities:
         """p_A: what somebody believes who knows that the victim is in the table."""

@@ -36,6 +36,7 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.errors import InputError
+from sfumato.notebook import Displayed
 from sfumato.numbers import Ints, tallied_offsets
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -208,8 +209,8 @@ MOST = 1_000  # people she may know; beyond that the walk does not look unless t
 Point = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
-class KnowledgeSkyline:
+@dataclass(frozen=True, repr=False)
+class KnowledgeSkyline(Displayed):
     """The maximal safe points of one value at one confidence.
 
     `bounds` are the largest l, k and m that could be safe by themselves (-1: none); None for a
@@ -275,6 +276,15 @@ class KnowledgeSkyline:
             "cut": list(self.cut),
             "about": self.sentence,
         }
+
+    def _in_short(self) -> tuple[str, ...]:
+        many = len(self.points)
+        column = f"{self.attribute} " if self.attribute else ""
+        return (
+            f"Knowledge skyline of {column}{self.value!r} at {100 * self.confidence:g}% "
+            f"confidence: {many:,} point{'s' * (many != 1)}",
+            self.sentence,
+        )
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)

@@ -22,6 +22,7 @@ from sfumato.engines.reading import FileOptions, Reading
 from sfumato.engines.textfile import check_header, inspect_text
 from sfumato.errors import InputError, SfumatoError
 from sfumato.files import write_text
+from sfumato.notebook import Displayed
 from sfumato.policy.draft.bounds import Fit, plain
 from sfumato.policy.draft.by_rules import NO_RULES, DraftRules, rules_named
 from sfumato.policy.draft.guess import (
@@ -120,8 +121,8 @@ def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
 ROWS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Draft:
+@dataclass(frozen=True, repr=False)
+class Draft(Displayed):
     """A proposed policy: its text, and the questions only the owner can answer.
 
     `stage` are the rows it was tried on, all rows of a person or none; None where no release could
@@ -137,6 +138,14 @@ class Draft:
     def policy(self) -> Policy:
         """The draft as a policy, unedited."""
         return Policy(**parse_policy(self.text, Path("draft.toml")))
+
+    def _in_short(self) -> tuple[str, ...]:
+        many = len(self.questions)
+        return (
+            f"Draft of a policy for a table of {self.rows:,} rows",
+            f"{many} question{'s' * (many != 1)} for the owner of the data: .questions",
+            ".text has it all, .save(path) writes it",
+        )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text to a file, whole or not at all."""

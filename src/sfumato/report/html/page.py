@@ -6,13 +6,14 @@ Stands apart: Jinja and the page; other forms of a document do not load it.
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import InputError, name_some
 from sfumato.report.document import (
     BOUND,
     Chart,
@@ -24,7 +25,11 @@ from sfumato.report.document import (
     percentage,
     plain,
 )
-from sfumato.report.html.draw import draw, drawable
+from sfumato.report.html.draw import draw, drawable, spec
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from plotly.graph_objects import Figure
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
@@ -151,6 +156,25 @@ def numbers_of(chart: Chart) -> Sheet | None:
     return Sheet((*columns, *(["what it is"] if named else [])), tuple(listed))
 
 
+def figure_named(document: Document, name: str) -> Figure:
+    """The chart whose title this is, or a part of."""
+    from plotly.graph_objects import Figure
+
+    charts = {chart.title: chart for section in document.sections for chart in section.charts}
+    asked = str(name).casefold()
+    titles = [title for title in charts if title.casefold() == asked]
+    titles = titles or [title for title in charts if asked in title.casefold()]
+    if len(titles) != 1:
+        what = "is the name of several charts" if titles else "is no chart"
+        known = name_some(titles or charts, len(charts)) or "none"
+        raise InputError(f"{name!r} {what} of {document.title!r}; its charts are {known}")
+    chart = charts[titles[0]]
+    if chart.kind == "shares":  # a page draws these without any script
+        chart = replace(chart, kind="bars", percent="y")
+    told = spec(chart)
+    return Figure({"data": told["data"], "layout": told["layout"]})
+
+
 @cache
 def plotly_script() -> str:
     """Plotly's own JavaScript, to stand once in a page; its Python is not needed."""
@@ -171,11 +195,13 @@ def _fill(script: str, **content: Any) -> str:
             if text
         )
     )
-    return str(_template().render(**content, scripts=scripts, script_source=" ".join(hashes)))
+    page = template("document.html")
+    return page.render(**content, scripts=scripts, script_source=" ".join(hashes))
 
 
 @cache
-def _template() -> Any:
+def template(name: str) -> Template:
+    """One of the templates here, which all know how cells and bars are told."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -186,7 +212,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.globals |= {"cells_of": cells_of, "bars_of": bars_of}
-    return environment.get_template("document.html")
+    return environment.get_template(name)
 
 
 @cache

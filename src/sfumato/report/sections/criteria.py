@@ -9,10 +9,11 @@ groups behind it; the page around it only says in what order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from sfumato.criteria.base import Verdict
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Number, Section, Series, Sheet, number
 from sfumato.report.report import CriterionFinding, Report, WorstGroup
@@ -27,33 +28,32 @@ _LONG = 240  # letters of a description: a bucket may list many tuples
 def criteria_section(report: Report) -> Section:
     """One row a criterion."""
     public = report.audience == "public"
+    words = "Every criterion of the policy must hold. Measured is the worst of all groups."
+    if public:
+        words += " Measured on what is published; decided against the whole table."
+    return Section("Criteria", words, (verdicts_sheet(report.verdicts, noisy=report.noisy),))
+
+
+def verdicts_sheet(verdicts: Sequence[Verdict], *, noisy: bool = False) -> Sheet:
+    """What was required and measured, a row each; `noisy`: of counts that are nobody's own."""
     columns = ("criterion", "about", "required", "measured", "verdict", "remark")
     rows = [
         (
             verdict.criterion,
-            verdict.attribute or ("everybody" if report.noisy else "group sizes"),
+            verdict.attribute or ("everybody" if noisy else "group sizes"),
             verdict.required,
             _measured(verdict.measured, at_most=verdict.at_most, beside=verdict.required),
             verdict.status.replace("_", " "),
             verdict.note,
         )
-        for verdict in report.verdicts
+        for verdict in verdicts
     ]
     last = len(columns) if any(row[-1] for row in rows) else len(columns) - 1
-    words = "Every criterion of the policy must hold. Measured is the worst of all groups."
-    if public:
-        words += " Measured on what is published; decided against the whole table."
-    return Section(
-        "Criteria",
-        words,
-        (
-            Sheet(
-                columns[:last],
-                tuple(row[:last] for row in rows),
-                digits=6,
-                remark="remark" if last == len(columns) else "",
-            ),
-        ),
+    return Sheet(
+        columns[:last],
+        tuple(row[:last] for row in rows),
+        digits=6,
+        remark="remark" if last == len(columns) else "",
     )
 
 

@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo reference test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ attack: install  ## Attack the tool itself: hostile files, policies, manifests, 
 
 evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; minutes).
 	$(BIN)/sfumato reproduce all --markdown docs/evidence.md --force > /dev/null
+
+reference: install  ## Write the pages of docs/ that are made of the code: policy and command line.
+	$(BIN)/python scripts/write_reference.py
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

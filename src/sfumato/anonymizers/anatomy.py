@@ -58,15 +58,17 @@ class Anatomy(Anonymizer):
     """Buckets of at least l people with all-distinct values of the one sensitive column; or, where
     people have several values each, none of which occurs more often than once for l people.
 
-    `sensitive` may name that column. With several sensitive columns Anatomy is refused: buckets
-    diverse in one column say nothing about the next, and buckets diverse in the combination may
-    all agree in one of them. Nobody is suppressed, whatever the policy allows.
+    With several sensitive columns Anatomy is refused: buckets diverse in one column say nothing
+    about the next, and buckets diverse in the combination may all agree in one of them. Nobody is
+    suppressed, whatever the policy allows.
     """
 
     name: ClassVar[str] = "anatomy"
 
     l: int  # noqa: E741 (the literature's own letter)
+    """How many different values, 2 or more. Example: `l = 3`."""
     sensitive: str | None = None
+    """The sensitive column, if it is to be named. Example: `sensitive = "disease"`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "l", self.l, whole=True, least=2)

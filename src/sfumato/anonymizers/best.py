@@ -151,19 +151,20 @@ class _Way:
 
 @dataclass(frozen=True)
 class Best(Anonymizer):
-    """The most useful of what applies: lattice, Mondrian's forms, dealing; others if allowed.
-
-    seconds: for all of them together (half a minute; small tables take less). The first release is
-    made whatever the clock says. schemes: what may be published: "generalized" regions, and where
-    the owner allows it "bucketized" (Anatomy), "microaggregated" (centroids) and "blanked" (values
-    as they are, single cells suppressed).
-    """
+    """The most useful of what applies: lattice, Mondrian's forms, dealing; others if allowed."""
 
     name: ClassVar[str] = "best"
     suppresses: ClassVar[bool] = True  # as the lattice and deal do
 
     seconds: float = 30.0
+    """For all of them together; small tables take less. The first release is made whatever the
+    clock says. Example: `seconds = 60.0`.
+    """
     schemes: Sequence[Scheme] = ("generalized",)
+    """What may be published: "generalized" regions, and where the owner allows it "bucketized"
+    (Anatomy), "microaggregated" (centroids) and "blanked" (values as they are, single cells
+    suppressed). Example: `schemes = ["generalized", "blanked"]`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "seconds", self.seconds, above=0)

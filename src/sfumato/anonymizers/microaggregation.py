@@ -181,14 +181,17 @@ class MicroaggregationFindings(Findings):
 class Microaggregation(Anonymizer):
     """Groups of k to 2k - 1 near people, more where another criterion needs it.
 
-    `columns` are the quasi-identifiers that decide who is near whom (default: all). Every
-    quasi-identifier is published as a centroid in any case. Nobody is suppressed.
+    Nobody is suppressed.
     """
 
     name: ClassVar[str] = "microaggregation"
 
     k: int
+    """How many people a group has at least, 1 or more. Example: `k = 5`."""
     columns: Sequence[str] | None = None
+    """The quasi-identifiers that decide who is near whom; without it all. Every one is published as
+    a centroid in any case. Example: `columns = ["age"]`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)

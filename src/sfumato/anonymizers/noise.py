@@ -12,8 +12,7 @@ person are refused. The total is the noisy one, or declared public. After the no
 can reach the table: `run` hands only the plan and the noisy counts on, and the release keeps no
 placement of people (`release/made.py`, `Randomised`).
 
-OpenDP draws the noise from the operating system's randomness, so the seed of a run does not touch
-it; a seed orders the rows of `publish="rows"`.
+OpenDP draws the noise from the operating system's randomness: a seed only orders published rows.
 
 In this order: OpenDP's measurement, the cells, from noisy counts to people, the anonymizer.
 """
@@ -66,8 +65,7 @@ from sfumato.table import Table
 #
 # (Dwork, McSherry, Nissim, Smith 2006; Ghosh, Roughgarden, Sundararajan 2009; Bun, Steinke 2016.)
 # OpenDP finds the smallest scale whose map stays within the epsilon and delta asked for, and its
-# map is what the guarantee tells. Its randomness comes from the operating system: there is no
-# seed.
+# map is what the guarantee tells.
 
 Mechanism = Literal["geometric", "laplace", "gaussian"]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
@@ -134,9 +132,7 @@ class Drawing:
 @lru_cache(maxsize=64)
 def calibrated(mechanism: Mechanism, epsilon: float, delta: float, relation: Relation) -> Drawing:
     """The least noise that keeps within epsilon and delta by this relation of neighbours."""
-    wanted: Any = float(epsilon)
-    if mechanism == "gaussian":
-        wanted = (float(epsilon), float(delta))
+    wanted = (float(epsilon), float(delta)) if mechanism == "gaussian" else float(epsilon)
 
     def made(scale: float) -> Any:
         measurement = _measurement(mechanism, scale)
@@ -308,25 +304,25 @@ class NoisePlan:
 
 @dataclass(frozen=True)
 class Noise(Anonymizer):
-    """Noisy counts of people by quasi-identifiers at chosen levels and sensitive values.
-
-    epsilon, delta: the guarantee, by `neighbours`: "replace-one" or "add-remove" (guarantee.py).
-    delta is 0 but for mechanism "gaussian", which needs one.
-    levels: the hierarchy level of each quasi-identifier, else the finest allowed; "*": left out.
-    publish: "counts" of all cells, or "rows", as many as each cell counts.
-    total: "noisy", or "public": the number of people is published as it is, by replace-one only.
-    """
+    """Noisy counts of people by quasi-identifiers at chosen levels and sensitive values."""
 
     name: ClassVar[str] = "noise"
 
     epsilon: float
+    """The guarantee: less is safer, and noisier; above 0. Example: `epsilon = 1.0`."""
     _: KW_ONLY
     delta: float = 0.0
+    """For "gaussian" noise only. Example: `delta = 1e-6` with `mechanism = "gaussian"`."""
     mechanism: Mechanism = "geometric"
+    """What noise is drawn; "gaussian" needs delta. Example: `mechanism = "laplace"`."""
     levels: Mapping[str, Height] = field(default_factory=dict, hash=False)
+    """By column, else the finest allowed; "*" leaves it out. Example: `levels = { age = 1 }`."""
     publish: Form = "counts"
+    """The "counts" of all cells, or as many "rows" as each counts. Example: `publish = "rows"`."""
     total: Total = "noisy"
+    """The number of people: "noisy", or "public" (replace-one). Example: `total = "public"`."""
     neighbours: Relation = "replace-one"
+    """Which tables are alike by it, as in the criterion. Example: `neighbours = "add-remove"`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "epsilon", self.epsilon, above=0)

@@ -66,10 +66,7 @@ EXACT = "exact quasi-identifiers are published: people are told apart by them, n
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion(ABC):
-    """A privacy definition with its parameters.
-
-    `sensitive` names the attribute it is about; None means every one, and the worst counts.
-    """
+    """A privacy definition with its parameters."""
 
     name: ClassVar[str]
     scope: ClassVar[Literal["group", "release"]]
@@ -83,12 +80,18 @@ class Criterion(ABC):
     of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     of_rows: ClassVar[bool] = False  # True: of release scope, and defined for unlinked rows
-    joint: ClassVar[Sequence[str]] = ()  # sensitive columns that are one attribute together
+    joint: ClassVar[Sequence[str]] = ()
+    """Sensitive columns that are one attribute together, its values being those that occur; for
+    finished releases. Example: `joint = ["disease", "income"]`.
+    """
     ladders: ClassVar[tuple[Ladder, ...]] = ()  # sensible values of what it may be asked by
     merge_closed: ClassVar[bool]
     upward_closed: ClassVar[bool]
 
     sensitive: str | None = None
+    """The sensitive column it is about; without it every one is judged, and the worst counts.
+    Example: `sensitive = "disease"`.
+    """
 
     @property
     def against(self) -> str:

@@ -53,8 +53,13 @@ class TCloseness(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("t", SHARES),)
 
     t: float
+    """The largest distance, from 0 (the same) to 1. Example: `t = 0.3`."""
     _: KW_ONLY
     distance: str | Hierarchy = "equal"
+    """How far values are from each other: "equal", all alike; "ordered", by their ranks; in Python
+    a hierarchy of the column, in a policy "hierarchy" for the one that the schema gives it, by how
+    far up they meet. Example: `distance = "ordered"`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "t", self.t, least=0, most=1)

@@ -102,13 +102,7 @@ class Weighed:
 
 @dataclass(frozen=True)
 class CompositionBound(ReleaseCriterion):
-    """At most a `share` of people are known with this `confidence` or more, by all releases.
-
-    `earlier`: a Ledger, releases, or paths of ledgers and release folders. `counting`: "all" who
-    are known so well, or those the new release "added" to whom earlier ones expose by themselves.
-    `drop`: only those of whom all releases leave at least so many values fewer than any one does;
-    then a confidence of 0 counts them however many values are left.
-    """
+    """At most a `share` of people are known with this `confidence` or more, by all releases."""
 
     name: ClassVar[str] = "composition"
     adversary: ClassVar[str] = NAME
@@ -120,10 +114,21 @@ class CompositionBound(ReleaseCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("share", (*SHARES, 0.001, 0)),)
 
     share: float
+    """The largest share of people, from 0 to 1. Example: `share = 0.01`."""
     confidence: float
+    """Who is known so surely is exposed, from 0 to 1. Example: `confidence = 0.9`."""
     earlier: Earlier | Source | Sequence[Source]
+    """What was published before: ledgers and release folders; in Python also releases. Example:
+    `earlier = ["ledger.sqlite"]`.
+    """
     counting: Counting = "all"
+    """"all" who are exposed, or those "added" by the new release to whom earlier ones expose by
+    themselves. Example: `counting = "added"`.
+    """
     drop: int = 0
+    """Count only those of whom all releases leave at least so many values fewer than any one does;
+    a confidence of 0 then counts them however many are left. Example: `drop = 2`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "share", self.share, least=0, most=1)

@@ -37,8 +37,13 @@ class DifferentialPrivacy(JudgedAtEnd):
     upward_closed: ClassVar[bool] = True
 
     epsilon: float
+    """The largest epsilon, 0 or more. Example: `epsilon = 1.0`."""
     delta: float = 0.0
+    """The largest delta, from 0 to 1. Example: `delta = 1e-6`."""
     neighbours: Relation = "replace-one"
+    """Tables that differ in one person: hers is another's ("replace-one"), or she is not in it
+    ("add-remove"). Example: `neighbours = "add-remove"`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "epsilon", self.epsilon, least=0)

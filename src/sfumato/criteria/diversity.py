@@ -41,6 +41,7 @@ class DistinctDiversity(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", VALUES),)
 
     l: int  # noqa: E741 (the literature's own letter)
+    """How many values every group shows at least, 1 or more. Example: `l = 3`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "l", self.l, whole=True, least=1)
@@ -101,6 +102,9 @@ class EntropyDiversity(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("l", (1.5, *VALUES)),)
 
     l: float  # noqa: E741
+    """The least exp(entropy): as diverse as l values that are equally frequent; 1 or more. Example:
+    `l = 2.5`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "l", self.l, least=1)
@@ -153,7 +157,11 @@ class RecursiveDiversity(GroupCriterion):
     )
 
     c: float
+    """How often the most frequent value may occur for each time that the rarer ones do; above 0.
+    Example: `c = 3.0`.
+    """
     l: int  # noqa: E741
+    """Rarer ones are those from the l-th most frequent on; 2 or more. Example: `l = 2`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "c", self.c, above=0)

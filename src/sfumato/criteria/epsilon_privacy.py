@@ -61,24 +61,30 @@ from sfumato.release.release import Release
 
 @dataclass(frozen=True)
 class EpsilonPrivacy(GroupCriterion):
-    """No group moves the adversary's belief or doubt by more than a factor epsilon.
-
-    `predicates`: "values" (has s, each s), "all" (every set of values), or a list of sets: a
-    value, several values, or {"not": values}; or by the label of each person's `protect` column,
-    {"protect": {label: any of these}}. `mode`: "exact" or "theorem". `joint`: sensitive columns
-    that are one attribute together, its values being those that occur; for finished releases.
-    """
+    """No group moves the adversary's belief or doubt by more than a factor epsilon."""
 
     name: ClassVar[str] = "epsilon-privacy"
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("epsilon", FACTORS),)
 
     epsilon: float
+    """The largest factor, 1 or more. Example: `epsilon = 2.5`."""
     # The base names here whose belief is bounded; in this one she is a parameter: see `against`.
     adversary: RealisticAdversary  # type: ignore[misc, assignment]
+    """What she has seen before and whom she knows. Example:
+    `adversary = { shape = "table", stubbornness = 1e6 }`.
+    """
     _: KW_ONLY
     predicates: Predicates = field(default="values", hash=False)
+    """What must not become more believable: "values" (has s, for each s), "all" (every set of
+    values), or a list of sets: a value, several values, or { not = values }; or by the label of
+    each person's `protect` column, { protect = { label = any of these } }. Example: `predicates =
+    [["flu", "ulcer"], { not = ["flu"] }]`.
+    """
     mode: Literal["exact", "theorem"] = "exact"
+    """Each group's smallest epsilon "exact", or by the paper's "theorem" (slightly larger).
+    Example: `mode = "theorem"`.
+    """
     joint: Sequence[str] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:

@@ -87,6 +87,7 @@ class HouseholdAnonymity(OfHouseholds):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     k: int
+    """How many households, 1 or more. Example: `k = 5`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
@@ -118,6 +119,7 @@ class HouseholdRisk(OfHouseholds):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("most", SHARES),)
 
     most: float
+    """The largest chance, above 0 and at most 1. Example: `most = 0.2`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "most", self.most, above=0, most=1)

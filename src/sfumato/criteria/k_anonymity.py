@@ -73,10 +73,8 @@ from sfumato.table import Table
 class KMap(GroupCriterion):
     """Every group fits at least k people of the population.
 
-    `population` is a table of it with the release's quasi-identifiers; or a release about it, whose
-    people count where all that is published of them lies in the group; or "weights": what each
-    group's survey weights add up to. A group always fits its own people, whatever the population
-    or the weights say; where those say less, the verdict tells of it.
+    A group always fits its own people, whatever the population or the weights say; where those say
+    less, the verdict tells of it.
     """
 
     name: ClassVar[str] = "k-map"
@@ -91,7 +89,12 @@ class KMap(GroupCriterion):
     alone: ClassVar[bool] = False  # True: whoever fits another group too does not count
 
     k: int
+    """How many people of the population every group fits at least, 1 or more. Example: `k = 5`."""
     population: Population = field(hash=False)
+    """A table of the population with the quasi-identifiers; or a release about it, whose people
+    count where all that is published of them lies in the group; or "weights", what each group's
+    survey weights add up to. Example: `population = "register.csv"`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
@@ -142,9 +145,9 @@ class KAnonymity(GroupCriterion):
     """Every group has at least k people; or everybody shares what she shows of few columns with k.
 
     Whoever sees only some columns of her target finds all who show the same there, in whatever
-    group. `columns`: she sees these; `sets`: one of these lists; `up_to`: any so many of them. One
-    of the three may be given, and k is then asked of no more than that: whoever knows all columns
-    may find fewer. What groups show must be equal, not only overlap, as between groups.
+    group. One of `columns`, `sets` and `up_to` may be given, and k is then asked of no more than
+    that: whoever knows all columns may find fewer. What groups show must be equal, not only
+    overlap, as between groups.
     """
 
     name: ClassVar[str] = "k-anonymity"
@@ -154,10 +157,18 @@ class KAnonymity(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     k: int
+    """How many people every group has at least, 1 or more. Example: `k = 5`."""
     _: KW_ONLY
     columns: Sequence[str] | None = None
+    """Ask it of these quasi-identifiers alone: the adversary sees no others. Example: `columns =
+    ["age", "sex"]`.
+    """
     sets: Sequence[Sequence[str]] | None = None
+    """Ask it of each of these lists: the adversary sees one of them. Example: `sets = [["age",
+    "sex"], ["zip"]]`.
+    """
     up_to: int | None = None
+    """Ask it of every choice of so many quasi-identifiers, 1 or more. Example: `up_to = 2`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)
@@ -307,7 +318,11 @@ class AlphaK(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("alpha", SHARES), Ladder("k", PEOPLE))
 
     alpha: float
+    """The largest share of a group who may have the same value, above 0 and at most 1. Example:
+    `alpha = 0.5`.
+    """
     k: int
+    """How many people every group has at least, 1 or more. Example: `k = 5`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "alpha", self.alpha, above=0, most=1)

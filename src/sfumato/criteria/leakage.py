@@ -154,15 +154,15 @@ def root_sign(whole: Fraction, roots: Iterable[Fraction]) -> int | None:
 
 @dataclass(frozen=True, kw_only=True)
 class LeakageCriterion(GroupCriterion):
-    """What both bounds share.
-
-    `prior`: what she expects, as `Observer` takes it. `joint`: sensitive columns that are one
-    target together; otherwise each is a target of its own.
-    """
+    """What both bounds share."""
 
     upward_closed: ClassVar[bool] = False
 
     prior: PriorGiven = "table"
+    """What the observer expects: "uniform", "table", shares or counts by value, { given = columns }
+    (as among those who show the same there), a list of { class, shares }, or people in a
+    file. Example: `prior = { given = ["age"] }`.
+    """
     joint: Sequence[str] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
@@ -236,16 +236,15 @@ class LeakageCriterion(GroupCriterion):
 
 @dataclass(frozen=True)
 class DistributionLeakage(LeakageCriterion):
-    """No class's distribution is further than epsilon from what was expected.
-
-    `metric`: "euclidean" as the paper has it, or another of `METRICS`.
-    """
+    """No class's distribution is further than epsilon from what was expected."""
 
     name: ClassVar[str] = "distribution-leakage"
 
     epsilon: float
+    """The largest distance, 0 or more. Example: `epsilon = 0.2`."""
     _: KW_ONLY
     metric: str = EUCLIDEAN
+    """How distances are measured; Euclidean as in the paper. Example: `metric = "hellinger"`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.metric, str) or self.metric not in METRICS:
@@ -331,6 +330,7 @@ class EntropyLeakage(LeakageCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("alpha", (3, 2, 1.5, 1, *SHARES)),)
 
     alpha: float
+    """The largest difference in bits, 0 or more. Example: `alpha = 0.5`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "alpha", self.alpha, least=0)

@@ -47,8 +47,10 @@ class BetaLikeness(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("beta", (20, *GAINS)),)
 
     beta: float
+    """The largest gain: 1 allows twice the table's share; above 0. Example: `beta = 1.0`."""
     _: KW_ONLY
     enhanced: bool = False
+    """Frequent values may gain less: their share p at most by -ln p. Example: `enhanced = true`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "beta", self.beta, above=0)
@@ -108,6 +110,7 @@ class DeltaDisclosure(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("delta", GAINS),)
 
     delta: float
+    """The logarithm of that factor, above 0. Example: `delta = 1.0`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "delta", self.delta, above=0)

@@ -47,9 +47,7 @@ _OVERLAP = "regions overlap, and how unlikely somebody is in any of several grou
 class DeltaPresence(GroupCriterion):
     """Everybody of the population is in the release with a chance from `minimum` to `maximum`.
 
-    `population` is a table of it with the release's quasi-identifiers; or, for the upper bound
-    alone, a release about it, or "weights": what each group's survey weights add up to. As of
-    `KMap`, a group's own people are always behind it, whatever the population says.
+    As of `KMap`, a group's own people are always behind it, whatever the population says.
     """
 
     name: ClassVar[str] = "delta-presence"
@@ -61,8 +59,16 @@ class DeltaPresence(GroupCriterion):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("maximum", SHARES),)
 
     minimum: float
+    """The smallest chance, from 0 to 1; above 0 it needs a table of the population. Example:
+    `minimum = 0.0`.
+    """
     maximum: float
+    """The largest chance, above 0 and at most 1. Example: `maximum = 0.5`."""
     population: Population = field(hash=False)
+    """A table of the population with the quasi-identifiers; or, for the upper bound alone, a
+    release about it, or "weights", what each group's survey weights add up to. Example: `population
+    = "register.csv"`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "minimum", self.minimum, least=0, most=1)

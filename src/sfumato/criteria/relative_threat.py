@@ -7,10 +7,9 @@ value is her best guess. No Ti may exceed `max_ti` (or, with `quantile` q, no mo
 1 - q of the threatened people may), and with `max_rgt` the share of people guessed right may not be
 that much larger for her than for the learner.
 
-What both believe before (`prior`, `weight`), how the learner is read (`learner`), what they are
-after (`gain`), how they see people (`known`, `noise`) and how beliefs are sampled (`method`,
-`seed`, `chains`, `ess`, `sweeps`, `seconds`, `draws`) is as `relative_threat` takes it; `joint` are
-sensitive columns that are one together. An attack that asked the same decides, or one of its own.
+What both believe before, how the learner is read, what they are after, how they see people and
+how beliefs are sampled is as `relative_threat` takes it. An attack that asked the same decides, or
+one of its own.
 
 It is judged on finished releases and with the original table: whose value is guessed right cannot
 be told without, and what the learner believes of anybody depends on all groups together. Splitting
@@ -81,10 +80,7 @@ NO_TABLE = (
 
 @dataclass(frozen=True)
 class RelativeThreatBound(JudgedAtEnd):
-    """No threatened person's Ti exceeds `max_ti`, but for a share 1 - `quantile` of them.
-
-    `max_rgt`: GT_A - GT_L stays within it as well.
-    """
+    """No threatened person's Ti exceeds `max_ti`, but for a share 1 - `quantile` of them."""
 
     name: ClassVar[str] = "relative-threat"
     adversary: ClassVar[str] = ATTACKER
@@ -99,23 +95,56 @@ class RelativeThreatBound(JudgedAtEnd):
     )
 
     max_ti: float
+    """The largest Ti = p_A / p_L, above 0. Example: `max_ti = 2.0`."""
     _: KW_ONLY
     quantile: float | None = None
+    """The share of threatened people who must keep it, above 0 and at most 1; without it all.
+    Example: `quantile = 0.95`.
+    """
     max_rgt: float | None = None
+    """The largest GT_A - GT_L, from 0 to 1: how many more people the attacker guesses right.
+    Example: `max_rgt = 0.1`.
+    """
     joint: Sequence[str] = ()  # type: ignore[misc]
     prior: PriorGiven = "uniform"
+    """What both believe before: "uniform", a weight, weights by column or value, or a table of
+    other people in a file. Example: `prior = { age = 2.0 }`.
+    """
     weight: float = 1.0
+    """The prior weight of every value that `prior` says nothing of, above 0. Example: `weight =
+    0.5`.
+    """
     learner: Reading = "joint"
+    """She conditions the expected population ("joint") or averages over populations
+    ("conditional"). Example: `learner = "conditional"`.
+    """
     gain: GainGiven = "value"
+    """What they are after: "value", "top 3" (it is among three that are named), worths by value,
+    gains by action and value, or of people's several values the whole "list". Example: `gain = "top
+    3"`.
+    """
     known: Sequence[str] | None = None
+    """The columns they see of people; without it all. Example: `known = ["age", "sex"]`."""
     noise: Noise = 0.0
+    """The chance that what they see of a column is wrong, one for all or by column; from 0 to below
+    1. Example: `noise = 0.05`.
+    """
     method: Method = "auto"
+    """Exact where that can be done and sampled else ("auto"), "exact" or nothing, or one of the
+    samplers. Example: `method = "exact"`.
+    """
     seed: int = 0
+    """Of the samplers. Example: `seed = 7`."""
     chains: int = CHAINS
+    """How many are sampled. Example: `chains = 6`."""
     ess: float = ESS
+    """Effective draws that the worst belief must have. Example: `ess = 1000.0`."""
     sweeps: int = SWEEPS
+    """The most that each chain makes. Example: `sweeps = 64000`."""
     seconds: float | None = None
+    """The longest that sampling may take. Example: `seconds = 60.0`."""
     draws: int = DRAWS
+    """Populations that a "conditional" learner averages over. Example: `draws = 10000`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "max_ti", self.max_ti, above=0)

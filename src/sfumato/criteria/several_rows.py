@@ -46,9 +46,7 @@ _GATHERED = "some people are in several groups, with rows put together; say rows
 class SeveralRows(JudgedAtEnd):
     """At least k people have rows in all of the groups that somebody's known rows are in.
 
-    `knows`: how many rows are known, by default as the schema says. `belief`: the most that may be
-    believed of a value that all of her known rows share. Groups by themselves are judged as if
-    everybody had one row.
+    Groups by themselves are judged as if everybody had one row.
     """
 
     name: ClassVar[str] = "several-rows"
@@ -61,9 +59,16 @@ class SeveralRows(JudgedAtEnd):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE), Ladder("belief", SHARES))
 
     k: int
+    """How many people, 1 or more. Example: `k = 5`."""
     _: KW_ONLY
     belief: float | None = None
+    """The most that may be believed of a value that all of her known rows share, above 0 and at
+    most 1. Example: `belief = 0.8`.
+    """
     knows: int | Literal["all"] | None = None
+    """How many of a person's rows are known, or "all"; without it as the schema says. Example:
+    `knows = 2`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, whole=True, least=1)

@@ -4,9 +4,7 @@ Adversarial Knowledge, VLDB 2007).
 Nobody who knows l facts about her target, k about other people and m about his family becomes c
 sure or surer that the target has a sensitive value: for every target, every such facts, and every
 point (l, k, m, c) of the skyline. What she knows, how she reasons: `adversaries.skyline.breach`.
-
-Points are for all values; `value` restricts them to some, or gives values lists of their own. A
-point that another one implies is dropped, and the verdict says so.
+A point that another one implies is dropped, and the verdict says so.
 
 Single values, and lists that are published whole: merging groups never makes anybody surer, so a
 table that is unsafe as one group has no safe release. Several values in one bag: merging may harm,
@@ -207,14 +205,7 @@ Values = str | tuple[str, ...] | Mapping[str, tuple[KnowledgePoint, ...]] | None
 
 @dataclass(frozen=True)
 class SkylinePrivacy(ReleaseCriterion):
-    """Nobody who knows (l, k, m) is c sure of anybody's value, for each point (l, k, m, c).
-
-    `value`: None, the points are for every value; a value or several, only for those; a mapping
-    from values to lists of points, these instead of `points` for those values (`points` may then
-    be empty: the other values are not protected). `case`: None, as the release publishes people's
-    values; or the form it must have to be judged at all: "single" (one value a person), "set" or
-    "multiset" (several in one bag a group, as buckets publish them), "lists" (each person's whole).
-    """
+    """Nobody who knows (l, k, m) is c sure of anybody's value, for each point (l, k, m, c)."""
 
     name: ClassVar[str] = "skyline-privacy"
     adversary: ClassVar[str] = NAME
@@ -223,8 +214,14 @@ class SkylinePrivacy(ReleaseCriterion):
     upward_closed: ClassVar[bool] = False
 
     points: Sequence[KnowledgePoint]
+    """Each [l, k, m, c], as many facts about her target, about others and about the family and a
+    confidence. Example: `points = [[1, 2, 3, 0.9]]`."""
     value: Values = field(default=None, hash=False)
+    """Protect this value or these only; or points by value, which then count instead of `points`
+    (those may be empty: other values are not protected). Example: `value = "flu"`."""
     case: Case | None = None
+    """Judge only releases that publish people's values so: one a person ("single"), several in one
+    bag a group ("set", "multiset"), each person's whole ("lists"). Example: `case = "single"`."""
 
     def __post_init__(self) -> None:
         if self.case is not None:

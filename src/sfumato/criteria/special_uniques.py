@@ -33,6 +33,7 @@ class NoSpecialUniques(JudgedTogether):
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("size", (1, 2, 3, 4, 5)),)
 
     size: int
+    """So many columns, 1 or more. Example: `size = 2`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "size", self.size, whole=True, least=1)

@@ -41,7 +41,8 @@ from sfumato.engines.files import (
     shown_name,
     top_level,
 )
-from sfumato.engines.reading import Reading, check_spill, own_folder
+from sfumato.engines.memory import check_spill, own_folder
+from sfumato.engines.reading import Reading
 from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 

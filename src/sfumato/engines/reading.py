@@ -2,26 +2,21 @@
 
 A new way of reading is a field of `Reading` (with what the command line and a policy say of it) and
 a key of the options beside it, both here, and the code that heeds it. Commands take their options,
-policies the keys of `[read]`, and `sf.read` and `sf.read_release` their keywords from here.
-
-Here too: how much memory there is, and where what does not fit may go.
+policies the keys of `[read]`, and `sf.read` and `sf.read_release` their keywords from here. The
+string below a field has its example in a policy.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from fractions import Fraction
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypedDict, get_args
 
 from sfumato.engines.choose import ENGINES, engines_told
 from sfumato.engines.form import FileForm
+from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.notations import (
     CENTURY,
     EVERY,
@@ -29,64 +24,9 @@ from sfumato.engines.notations import (
     check_date_form,
     check_encoding,
 )
-from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
+from sfumato.errors import InputError, did_you_mean, expect, quoted
 
-# How much memory there is, and where what does not fit may go.
-
-_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
-_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
-_MOST, _DIGITS = 1 << 60, 20  # beyond, nobody means a size
 _MOST_THREADS = 1024  # beyond, a machine has none to give
-_SHARE = 0.8  # of the machine's memory, where no limit is given
-
-
-def in_bytes(memory: str) -> int:
-    """A size as written by people: 512MB, 2GB, 2g, 1.5 GiB."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B?", memory.strip(), re.IGNORECASE)
-    size = 0
-    if match is not None:
-        unit = (1024 if match[3] else 1000) ** _UNITS[match[2].upper()]
-        size = int(Fraction(match[1]) * unit) if len(match[1]) < _DIGITS else 0
-    if not 0 < size < _MOST:
-        raise InputError(f"memory {quoted(memory)} is not a size; write it like '512MB' or '2GB'")
-    return size
-
-
-def machine_memory() -> int:
-    """What may be taken where no limit is given: most of the machine's memory."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        total = 8 << 30
-    for limit in _LIMITS:  # a container may be given less than its machine has
-        with contextlib.suppress(OSError, ValueError):
-            total = min(total, int(limit.read_text()))
-    return int(total * _SHARE)
-
-
-def check_spill(folder: Path) -> None:
-    """Refuse a folder that cannot take what does not fit in memory."""
-    if not folder.is_dir():
-        raise InputError(f"spill: {folder} is not a folder; give one that is there")
-    try:
-        with tempfile.TemporaryFile(dir=folder) as trial:
-            trial.write(b"sfumato")
-    except OSError:
-        raise ResourceError(f"spill: {folder} cannot be written to; give another folder") from None
-
-
-def own_folder(home: Path) -> Path:
-    """A new folder that nobody else can read: what spills is people's data."""
-    try:
-        return Path(tempfile.mkdtemp(prefix=f"sfumato-{os.getpid()}-", dir=home))
-    except OSError:
-        raise ResourceError(
-            f"{home} cannot be written to; give a spill folder for what does not fit in memory"
-        ) from None
-
 
 Matching = Literal["exact", "wildcard"]
 FileScheme = Literal["generalized", "microaggregated"]
@@ -126,10 +66,12 @@ class Reading:
         default=None,
         metadata=_told("file", str, "What separates the fields of a text file.", shape="SIGN"),
     )
+    """Example: `delimiter = ";"`."""
     decimal: str | None = field(
         default=None,
         metadata=_told("file", str, "The decimal sign of a text file: . or ,", shape=".|,"),
     )
+    """Example: `decimal = ","`."""
     encoding: str | None = field(
         default=None,
         metadata=_told(
@@ -140,6 +82,7 @@ class Reading:
             shape="NAME",
         ),
     )
+    """Example: `encoding = "cp1252"`."""
     dates: DateForms = field(
         default=None,
         metadata=_told(
@@ -151,6 +94,10 @@ class Reading:
             shape="[COLUMN=]ORDER",
         ),
     )
+    """How dates are written, of all columns or by column: DMY, MDY, YMD or a pattern such as
+    %d.%m.%Y. Found where it is left out and only one way is possible. Example: `dates = { admitted
+    = "%d.%m.%Y" }`.
+    """
     first_year: int | None = field(
         default=None,
         metadata=_told(
@@ -161,6 +108,7 @@ class Reading:
             shape="YEAR",
         ),
     )
+    """Example: `first_year = 1930`."""
     missing: MissingMarks = field(
         default=None,
         metadata=_told(
@@ -172,6 +120,8 @@ class Reading:
             shape="[COLUMN=]MARK",
         ),
     )
+    """Marks that stand for no value, in all columns or by column. Example: `missing = ["?", "NA"]`.
+    """
     codes: SpecialCodes = field(
         default=None,
         metadata=_told(
@@ -183,6 +133,9 @@ class Reading:
             shape="COLUMN=CODE",
         ),
     )
+    """By column, codes that stand among its numbers and are none of them. Example: `codes = {
+    income = ["N", "9999999"] }`.
+    """
     partitioned: bool = field(
         default=False,
         metadata=_told(
@@ -192,22 +145,26 @@ class Reading:
             "year=2020 name a column.",
         ),
     )
+    """Example: `partitioned = true`."""
     sheet: str | None = field(
         default=None,
         metadata=_told("file", str, "The sheet of an Excel file that is the table.", shape="NAME"),
     )
+    """Example: `sheet = "Patients"`."""
     header: int | None = field(
         default=None,
         metadata=_told(
             "file", int, "The row of a sheet that names the columns; the first.", shape="ROW"
         ),
     )
+    """Example: `header = 3`."""
     engine: str | None = field(
         default=None,
         metadata=_told(
             "engine", str, f"What counts the rows: {engines_told()}.", shape="|".join(ENGINES)
         ),
     )
+    """Example: `engine = "duckdb"`."""
     master: str | None = field(
         default=None,
         metadata=_told(
@@ -219,20 +176,25 @@ class Reading:
             shape="ADDRESS",
         ),
     )
+    """With Spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn or k8s://URL.
+    Every machine must see the file under the same path. Example: `master = "local[4]"`."""
     memory: str | None = field(
         default=None,
         metadata=_told(
             "engine", str, "Memory that may be taken, e.g. 2GB; the rest spills.", shape="SIZE"
         ),
     )
+    """Example: `memory = "2GB"`."""
     spill: str | Path | None = field(
         default=None,
         metadata=_told("engine", Path, "Folder for what does not fit in memory.", shape="FOLDER"),
     )
+    """Example: `spill = "/scratch"`."""
     threads: int | None = field(
         default=None,
         metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb", shape="NUMBER"),
     )
+    """Example: `threads = 4`."""
     facts: object = field(
         default=None,
         metadata=_told(

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.engines.reading import in_bytes
+from sfumato.engines.memory import in_bytes
 from sfumato.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:

@@ -43,7 +43,6 @@ _MOST_VALUES = 512  # that somebody weighs who undoes it; of more, neighbours co
 _FREQUENT = 5  # people who have a value that others may be published with
 _MOST_OFFSETS = 64  # of blocks of ranks that she tries, where there are more
 _TO_UNDO = "estimates of shares are put right by the inverse of the matrix"
-
 DISTRIBUTIONS = ("laplace", "normal")
 
 
@@ -51,20 +50,22 @@ DISTRIBUTIONS = ("laplace", "normal")
 class AddedNoise(NumberPerturbation):
     """To every number one of its own is added, drawn from a Laplace or normal distribution.
 
-    `scale` is the mean deviation of Laplace noise, the standard deviation of normal noise. What is
-    published is the nearest multiple of `step` (by default as many decimals as the numbers have),
-    and within `least` and `most` where these are given. It is no differential privacy: a number
-    far from all others stays far from them.
+    It is no differential privacy: a number far from all others stays far from them.
     """
 
     kind: ClassVar[str] = "noise"
     by_chance: ClassVar[bool] = True
 
     scale: float
+    """Mean deviation of Laplace, standard deviation of normal noise. Example: `scale = 1000`."""
     distribution: str = "laplace"
+    """What noise is drawn. Example: `distribution = "normal"`."""
     step: float | None = None
+    """Publish multiples of it, else the numbers' decimals. Example: `step = 100`."""
     least: float | None = None
+    """Nothing below is published. Example: `least = 0`."""
     most: float | None = None
+    """Nothing above is published. Example: `most = 100000`."""
 
     def __post_init__(self) -> None:
         positive(self.kind, "scale", self.scale)
@@ -154,8 +155,7 @@ class AddedNoise(NumberPerturbation):
     def chances(self, published: Floats, true: Floats) -> Floats:
         """P(y | x): how likely each published number is to come of each true one."""
         half = (self.step or 1.0) / 2
-        above = published + half
-        below = published - half
+        below, above = published - half, published + half
         if self.most is not None:
             above = np.where(published >= self.most, np.inf, above)
             below = np.where(published >= self.most, _cut(self.most, half), below)
@@ -216,19 +216,21 @@ Row = Mapping[str, float]
 class Pram(Perturbation):
     """Every value becomes another one by the chances of a matrix, each by itself.
 
-    Either `matrix`: for each value those of what it is published as, which sum to 1. Or `stay`: the
-    value is kept with this chance and otherwise drawn from `draw`, shares of values that sum to 1;
-    left out, those of the column itself, so that how frequent each value is stays as it is, on
-    average ("invariant"). These depend on the data and are published, so people are counted in
-    fives for them, without values that fewer than five have.
+    Either by `matrix`, or by `stay` and `draw`. Without `draw` others are drawn from the column
+    itself, so that how frequent each value is stays as it is, on average ("invariant"). These
+    shares depend on the data and are published, so people are counted in fives for them, without
+    values that fewer than five have.
     """
 
     kind: ClassVar[str] = "pram"
     by_chance: ClassVar[bool] = True
 
     matrix: Mapping[str, Row] | None = None
+    """For each value the chances of others. Example: `matrix = { F = { F = 0.9, M = 0.1 } }`."""
     stay: float | None = None
+    """The chance that a value is kept, below 1. Example: `stay = 0.8`."""
     draw: Row | None = None
+    """What others become, by shares. Example: `draw = { F = 0.5, M = 0.5 }` with `stay = 0.8`."""
 
     def __post_init__(self) -> None:
         if (self.matrix is None) == (self.stay is None):
@@ -394,15 +396,16 @@ class RankSwap(NumberPerturbation):
 
     The sorted numbers are cut into blocks of that many ranks, the first cut at a place that is
     drawn; within a block people are paired at random and exchange their numbers (an odd one keeps
-    hers). So the column's values stay what they are, whoever has them. `ranks`, the size of a
-    block, is filled in from the number of people.
+    hers). So the column's values stay what they are, whoever has them.
     """
 
     kind: ClassVar[str] = "rank-swap"
     by_chance: ClassVar[bool] = True
 
     percent: float
+    """Of all ranks, above 0 and at most 100. Example: `percent = 5`."""
     ranks: int | None = None
+    """A block's size, which is filled in. Example: `ranks = 50`."""
 
     def __post_init__(self) -> None:
         positive(self.kind, "percent", self.percent)

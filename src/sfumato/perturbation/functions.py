@@ -25,7 +25,9 @@ class TopBottomCoding(NumberPerturbation):
     by_value: ClassVar[bool] = True
 
     top: float | None = None
+    """Numbers above are published as it. Example: `top = 90`."""
     bottom: float | None = None
+    """Numbers below are published as it. Example: `bottom = 18`."""
 
     def __post_init__(self) -> None:
         if self.top is None and self.bottom is None:
@@ -70,6 +72,7 @@ class Rounding(NumberPerturbation):
     by_value: ClassVar[bool] = True
 
     to: float
+    """The step, above 0. Example: `to = 100`."""
 
     def __post_init__(self) -> None:
         positive(self.kind, "to", self.to)
@@ -101,6 +104,7 @@ class ColumnMicroaggregation(NumberPerturbation):
     kind: ClassVar[str] = "microaggregation"
 
     k: int
+    """How many people, 2 or more. Example: `k = 5`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:

@@ -36,14 +36,20 @@ _SHORTEST, _LONGEST = 8, 64
 class PseudonymKey:
     """Where the key of pseudonyms is kept, and how many hexadecimal digits are published.
 
-    With `key_file`, or that of a `ledger` (beside it, by its name and .key), releases share their
-    pseudonyms; a file that is not there yet is made. With neither, every release has a key of its
-    own, which is kept in its private/ folder.
+    With `key_file`, or that of a `ledger`, releases share their pseudonyms. With neither, every
+    release has a key of its own, which is kept in its private/ folder.
     """
 
     key_file: str | Path | None = None
+    """The file of the key; one that is not there yet is made. Example: `key_file =
+    "pseudonyms.key"`.
+    """
     ledger: str | Path | None = None
+    """The ledger beside which the key is kept, by its name and .key. Example: `ledger =
+    "ledger.sqlite"`.
+    """
     length: int = 16
+    """How many hexadecimal digits are published, 8 to 64. Example: `length = 20`."""
 
     def __post_init__(self) -> None:
         if self.key_file is not None and self.ledger is not None:

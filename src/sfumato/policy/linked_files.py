@@ -46,11 +46,18 @@ Slot = Literal["population", "prior", "shape", "shape by region"]
 class Link:
     """A file as a policy names it."""
 
-    path: Path
+    file: Path
+    """The file, or the folder of a release. Example: `file = "register.csv"`."""
     sha256: str | None = None
+    """What its SHA-256 must be; a policy that is saved says it. Example: `sha256 = "9f86d0..."`."""
     count: str | None = None
+    """The column that says how many people a row stands for. Example: `count = "people"`."""
     columns: tuple[str, ...] | None = None
+    """The quasi-identifiers it has, if not all. Example: `columns = ["age", "sex"]`."""
     releases: tuple[str, ...] | None = None
+    """Of a ledger, these releases alone. Example: `releases =
+    ["2022", "2023"]` with `file = "ledger.sqlite"`.
+    """
 
 
 # -- loading ---------------------------------------------------------------------------------------
@@ -127,38 +134,38 @@ def _check_same(where: str, link: Link, content: Path) -> None:
     if link.sha256 is None or not content.is_file() or digest(content) == link.sha256.lower():
         return
     raise PolicyError(
-        f"{where}: {link.path.name} is not the file the policy was saved with, its sha256 differs; "
+        f"{where}: {link.file.name} is not the file the policy was saved with, its sha256 differs; "
         "restore it, or take sha256 out of the policy to use it as it is now"
     )
 
 
 def _people(where: str, slot: Slot, link: Link, schema: Schema | None) -> Table | Release:
     """People from outside: a table of them, or a release about them."""
-    if link.path.is_dir() or link.path.suffix == PACKED:
+    if link.file.is_dir() or link.file.suffix == PACKED:
         for option in ("count", "columns"):
             if getattr(link, option) is not None:
                 raise PolicyError(
-                    f"{where}: {option} is about a table; {link.path.name} is a release, which "
+                    f"{where}: {option} is about a table; {link.file.name} is a release, which "
                     "tells itself what it counts"
                 )
         return _release(where, link, schema)
     if schema is None or (slot != "population" and not schema.sensitive):
-        raise PolicyError(f"{where}: {link.path.name} needs the [schema] of its columns")
-    _check_same(where, link, link.path)
+        raise PolicyError(f"{where}: {link.file.name} needs the [schema] of its columns")
+    _check_same(where, link, link.file)
     wanted = slot_schema(slot, schema, link.columns)
-    return read(link.path, wanted if link.count is None else replace(wanted, count=link.count))
+    return read(link.file, wanted if link.count is None else replace(wanted, count=link.count))
 
 
 def _release(where: str, link: Link, schema: Schema | None) -> Release:
-    if link.path.is_dir():
-        manifest = find_manifest(link.path)
+    if link.file.is_dir():
+        manifest = find_manifest(link.file)
         assert manifest is not None
         _check_same(where, link, manifest)
-        return read_release(link.path, schema)
-    _check_same(where, link, link.path)
-    if not link.path.is_file():
-        raise InputError(f"{link.path} {other_than_file(link.path) or 'does not exist'}")
-    return unpack(link.path.read_bytes(), link.path.stem, FileStamp.of(link.path))
+        return read_release(link.file, schema)
+    _check_same(where, link, link.file)
+    if not link.file.is_file():
+        raise InputError(f"{link.file} {other_than_file(link.file) or 'does not exist'}")
+    return unpack(link.file.read_bytes(), link.file.stem, FileStamp.of(link.file))
 
 
 def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None) -> Schema:
@@ -201,17 +208,17 @@ def _earlier(where: str, given: object, folder: Path, schema: Schema | None) -> 
 
 def _source(where: str, link: Link) -> Path | SomeOfLedger:
     if link.releases is not None:
-        kept = SomeOfLedger(link.path, link.releases, link.sha256)
+        kept = SomeOfLedger(link.file, link.releases, link.sha256)
         kept.check()
         return kept
-    if link.path.is_dir() or link.path.suffix == PACKED:
-        _check_same(where, link, find_manifest(link.path) or link.path)
+    if link.file.is_dir() or link.file.suffix == PACKED:
+        _check_same(where, link, find_manifest(link.file) or link.file)
     elif link.sha256 is not None:
         raise PolicyError(
             f"{where}: earlier: a ledger grows, so its sha256 is that of the releases named beside "
-            f"it; name them ({link.path.name}: releases = [...]), or leave sha256 out"
+            f"it; name them ({link.file.name}: releases = [...]), or leave sha256 out"
         )
-    return link.path
+    return link.file
 
 
 # -- saving ----------------------------------------------------------------------------------------

@@ -35,28 +35,46 @@ from sfumato.utility.use import Use
 
 @dataclass(frozen=True)
 class Policy:
-    """What a release must satisfy.
-
-    `anonymizer` makes the release (the best of what applies when none is named), `utility` names
-    what is made best, `suppression` is the share of people it may suppress. `use` says what the
-    release is for: loss is then measured by that, so another utility cannot be named beside it.
-    `read` says how the file the policy was written for is to be read: how it is written, and by
-    which engine; `format` in which a release is written, if not the way its table came. `profile`
-    is a rule set whose paragraphs are judged besides. `perturb` says what is done to sensitive and
-    kept columns before anything is counted, `pseudonyms` where the key of pseudonyms is kept.
-    """
+    """What a release must satisfy."""
 
     require: Sequence[Criterion]
+    """The criteria it must satisfy, one at least; in a file a table `[[require]]` each. Example:
+    `require = [{ kind = "k-anonymity", k = 5 }]`.
+    """
     anonymizer: Anonymizer | None = None
+    """What makes the release; without it the best of what applies. Example: `anonymizer = { kind =
+    "mondrian" }`.
+    """
     utility: str = "loss"
+    """What is made best. Example: `utility = "discernibility"`."""
     suppression: float = 0.0
+    """The share of people whom the anonymizer may leave out, from 0 to 1. Example: `suppression =
+    0.02`.
+    """
     schema: Schema | None = None
+    """The roles of the columns, and how each may be coarsened. Example:
+    `schema = { quasi = ["age", "zip", "sex"], sensitive = ["disease"] }`.
+    """
     use: Use | None = None
+    """What the release is for: loss is then measured by that, so another utility cannot be named
+    beside it. Example: `use = { weights = { age = 3 } }`.
+    """
     read: Reading = field(default_factory=Reading)
+    """How the file that the policy was written for is to be read, and by which engine. Example:
+    `read = { delimiter = ";" }`.
+    """
     format: str | None = None
+    """In which format a release is written, if not the way its table came. Example: `format =
+    "parquet"`.
+    """
     profile: RuleSet | None = None
+    """A rule set whose paragraphs are judged besides. Example: `profile = "public-file"`."""
     perturb: Mapping[str, Perturbation] = field(default_factory=dict)
+    """What is done to sensitive and kept columns before anything is counted, by column. Example:
+    `perturb = { income = { kind = "rounding", to = 100 } }`.
+    """
     pseudonyms: PseudonymKey = field(default_factory=PseudonymKey)
+    """Where the key of pseudonyms is kept. Example: `pseudonyms = { length = 20 }`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.require, Iterable):

@@ -5,14 +5,13 @@ In this order: objects made by their own constructors, reading, writing.
 
 from __future__ import annotations
 
-import datetime as dt
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
@@ -35,6 +34,15 @@ from sfumato.policy.linked_files import Links, linked
 from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import RuleSet
 from sfumato.policy.rules.safe_harbor import ZIPS
+from sfumato.policy.toml_model import (
+    HIERARCHIES,
+    LimitsModel,
+    PolicyModel,
+    PseudonymModel,
+    SchemaModel,
+    TaxonomyModel,
+    UseModel,
+)
 from sfumato.policy.toml_text import toml_value
 from sfumato.schema import recipes
 from sfumato.schema.calendar import dates
@@ -80,129 +88,6 @@ def construct(where: str, entry: Mapping[str, Any], registry: Mapping[str, type[
 
 def _required(field: Any) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
-
-
-Number = int | float
-Scalar = str | int | float | bool | dt.date
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class IntervalsModel(_Strict):
-    kind: Literal["intervals"]
-    widths: list[Number] | None = None
-    cuts: list[Number] | list[list[Number]] | None = None
-    origin: Number = 0
-    top: Number | None = None
-    bottom: Number | None = None
-
-
-class AgeGroupsModel(_Strict):
-    kind: Literal["age_groups"]
-    groups: list[str] = Field(default_factory=list)
-
-
-class MaskModel(_Strict):
-    kind: Literal["mask"]
-    keep: list[int] = Field(default_factory=list)
-
-
-class Icd10Model(_Strict):
-    kind: Literal["icd10"]
-
-
-class Zip3Model(_Strict):
-    kind: Literal["zip3"]
-    populous: list[str]
-
-
-class SuppressionModel(_Strict):
-    kind: Literal["suppression"]
-
-
-class TaxonomyModel(_Strict):
-    kind: Literal["taxonomy"]
-    file: str | None = None
-    paths: dict[str, str | list[str]] | None = None
-
-
-class DatesModel(_Strict):
-    kind: Literal["dates"]
-    units: list[str] = Field(default_factory=list)
-    top: int | None = None
-    bottom: int | None = None
-
-
-HierarchyModel = Annotated[
-    IntervalsModel
-    | AgeGroupsModel
-    | MaskModel
-    | Icd10Model
-    | Zip3Model
-    | SuppressionModel
-    | TaxonomyModel
-    | DatesModel,
-    Field(discriminator="kind"),
-]
-
-
-class LimitsModel(_Strict):
-    finest: int | str = 0
-    coarsest: int | str | None = None
-    star: bool = True
-
-
-class SchemaModel(_Strict):
-    quasi: str | list[str]
-    sensitive: str | list[str] = Field(default_factory=list)
-    identifiers: list[str] = Field(default_factory=list)
-    keep: list[str] = Field(default_factory=list)
-    person: str | None = None
-    count: str | None = None
-    weight: str | None = None
-    publish_weight: str | None = None
-    protect: str | None = None
-    hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
-    domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)
-    units: dict[str, str | Number] = Field(default_factory=dict)
-    limits: dict[str, LimitsModel] = Field(default_factory=dict)
-    levels: dict[str, int] = Field(default_factory=dict)
-    lists: dict[str, str] = Field(default_factory=dict)
-    nulls: str = "value"
-    several: str = "set"
-    rows: str = "gathered"
-    knows: int | str = "all"
-    household: str | None = None
-    insist: list[str] = Field(default_factory=list)
-    pseudonyms: list[str] = Field(default_factory=list)
-
-
-class UseModel(_Strict):
-    weights: dict[str, Any] = Field(default_factory=dict)
-    queries: list[Any] = Field(default_factory=list)
-    target: str | None = None
-
-
-class PseudonymModel(_Strict):
-    key_file: str | None = None
-    ledger: str | None = None
-    length: int = 16
-
-
-class PolicyModel(_Strict):
-    read: dict[str, Any] = Field(default_factory=dict)
-    schema_: SchemaModel | None = Field(default=None, alias="schema")
-    require: list[dict[str, Any]]
-    anonymizer: dict[str, Any] | None = None
-    utility: str = "loss"
-    suppression: Number = 0.0
-    format: str | None = None
-    profile: str | dict[str, Any] | None = None
-    perturb: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    pseudonyms: PseudonymModel | None = None
-    use: UseModel | None = None
 
 
 def load_policy(path: Path) -> dict[str, Any]:
@@ -290,7 +175,7 @@ def _one_line(error: ValidationError) -> str:
             f"{str(context.get('expected_tags', '')).replace(chr(39), '')}"
         )
     if kind == "union_tag_not_found":
-        return f"{where}: kind is missing; allowed: {', '.join(_KINDS)}"
+        return f"{where}: kind is missing; allowed: {', '.join(HIERARCHIES)}"
     given = first.get("input")
     written = repr(given) if isinstance(given, str | int | float | bool) else type(given).__name__
     return f"{where} = {written} is not allowed: {first['msg'].lower()}"
@@ -306,7 +191,7 @@ def _allowed(path: list[str]) -> list[str]:
         return list(UseModel.model_fields)
     model: type[BaseModel] = SchemaModel
     if len(path) > 3 and path[1] == "hierarchies":
-        model = _KINDS.get(path[3], SchemaModel)
+        model = HIERARCHIES.get(path[3], SchemaModel)
     elif len(path) > 2 and path[1] == "limits":
         model = LimitsModel
     return list(model.model_fields)
@@ -348,16 +233,6 @@ def _taxonomy(spec: TaxonomyModel, folder: Path) -> Hierarchy:
     return taxonomy(folder / spec.file if spec.file is not None else spec.paths or {})
 
 
-_KINDS: dict[str, type[BaseModel]] = {
-    "intervals": IntervalsModel,
-    "age_groups": AgeGroupsModel,
-    "icd10": Icd10Model,
-    "zip3": Zip3Model,
-    "mask": MaskModel,
-    "suppression": SuppressionModel,
-    "taxonomy": TaxonomyModel,
-    "dates": DatesModel,
-}
 _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
     "intervals": lambda spec, _: recipes.intervals(
         spec.widths, cuts=spec.cuts, origin=spec.origin, top=spec.top, bottom=spec.bottom

@@ -32,8 +32,11 @@ class Limits:
     """
 
     finest: int | str = 0
+    """The finest level it may be published at. Example: `finest = 1`."""
     coarsest: int | str | None = None
+    """The coarsest level; without it the last, `*`. Example: `coarsest = "width 20"`."""
     star: bool = True
+    """Whether it may be published as `*`. Example: `star = false`."""
 
     def __post_init__(self) -> None:
         for end in ("finest", "coarsest"):

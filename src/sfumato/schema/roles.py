@@ -21,55 +21,96 @@ ShownRows = Literal["gathered", "unlinked", "linked"]
 
 @dataclass(frozen=True)
 class Schema:
-    """The roles of a table's columns.
-
-    quasi: columns an adversary may know about a person and find her by.
-    sensitive: what she must not learn (one column or several).
-    identifiers: dropped before anything else. pseudonyms: identifiers of which keyed pseudonyms are
-    published, and never themselves. keep: published as they are, unprotected.
-    person: names the person a row belongs to; k then counts people, not rows.
-    count: how many people a row stands for (a pre-aggregated table).
-    weight: how many people of the population a record stands for (survey weight). It is published
-    only with publish_weight: as the mean of each group ("group"), or as it is ("keep").
-    protect: names each person's set of protected values.
-    hierarchies, domains: by column; nulls: "value" (NULL is a value) or "error".
-    units: for a quasi-identifier of numbers or dates, the smallest step that published bounds and
-    centroids may tell: a number (1, 0.01), or of dates "day", "month", ...; without one they keep
-    to the finest level of its hierarchy, or to round numbers.
-    limits: for a quasi-identifier, the finest and the coarsest level it may be published at.
-    levels: for a sensitive column, the hierarchy level at which it is judged and published.
-    lists: for a sensitive column whose texts list several values, what separates them, or "json".
-    several: whether a value that somebody has twice counts once ("set") or twice ("multiset").
-    rows: what the release shows of a person's several rows: one person with a set of values for
-    those with equal quasi-identifiers ("gathered"), each as a row of its own that does not say
-    whose it is ("unlinked"), or rows with a pseudonym ("linked").
-    knows: how many of a person's rows an adversary knows, a number or "all".
-    household: names the household a person belongs to.
-    insist: columns of free text that are published although anything may stand in them.
-    """
+    """The roles of a table's columns, and what is known of each column."""
 
     quasi: Sequence[str]
+    """Columns an adversary may know about a person and find her by. Example: `quasi = ["age",
+    "zip", "sex"]`.
+    """
     sensitive: str | Sequence[str] = ()
+    """What she must not learn: one column or several. Example: `sensitive = ["disease"]`."""
     identifiers: Sequence[str] = ()
+    """Columns dropped before anything else. Example: `identifiers = ["name"]`."""
     keep: Sequence[str] = ()
+    """Columns published as they are, unprotected. Example: `keep = ["ward"]`."""
     person: str | None = None
+    """The column that names whose row it is; k then counts people, not rows. Example: `person =
+    "patient"`.
+    """
     count: str | None = None
+    """The column that says how many people a row stands for (a table that was counted already).
+    Example: `count = "people"`.
+    """
     weight: str | None = None
+    """The column of survey weights: how many people of the population a record stands for. It is
+    published only with `publish_weight`. Example: `weight = "weights"`.
+    """
     publish_weight: Literal["group", "keep"] | None = None
+    """Publish survey weights as the mean of each "group", or "keep" them as they are. Example:
+    `publish_weight = "group"` with `weight = "weights"`.
+    """
     protect: str | None = None
+    """The column that names each person's set of protected values (epsilon-privacy). Example:
+    `protect = "wish"`.
+    """
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """How far a column may be coarsened, step by step; the value or `*` where none is
+    given. Example: `hierarchies = { age = { kind = "intervals",
+    widths = [5, 10, 20] } }`.
+    """
     domains: Mapping[str, Declared] = field(default_factory=dict)
+    """What a column holds, where the data do not tell: "categorical", "ordered", "numeric", "date",
+    or all its values in their order. Example: `domains = { sex = ["F", "M"], zip = "categorical"
+    }`.
+    """
     units: Mapping[str, Unit] = field(default_factory=dict)
+    """The smallest step that published bounds and centroids of a quasi-identifier may tell: a
+    number (1, 0.01), or of dates "day", "week", "month", "quarter", "year", "decade"; without one
+    they keep to the finest level of its hierarchy, or to round numbers. Example: `units = { age = 1
+    }`.
+    """
     limits: Mapping[str, Limits] = field(default_factory=dict)
+    """The finest and the coarsest level a quasi-identifier may be published at. Example: `limits
+    = { age = { finest = 1, coarsest = 2 } }` with `hierarchies = { age = { kind = "intervals",
+    widths = [5, 10, 20] } }`.
+    """
     levels: Mapping[str, int] = field(default_factory=dict)
+    """The hierarchy level at which a sensitive column is judged and published: a salary by its
+    thousands. Example: `levels = { disease = 1 }` with `hierarchies = { disease = { kind = "icd10"
+    } }`.
+    """
     nulls: Literal["value", "error"] = "value"
+    """Whether a missing value is a "value" like any other, or an "error". Example: `nulls =
+    "error"`.
+    """
     lists: Mapping[str, str] = field(default_factory=dict)
+    """For a sensitive column whose texts list several values, what separates them, or "json".
+    Example: `lists = { disease = ";" }`.
+    """
     several: Literal["set", "multiset"] = "set"
+    """Whether a value that somebody has twice counts once ("set") or twice ("multiset"). Example:
+    `several = "multiset"`.
+    """
     rows: ShownRows = "gathered"
+    """What the release shows of a person's several rows: one person with a set of values for those
+    with equal quasi-identifiers ("gathered"), each as a row of its own that does not say whose it
+    is ("unlinked"), or rows with a pseudonym ("linked"). Example: `rows = "linked"` with `person =
+    "patient"`.
+    """
     knows: int | Literal["all"] = "all"
+    """How many of a person's rows an adversary knows, or "all". Example: `knows = 2` with `rows =
+    "linked"` and `person = "patient"`.
+    """
     household: str | None = None
+    """The column that names the household a person belongs to. Example: `household = "address"`."""
     insist: Sequence[str] = ()
+    """Columns of free text that are published although anything may stand in them. Example: `insist
+    = ["note"]` with `keep = ["note"]`.
+    """
     pseudonyms: Sequence[str] = ()
+    """Identifiers of which keyed pseudonyms are published, and never themselves. Example:
+    `pseudonyms = ["patient"]`.
+    """
 
     def __post_init__(self) -> None:
         for role in ("quasi", "sensitive", "identifiers", "keep", "insist", "pseudonyms"):

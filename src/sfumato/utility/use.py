@@ -50,8 +50,15 @@ class Use:
     """What a release is for: weights of columns, queries (counts by columns), a target."""
 
     weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """What quasi-identifiers are worth, 1 where not named. Example: `weights = { age = 3, zip = 0.5
+    }`.
+    """
     queries: Sequence[Sequence[str]] = ()
+    """Counts that people will ask for, each by a list of columns. Example: `queries = [["age",
+    "sex"], ["zip", "disease"]]`.
+    """
     target: str | None = None
+    """The column that others are to predict. Example: `target = "disease"`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping):

@@ -79,27 +79,36 @@ Class = Literal["I", "II", "III", "IV"]
 
 @dataclass(frozen=True)
 class RealisticAdversary:
-    """What she has seen before, and whom she knows.
-
-    `shape`: "uniform", "table" (the table's own distribution), shares by value that sum to 1,
-    counts by value (whole numbers), an earlier Release or an outside Table, or None for any shape.
-    `stubbornness`: a number of at least 1, or inf; None for that of the counts. `known`: people of
-    a group she knows. `negations`: values she knows her target has not, whichever are worst.
-    `at_most`: smaller stubbornness counts as well; with inf that is every size.
-    `by_region`: one prior for each group, from the people of the outside Table who fit its
-    description, or those of an earlier Release who may. `by_cell`: one for each cell of
-    quasi-identifiers, so that the people of a group may differ: from the outside Table's people of
-    the cell, or as listed, [{"class": {"sex": "F"}, "shares": {...}}, ...]; exactly the
-    stubbornness given, on finished releases.
-    """
+    """What she has seen before, and whom she knows."""
 
     shape: PriorGiven = field(default=None, hash=False)
+    """How she thinks values are distributed: "uniform", "table" (as in the table itself), shares by
+    value that sum to 1, counts by value (whole numbers), an outside table or an earlier release in
+    a file; without it any shape. Example: `shape = { flu = 0.9, ulcer = 0.1 }`.
+    """
     stubbornness: float | Fraction | None = None
+    """How many records stand behind it: 1 or more, or inf; without it those of the counts. Example:
+    `stubbornness = 1e6`.
+    """
     known: int = 0
+    """How many people of a group she knows. Example: `known = 2`."""
     at_most: bool = True
+    """A smaller stubbornness counts as well; with inf that is every size. Example: `at_most =
+    false`.
+    """
     by_region: bool = False
+    """One prior for each group, from the people of the outside table who fit its description, or
+    those of an earlier release who may. Example: `by_region = true` with `shape = { file =
+    "register.csv" }`.
+    """
     by_cell: bool = False
+    """One prior for each cell of quasi-identifiers, from the outside table's people of the cell or
+    as listed; exactly the stubbornness given, on finished releases. Example: `by_cell = true` with
+    `at_most = false` and `shape = [{ class = { sex = "F" }, shares = { flu = 1.0 } }]`.
+    """
     negations: int = 0
+    """How many values she knows her target has not, whichever are worst. Example: `negations = 1`.
+    """
 
     def __post_init__(self) -> None:
         if self.shape is not None:

@@ -89,16 +89,15 @@ class LocalSuppressionFindings(Findings):
 
 @dataclass(frozen=True)
 class LocalSuppression(Anonymizer):
-    """Single cells are blanked, as few as possible, the others published as they are.
-
-    levels: of the hierarchies that columns are recoded to first, by name (where not named the
-    finest that limits allow, 0 without any); or "search": those at which recoding and blanks
-    together cost least by the policy's utility.
-    """
+    """Single cells are blanked, as few as possible, the others published as they are."""
 
     name: ClassVar[str] = NAME
 
     levels: Mapping[str, int] | Literal["search"] = field(default_factory=dict, hash=False)
+    """The hierarchy levels that columns are recoded to first (where not named the finest that
+    limits allow, 0 without any); or "search": those at which recoding and blanks together cost
+    least by the policy's utility. Example: `levels = { age = 1 }`.
+    """
 
     def __post_init__(self) -> None:
         if isinstance(self.levels, str) and self.levels == SEARCH:

@@ -109,24 +109,29 @@ class DealFindings(Findings):
 
 @dataclass(frozen=True)
 class Deal(Anonymizer):
-    """Dealing people to groups.
-
-    seconds: how long it may take (half a minute; a good release is there after a few). It ends
-    earlier where nothing is gained; what a time limit cuts short depends on the machine. sweeps:
-    improve by so many sweeps instead, whatever the clock says; the same seed then gives the same
-    release everywhere. regions: what is published, "tight" or "hierarchy". scheme: "generalized",
-    or "bucketized": quasi-identifiers as they are with the number of a bucket, and apart from
-    them each bucket's sensitive values. starts: how many cut trees to begin with, of five.
-    """
+    """Dealing people to groups that need not tile space."""
 
     name: ClassVar[str] = "deal"
     suppresses: ClassVar[bool] = True
 
     seconds: float = 30.0
+    """How long it may take; a good release is there after a few. It ends earlier where nothing is
+    gained; what a time limit cuts short depends on the machine. Example: `seconds = 60.0`.
+    """
     sweeps: int | None = None
+    """Improve by so many sweeps instead, whatever the clock says; the same seed then gives the same
+    release everywhere. Example: `sweeps = 20`.
+    """
     regions: Literal["tight", "hierarchy"] = "tight"
+    """What is published: the "tight" range of those inside, or labels of the "hierarchy". Example:
+    `regions = "hierarchy"`.
+    """
     scheme: Literal["generalized", "bucketized"] = "generalized"
+    """"generalized"; or "bucketized": quasi-identifiers as they are with the number of a bucket,
+    and apart from them each bucket's sensitive values. Example: `scheme = "bucketized"`.
+    """
     starts: int = 5
+    """How many cut trees to begin with, of five. Example: `starts = 3`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "seconds", self.seconds, above=0)

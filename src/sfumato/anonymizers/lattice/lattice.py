@@ -265,6 +265,8 @@ class Lattice(Anonymizer):
     suppresses: ClassVar[bool] = True
 
     budget: int = 1_000_000
+    """How many nodes are judged at most; above, the best that was found. Example: `budget = 10000`.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.budget, int) or self.budget < 1:

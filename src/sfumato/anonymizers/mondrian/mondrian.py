@@ -60,23 +60,29 @@ class MondrianFindings(Findings):
 
 @dataclass(frozen=True)
 class Mondrian(Anonymizer):
-    """Multidimensional partitioning.
-
-    order: which column to split first: "widest" (of its domain, times what the policy's use makes
-    it worth), "gain" (most information about the `target` column), or a function of (widths[nodes,
-    columns], people[nodes]) that returns priorities of the same shape, higher first. strict: equal
-    values stay together. regions: what is published, "cell", "tight" or "hierarchy". scheme:
-    "generalized", or "bucketized": quasi-identifiers as they are with the number of a bucket, and
-    apart from them each bucket's sensitive values.
-    """
+    """Multidimensional partitioning: groups are split as long as every criterion holds."""
 
     name: ClassVar[str] = "mondrian"
 
     order: Literal["widest", "gain"] | Priority = "widest"
+    """Which column to split first: "widest" (of its domain, times what the policy's use makes it
+    worth), "gain" (most information about `target`); in Python also a function of (widths[nodes,
+    columns], people[nodes]) that returns priorities of the same shape, higher first. Example:
+    `order = "gain"` with `target = "disease"`.
+    """
     target: str | None = None
+    """The column that order "gain" is about. Example: `target = "disease"` with `order = "gain"`.
+    """
     strict: bool = True
+    """Equal values stay together. Example: `strict = false`."""
     regions: Literal["cell", "tight", "hierarchy"] = "cell"
+    """What is published: the "cell" that was cut, the "tight" range of those inside, or labels of
+    the "hierarchy". Example: `regions = "hierarchy"`.
+    """
     scheme: Literal["generalized", "bucketized"] = "generalized"
+    """"generalized"; or "bucketized": quasi-identifiers as they are with the number of a bucket,
+    and apart from them each bucket's sensitive values. Example: `scheme = "bucketized"`.
+    """
 
     def __post_init__(self) -> None:
         if not callable(self.order) and self.order not in ("widest", "gain"):

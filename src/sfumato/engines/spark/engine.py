@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from sfumato.engines.base import Source
 from sfumato.engines.files import Parts, shown_name
-from sfumato.engines.reading import Reading, in_bytes, machine_memory
+from sfumato.engines.memory import in_bytes, machine_memory
+from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import to_spark, translate, write_parts
 from sfumato.engines.spark.session import Unsplit, translated
 from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb

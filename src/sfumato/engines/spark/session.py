@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.engines.base import refused
-from sfumato.engines.reading import check_spill
+from sfumato.engines.memory import check_spill
 from sfumato.errors import InputError, MissingExtra, ResourceError, SfumatoError
 
 if TYPE_CHECKING:

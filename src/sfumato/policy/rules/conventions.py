@@ -60,18 +60,19 @@ def _of_verdict(name: str, statement: str, verdict: Verdict) -> Paragraph:
 
 @dataclass(frozen=True)
 class RiskThreshold(RuleSet):
-    """The risk of finding somebody is at most 0.09 (EMA policy 0070, Health Canada).
-
-    risk: the "maximum" over people or the "average"; attack: by a "prosecutor", who knows that her
-    target is in the file, or a "journalist" with a register of the population.
-    """
+    """The risk of finding somebody is at most 0.09 (EMA policy 0070, Health Canada)."""
 
     name: ClassVar[str] = "ema-0.09"
     source: ClassVar[str] = "EMA policy 0070, external guidance 3.3; a convention"
 
     threshold: float = 0.09
+    """The largest risk, above 0 and at most 1. Example: `threshold = 0.05`."""
     risk: Measured = "maximum"
+    """The "maximum" over people or the "average". Example: `risk = "average"`."""
     attack: Attacker = "prosecutor"
+    """By a "prosecutor", who knows that her target is in the file, or a "journalist" with a
+    register of the population. Example: `attack = "journalist"`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "threshold", self.threshold, above=0, most=1)
@@ -115,17 +116,17 @@ class RiskThreshold(RuleSet):
 
 @dataclass(frozen=True)
 class StatisticsOffice(RuleSet):
-    """A file for science: groups of `k`, extreme values shared, no weights, nobody special.
-
-    k: people who look alike (3; others ask for 5). top: people who share the highest value of a
-    number, and the lowest.
-    """
+    """A file for science: groups of `k`, extreme values shared, no weights, nobody special."""
 
     name: ClassVar[str] = "statistics-office"
     source: ClassVar[str] = "handbooks of statistical disclosure control; a convention"
 
     k: int = 3
+    """How many people look alike, 2 or more; others ask for 5. Example: `k = 5`."""
     top: int = 3
+    """How many people share the highest value of a number, and the lowest; 1 or more. Example: `top
+    = 5`.
+    """
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, least=2, whole=True)
@@ -193,15 +194,13 @@ class StatisticsOffice(RuleSet):
 
 @dataclass(frozen=True)
 class PublicFile(RuleSet):
-    """A file anybody may download: groups of `k`, every sensitive column bounded, nothing as it is.
-
-    k: people who look alike.
-    """
+    """A file anybody may download: groups of `k`, every sensitive column bounded, none kept."""
 
     name: ClassVar[str] = "public-file"
     source: ClassVar[str] = "the strictest of what is measured here; a convention"
 
     k: int = 10
+    """How many people look alike, 2 or more. Example: `k = 20`."""
 
     def __post_init__(self) -> None:
         parameter(self.name, "k", self.k, least=2, whole=True)

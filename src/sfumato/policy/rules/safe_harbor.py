@@ -83,19 +83,21 @@ _OR_MORE = re.compile(
 
 @dataclass(frozen=True)
 class SafeHarbor(RuleSet):
-    """No identifier of 45 CFR 164.514(b)(2)(i)(A)-(R) is in the file.
-
-    zip_population: a CSV file with a column of ZIP codes (three or five digits) and one of people,
-    or people by ZIP code. as_of: the year in which ages are counted. no_actual_knowledge: the owner
-    states (ii), that nothing known to him lets the file identify anybody; no program can check it.
-    """
+    """No identifier of 45 CFR 164.514(b)(2)(i)(A)-(R) is in the file."""
 
     name: ClassVar[str] = "hipaa-safe-harbor"
     source: ClassVar[str] = "45 CFR 164.514(b)(2)"
 
     zip_population: str | Path | Mapping[str, int] | None = None
+    """A CSV file with a column of ZIP codes (three or five digits) and one of people, or people by
+    ZIP code. Example: `zip_population = { "100" = 1500000, "036" = 9000 }`.
+    """
     as_of: int = field(default_factory=lambda: dt.date.today().year)
+    """The year in which ages are counted; without it this one. Example: `as_of = 2026`."""
     no_actual_knowledge: bool = False
+    """The owner states (ii), that nothing known to him lets the file identify anybody; no program
+    can check it. Example: `no_actual_knowledge = true`.
+    """
 
     def __post_init__(self) -> None:
         if not isinstance(self.as_of, int) or not 1900 <= self.as_of <= 2200:

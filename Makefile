@@ -65,8 +65,9 @@ attack: install  ## Attack the tool itself: hostile files, policies, manifests, 
 evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; minutes).
 	$(BIN)/sfumato reproduce all --markdown docs/evidence.md --force > /dev/null
 
-reference: install  ## Write the pages of docs/ that are made of the code: policy and command line.
+reference: install  ## Write the pages of docs/ that are made of the code: policy, command line, glossary.
 	$(BIN)/python scripts/write_reference.py
+	$(BIN)/python scripts/write_docs.py
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

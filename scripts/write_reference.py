@@ -187,7 +187,8 @@ def keys_of(kind: type, names: Sequence[str] | None = None) -> tuple[Key, ...]:
             if name != "kind"
         }
     else:
-        defaults = {one.name: _default_of(one) for one in dataclasses.fields(kind)}
+        fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+        defaults = {one.name: _default_of(one) for one in fields}
     listed = [name for name in defaults if names is None or name in names]
     return tuple(
         _key(kind, name, hints[name], defaults[name], texts.get(name, "")) for name in listed

@@ -14,9 +14,9 @@ from types import FrameType
 
 import pytest
 
+from scripts import write_docs
 from tests.conftest import ROOT
 from tests.program import sfumato
-from tests.test_gate import script
 
 SOURCE = ROOT / "src" / "sfumato"
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
@@ -79,10 +79,10 @@ def test_what_benchmarks_and_scripts_import_of_the_house_is_there() -> None:
                     assert hasattr(module, alias.name) or find_spec(home), (path.name, home)
 
 
-@pytest.mark.parametrize("name", script("write_docs").PAGES)
+@pytest.mark.parametrize("name", write_docs.PAGES)
 def test_pages_that_follow_from_the_code_are_what_it_says_now(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert page == script("write_docs").written(name), "run python scripts/write_docs.py"
+    assert page == write_docs.written(name), "run `make reference`"
 
 
 @pytest.mark.parametrize(("module", "name"), STEPS)

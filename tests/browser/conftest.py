@@ -64,7 +64,11 @@ class Visit:
         """Wait until every chart is drawn; the ids of those with something on them."""
         for _ in range(PATIENCE // 20):
             left = self.ask(
-                """(left => { left[0]?.scrollIntoView(); return left.length })(
+                """(left => {
+                     const folded = left[0]?.closest('details');
+                     if (folded) folded.open = true;
+                     return left.length;
+                   })(
                      [...document.querySelectorAll('.chart:not([data-drawn])')])"""
             )
             if not left:

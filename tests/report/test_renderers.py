@@ -27,7 +27,14 @@ from tests.report.pages import Page
 from tests.report.zoo import people
 
 REPORT = Path(document_module.__file__).parent
-RENDERERS = ("document.py", "text.py", "html/page.py", "html/draw.py")
+RENDERERS = (
+    "document.py",
+    "text.py",
+    "html/page.py",
+    "html/draw.py",
+    "html/axes.py",
+    "html/maps.py",
+)
 
 
 def comparison() -> Document:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from sfumato.report.document import SCHEMA, SCHEMA_VERSION, Chart, Series, Sheet, cell_text
-from sfumato.report.html.draw import _places
+from sfumato.report.html.axes import places_of
 from sfumato.report.html.page import numbers_of
 from sfumato.report.report import Report
 from tests.report.pages import Page
@@ -98,7 +98,7 @@ def test_every_number_on_the_page_is_in_the_json(variant: Report, page: Page) ->
         for chart in drawn
         for one in [*chart["series"], *chart.get("behind", [])]
         for axis in ("x", "y", "z")
-        for value in _places(one.get(axis))
+        for value in places_of(one.get(axis))
     }
     for chart in page.charts:
         for trace in chart["data"]:

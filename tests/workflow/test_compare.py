@@ -16,8 +16,9 @@ import sfumato as sf
 from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, PolicyError
-from sfumato.report.comparison import Comparison, Figures, Outcome, pareto_front, shared_label
-from sfumato.report.html import draw as label_module
+from sfumato.report.comparison import Comparison, Figures, Outcome, shared_label
+from sfumato.report.html import maps as label_module
+from sfumato.report.risk_map import pareto_front
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
@@ -525,6 +526,19 @@ def test_labels_cover_neither_each_other_nor_a_point(spots) -> None:
     for place, box in enumerate(boxes):
         assert not any(label_module._meet(box, other) for other in boxes[:place])
         assert label_module._inside(box, (400, 300))
+
+
+def test_the_map_names_its_points_and_marks_the_policy_as_it_stands(table: sf.Table) -> None:
+    found = sf.compare(table, K5, {"k": [3, 5, 10]})
+    assert [one.as_given for one in found.outcomes] == [False, True, False]
+    (chart,) = found.document().sections[0].charts
+    others, given = chart.series
+    assert [label.partition(" ")[0] for label in others.labels] == ["#1", "#3"]
+    assert (given.name, given.mark) == ("the policy as it stands", "star")
+    assert list(given.labels) == ["#2 k=5"]
+    drawn = [trace for trace in label_module.map_spec(chart)["data"] if "meta" in trace]
+    assert drawn[-1]["text"] == ["<b>#2 k=5</b>"]
+    assert drawn[-1]["meta"]["narrow"]["text"] == ["<b>#2</b>"]  # on a phone
 
 
 def test_points_at_one_place_share_a_label() -> None:

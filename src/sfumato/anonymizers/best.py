@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pyarrow as pa
 
+from sfumato.adversaries.linkage.risks import linkage
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.base import Anonymizer, Task
 from sfumato.anonymizers.blanking.local_suppression import LocalSuppression
@@ -62,7 +63,8 @@ class Attempt:
     `cost` is by the policy's utility and `loss` by widths; NaN where a measure does not apply, None
     where there is no release. `seconds`: how long it took, None where it was not begun. `why`: the
     reason of an outcome that is no release, or what to know of one that is. `maker`: the way as it
-    was asked for.
+    was asked for. `risk`: how likely a person's row is found by somebody who knows that she is in
+    the release, on average; None where that cannot be told.
     """
 
     anonymizer: str
@@ -74,6 +76,7 @@ class Attempt:
     suppressed: int | None = None
     seconds: float | None = None
     maker: Anonymizer | None = None
+    risk: float | None = None
 
     @property
     def rank(self) -> tuple[float, float, float]:
@@ -332,6 +335,7 @@ class _Contest:
         cost = loss
         if view is not None and utility != Loss() and not (stored and utility.reads_tuples):
             cost = utility.cost(view)
+        found = linkage(release).prosecutor
         attempt = Attempt(
             way.label,
             "holds",
@@ -342,6 +346,7 @@ class _Contest:
             release.suppressed,
             seconds,
             way.anonymizer,
+            None if found is None else found.mean,
         )
         self.attempts.append(attempt)
         if self.best is None or attempt.rank < self.attempts[self.leader].rank:

@@ -44,7 +44,7 @@ from sfumato.progress import Ticker
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import Chart, Section, Series, Sheet
-from sfumato.report.sections.skyline import skyline_chart, skyline_sheet
+from sfumato.report.sections.skyline import skyline_charts, skyline_sheet
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, read
 
@@ -442,7 +442,7 @@ def _case_study(
             f"Case study: skyline of {value} at {CONFIDENCE:.0%}",
             words,
             (skyline_sheet(skyline),),
-            (skyline_chart([skyline]),) if skyline.points else (),
+            skyline_charts([skyline]),
         ),
         Section(
             "One step beyond the skyline",

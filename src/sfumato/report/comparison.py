@@ -18,16 +18,15 @@ from sfumato.files import write_text
 from sfumato.policy.model import Policy
 from sfumato.progress import phase
 from sfumato.report.document import (
-    Chart,
     Document,
     Documented,
     PolicyStatus,
     Section,
-    Series,
     Sheet,
     cell_text,
     percentage,
 )
+from sfumato.report.risk_map import RiskPoint, at_one_place, risk_map
 
 Value = int | float | bool | str
 Status = Literal["released", "no_safe_release", "not_possible"]
@@ -91,7 +90,7 @@ class Outcome:
 
     `number` is its name: 1, 2, ... in the order of the sweep. Without a release `figures` is None
     and `reason` says why. `pareto`: no other release compared has a lower risk without a higher
-    cost, or a lower cost without a higher risk.
+    cost, or a lower cost without a higher risk. `as_given`: it is the policy as it stands.
     """
 
     settings: Mapping[str, Value]
@@ -102,6 +101,7 @@ class Outcome:
     reason: str = ""
     pareto: bool = False
     number: int = 0
+    as_given: bool = False
 
     @property
     def label(self) -> str:
@@ -190,22 +190,6 @@ def position(outcome: Outcome, risk: str, cost: str) -> tuple[float, float] | No
     return point[0], point[1]
 
 
-def pareto_front(points: Sequence[tuple[float, float] | None]) -> list[bool]:
-    """Which points no other one dominates (as good in both, better in one); None never is.
-
-    >>> pareto_front([(1, 3), (2, 2), (2, 4), None, (2, 2)])
-    [True, True, False, False, True]
-    """
-    front = [False] * len(points)
-    order = sorted((point, place) for place, point in enumerate(points) if point is not None)
-    last: tuple[float, float] | None = None
-    for point, place in order:  # by risk, then cost: a lower cost than ever, or a twin of the last
-        if last is None or point == last or point[1] < last[1]:
-            front[place] = True
-            last = point
-    return front
-
-
 # A comparison as a document: the map of risk and cost, the figures, what they mean.
 
 _VERDICTS = {"holds": "holds", "violated": "violated", "could_not_judge": "not judged"}
@@ -219,9 +203,9 @@ _FRONT = (
     "on the Pareto front: no other release here is better in risk or cost without being worse in "
     "the other"
 )
-_WIDE = 10  # beyond this ratio of largest to smallest an axis is logarithmic
-_NEAR = (445, 225)  # parts of the axes: points in the same part of both are at one place
+_AS_GIVEN = "the policy as it stands"
 _LISTED = 6
+_SHARING = 3  # numbers of points at one place that are told beside it
 
 Placed = tuple[Outcome, tuple[float, float]]
 
@@ -288,6 +272,7 @@ def _point(outcome: Outcome) -> dict[str, object]:
         "status": outcome.status,
         "reason": outcome.reason,
         "pareto": outcome.pareto,
+        "as_given": outcome.as_given,
         **{name: None if figures is None else getattr(figures, name) for name in names},
     }
 
@@ -355,7 +340,7 @@ def _meanings(comparison: Comparison) -> Sheet:
 
 
 def _map_section(comparison: Comparison) -> Section:
-    """Every release by risk and cost, a shape per anonymizer, the Pareto front as a staircase."""
+    """Every release by risk and cost, a shape per anonymizer."""
     risk, title = RISKS[comparison.risk].words, "Risk and cost"
     placed = _placed(comparison)
     if not placed:
@@ -364,28 +349,26 @@ def _map_section(comparison: Comparison) -> Section:
     there = [outcome for outcome, _ in placed]
     off = [one.label for one in comparison.outcomes if one.figures and one not in there]
     alt = (
-        "Filled marks lie on the Pareto front: everything to the right of the staircase and above "
-        "it is worse than something on it. A mark without a label is named when pointed at; all "
-        "figures are in the table."
+        "#7 is the point with that number in the table below, which has all figures; anonymize "
+        "--like MAP.json#7 publishes it."
     )
     if off:
         alt += f" Not on the map, for want of a {risk} or a cost by {comparison.cost}: "
         alt += f"{_some(off, _LISTED)}."
-    logs = [_is_wide([where[axis] for _, where in placed]) for axis in (0, 1)]
-    labels = _labels(comparison, placed, logs)
-    names = dict.fromkeys(outcome.anonymizer for outcome in there)
-    front = sorted({where for outcome, where in placed if outcome.pareto})
-    chart = Chart(
+    labels = _labels(comparison, placed)
+    points = [
+        RiskPoint(
+            where, outcome.anonymizer, label, _named(outcome), outcome.pareto, outcome.as_given
+        )
+        for (outcome, where), label in zip(placed, labels, strict=True)
+    ]
+    chart = risk_map(
+        points,
         f"What each release of {comparison.label} costs and risks",
-        "map",
         f"{risk} ({RISKS[comparison.risk].unit})",
         f"cost: {comparison.cost} (lower is more useful)",
-        tuple(_series(name, placed, labels) for name in names),
-        log_x=logs[0],
-        log_y=logs[1],
-        alt=alt,
-        percent="x",
-        behind=(Series("Pareto front", [x for x, _ in front], [y for _, y in front]),),
+        alt,
+        chosen=_AS_GIVEN,
     )
     return Section(title, "", (), (chart,))
 
@@ -400,27 +383,12 @@ def _placed(comparison: Comparison) -> list[Placed]:
     ]
 
 
-def _is_wide(values: Sequence[float]) -> bool:
-    return min(values) > 0 and max(values) / min(values) > _WIDE
-
-
-def _series(name: str, placed: Sequence[Placed], labels: Sequence[str]) -> Series:
-    mine = [at for at, (outcome, _) in enumerate(placed) if outcome.anonymizer == name]
-    return Series(
-        name,
-        [placed[at][1][0] for at in mine],
-        [placed[at][1][1] for at in mine],
-        text=[_named(placed[at][0]) for at in mine],
-        labels=[labels[at] for at in mine],
-        strong=[placed[at][0].pareto for at in mine],
-    )
-
-
 def _named(outcome: Outcome) -> str:
     """What a mark says when it is pointed at."""
     figures = outcome.figures
     assert figures is not None
     lines = [f"point {outcome.number}: {outcome.label}", outcome.anonymizer]
+    lines += [_AS_GIVEN] if outcome.as_given else []
     lines += ["on the Pareto front"] if outcome.pareto else []
     lines += [f"{kind.words}: {percentage(figures.risks[name])}" for name, kind in RISKS.items()]
     lines += [f"{name}: {cell_text(value)}" for name, value in figures.costs.items()]
@@ -428,27 +396,21 @@ def _named(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def _labels(comparison: Comparison, placed: Sequence[Placed], logs: Sequence[bool]) -> list[str]:
-    """What is written beside each mark; points at one place share the label of the first."""
+def _labels(comparison: Comparison, placed: Sequence[Placed]) -> list[str]:
+    """The number and settings of each mark; points at one place share the label of the first.
+
+    The policy as it was given has its own.
+    """
     varied = [name for name, values in comparison.sweep.items() if len(values) > 1]
-    together: dict[tuple[int, ...], list[int]] = {}
-    parts = [
-        _parts([where[axis] for _, where in placed], log=logs[axis], parts=_NEAR[axis])
-        for axis in (0, 1)
-    ]
-    for at, part in enumerate(zip(*parts, strict=True)):
-        together.setdefault(part, []).append(at)
     labels = [""] * len(placed)
-    for members in together.values():
-        labels[members[0]] = shared_label([placed[at][0] for at in members], varied)
+    for near in at_one_place([where for _, where in placed]):
+        for as_given in (True, False):
+            members = [at for at in near if placed[at][0].as_given is as_given]
+            outcomes = [placed[at][0] for at in members]
+            if outcomes:
+                numbers = "/".join(str(outcome.number) for outcome in outcomes[:_SHARING])
+                labels[members[0]] = f"#{numbers} {shared_label(outcomes, varied)}"
     return labels
-
-
-def _parts(values: Sequence[float], *, log: bool, parts: int) -> list[int]:
-    """In which part of an axis each value lies."""
-    spread = [math.log10(value) for value in values] if log else values
-    least, most = min(spread), max(spread)
-    return [round((value - least) / ((most - least) or 1.0) * parts) for value in spread]
 
 
 def shared_label(outcomes: Sequence[Outcome], varied: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
 BOUND = re.compile(r"(?:<|at most <?)([\d,.e+-]+)")  # a number that is not told exactly
 
-Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares"]
+Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
 Number = float | int | str | None
 PolicyStatus = Literal["holds", "violated", "could_not_judge"]
 Mood = Literal["", "good", "bad", "unsure"]
@@ -80,10 +80,12 @@ class Chart:
     """A chart: `x`, `y` and `z` are what the axes show, `alt` says it all without the picture.
 
     "cloud" is points in space; the others are flat; "map" is points with labels, of which some
-    stand out; "shares" are small bars by label, drawn without any script. `percent` names the axes
+    stand out; "shares" are small bars by label; each series of "slopes" is a line from what was
+    before to what is after. `percent` names the axes
     that show shares ("x", "y", "xy"); `behind` are thin lines behind it all, None where one ends;
     `ticks` are the places marked along x, or along the axis of texts in their order. The numbers
-    along a `bare` axis mean nothing and are not shown.
+    along a `bare` axis mean nothing and are not shown. `name` is what programs ask for it by; it
+    stays the same whatever the title says ("beliefs", "epsilon/disease").
     """
 
     title: str
@@ -99,14 +101,28 @@ class Chart:
     behind: tuple[Series, ...] = ()
     ticks: tuple[Number, ...] = ()
     bare: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", re.sub(r"\W+", "-", self.title.lower()).strip("-"))
         if self.kind not in get_args(Kind):
             raise InputError(f"chart: {self.kind!r} is no kind; use {', '.join(get_args(Kind))}")
         if not self.alt:
             raise InputError(f"chart {self.title!r} has no text for those who cannot see it")
         if (self.kind == "cloud") != all(one.z is not None for one in self.series):
             raise InputError(f"chart {self.title!r}: only a cloud has a third coordinate")
+
+    @property
+    def lying(self) -> bool:
+        """Whether its bars lie beside texts."""
+        named = [any(isinstance(place, str) for place in one.y) for one in self.series]
+        return self.kind == "bars" and any(named) and not self.log_x
+
+    @property
+    def scriptless(self) -> bool:
+        """Whether it is drawn without any script: it is a table or a list."""
+        return self.kind in ("shares", "slopes") or self.lying
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -436,6 +452,7 @@ def _table(sheet: Sheet) -> dict[str, object]:
 def _chart(chart: Chart) -> dict[str, object]:
     axes = (("x", chart.x), ("y", chart.y), ("z", chart.z))
     return {
+        "name": chart.name,
         "title": chart.title,
         "kind": chart.kind,
         "axes": {name: text for name, text in axes if text},

@@ -26,7 +26,7 @@ from sfumato.report.html.page import template
 from sfumato.report.sections.composition import attack_document, list_document
 from sfumato.report.sections.criteria import verdicts_sheet
 from sfumato.report.sections.relative_threat import relative_document
-from sfumato.report.sections.skyline import skyline_chart, skyline_sheet
+from sfumato.report.sections.skyline import skyline_charts, skyline_sheet
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
@@ -88,8 +88,8 @@ def _(result: IntersectionAttack) -> Document:
 
 @document_of.register
 def _(result: KnowledgeSkyline) -> Document:
-    charts = (skyline_chart([result]),) if result.points else ()
-    section = Section(f"Skyline of {result.value}", "", (skyline_sheet(result),), charts)
+    sheets, charts = (skyline_sheet(result),), skyline_charts([result])
+    section = Section(f"Skyline of {result.value}", "", sheets, charts)
     title = f"Knowledge skyline at {100 * result.confidence:g}% confidence"
     return Document("skyline", title, "", (section,))
 

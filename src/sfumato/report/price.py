@@ -442,6 +442,7 @@ def _charts(price: Price) -> tuple[Chart, ...]:
         tuple(series),
         alt=f"{price.words()} All figures are in the table.",
         percent="x" if price.utility in (LOSS, USE) else "",
+        name="price",
         ticks=tuple(f"{one.change.subject}: {one.change.words}" for one in drawn),
     )
     return (chart,)

@@ -45,10 +45,10 @@ from sfumato.report.comparison import (
     Figures,
     Fingerprints,
     Outcome,
-    pareto_front,
     position,
 )
 from sfumato.report.report import Report
+from sfumato.report.risk_map import pareto_front
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.table import Table
 from sfumato.utility import utility_named
@@ -387,12 +387,18 @@ def compare(
         raise refused[0]
     cost = measures[0].name
     front = pareto_front([position(outcome, risk, cost) for outcome in outcomes])
+    as_given = replace(policy, anonymizer=policy.maker).fingerprint
     return Comparison(
         label=table.source.label,
         people=table.people,
         sweep=planned.values,
         outcomes=tuple(
-            replace(outcome, pareto=on, number=number)
+            replace(
+                outcome,
+                pareto=on,
+                number=number,
+                as_given=outcome.policy.fingerprint == as_given,
+            )
             for number, (outcome, on) in enumerate(zip(outcomes, front, strict=True), start=1)
         ),
         risk=risk,

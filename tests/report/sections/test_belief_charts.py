@@ -29,7 +29,7 @@ def test_the_worst_group_s_beliefs() -> None:
     expected = [(89 + 10 * 0.36) / 109, (89 + 0.36e6) / (99 + 1e6)]
     assert list(shown["flu: without it"].y) == pytest.approx(expected)
     assert "a group of 100 people" in figure.title
-    assert "'flu': 0.9 with the row, without it 0.85 at a stubbornness of 10" in figure.alt
+    assert "'flu': 90% with the row, without it 85% at a stubbornness of 10" in figure.alt
     assert figure.log_x
 
 
@@ -50,12 +50,16 @@ def test_of_many_values_those_she_changes_her_mind_about() -> None:
 def test_the_smallest_epsilon_and_where_the_bound_is_met() -> None:
     one = beliefs(CLASS_I)
     figure = epsilon_chart(one, 2)
-    found, bound = figure.series
+    found, bound, hers = figure.series
     assert list(found.x) == pytest.approx(list(SPAN))
     for sigma, epsilon in zip(found.x, found.y, strict=True):
         criterion = sf.EpsilonPrivacy(2, sf.RealisticAdversary("table", sigma, at_most=False))
         assert epsilon == pytest.approx(criterion.measure(GROUPS).value)
     assert set(bound.y) == {2.0}
+    assert bound.name == "the policy's line: at most 2"
+    assert (list(hers.x), hers.mark) == ([1e6], "star")
+    assert list(hers.y) == pytest.approx([sf.EpsilonPrivacy(2, CLASS_I).measure(GROUPS).value])
+    assert figure.alt.startswith("Lower is better: at 1 a row changes nothing")
     met = one.private_range(2)
     assert met is not None
     assert f"it is within 2 up to a stubbornness of {met[1]:.4g}" in figure.alt

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 import sfumato as sf
 from sfumato.adversaries.skyline.knowledge import MOST, KnowledgeSkyline
-from sfumato.report.sections.skyline import skyline_chart, skyline_sheet, summary_sheet
+from sfumato.report.sections.skyline import (
+    KINDS,
+    skyline_chart,
+    skyline_charts,
+    skyline_plane,
+    skyline_sheet,
+    summary_sheet,
+)
 
 SINGLE = sf.Groups([[1, 1, 2]], ["HIV", "flu", "cold"], attribute="disease")
 SETS = sf.Groups([[1, 2, 2]], ["HIV", "flu", "cold"], [9], case="set", attribute="disease")
@@ -21,7 +31,7 @@ def test_a_table_has_a_row_for_each_point() -> None:
 def test_an_axis_without_a_bound_reads_any() -> None:
     found = sf.knowledge_skyline(SETS, "HIV", 0.9)
     assert {row[0] for row in skyline_sheet(found).rows} == {"any"}
-    assert "HIV: l any, k" in skyline_chart([found]).series[0].text[0]
+    assert "HIV: any facts about the target, " in skyline_chart([found]).series[0].text[0]
 
 
 def test_a_point_where_the_walk_stopped_reads_or_more() -> None:
@@ -54,7 +64,40 @@ def test_the_chart_is_in_space_and_told_in_words() -> None:
     assert figure.kind == "cloud"
     (series,) = figure.series
     assert (list(series.x), list(series.y), list(series.z)) == ([0, 0], [0, 1], [1, 0])
-    assert figure.alt == "HIV: 2 points, at most l 0, k 1, m 1"
+    assert figure.alt == (
+        "HIV: 2 points, at most 0 facts about the target, 1 other people, 1 family members"
+    )
+
+
+POINTS = st.lists(st.tuples(*[st.integers(0, 6)] * 3), min_size=1, max_size=6)
+
+
+@given(POINTS)
+def test_a_plane_is_what_is_safe_without_the_third_kind(points) -> None:
+    """Below its line and on it is exactly what some point allows."""
+    figure = skyline_plane([KnowledgeSkyline("v", None, 0.9, "single", tuple(points), (9, 9, 9))])
+    across, up = (
+        next(axis for axis, kind in enumerate(KINDS) if title.startswith(kind))
+        for title in (figure.x, figure.y)
+    )
+    (line,) = figure.series
+    corners = list(zip(line.x, line.y, strict=True))
+    for x in range(8):
+        for y in range(8):
+            allowed = any(point[across] >= x and point[up] >= y for point in points)
+            assert any(right >= x and top >= y for right, top in corners) is allowed
+    # Drawn from one axis to the other, each step across before it goes up.
+    assert corners[0][1] == corners[-1][0] == 0
+    assert list(line.x) == sorted(line.x, reverse=True)
+    assert list(line.y) == sorted(line.y)
+    assert figure.kind == "steps"
+
+
+def test_nothing_is_drawn_where_nothing_is_safe() -> None:
+    assert skyline_charts([sf.knowledge_skyline(SINGLE, "cold", 0.5)]) == ()
+    plane, in_space = skyline_charts([sf.knowledge_skyline(SINGLE, "HIV", 0.5)])
+    assert (plane.name, in_space.name) == ("skyline", "skyline-in-space")
+    assert in_space.kind == "cloud"
 
 
 def test_of_many_values_those_with_the_least_room_are_drawn() -> None:

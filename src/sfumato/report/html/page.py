@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, name_some
@@ -18,20 +17,20 @@ from sfumato.report.document import (
     BOUND,
     Chart,
     Document,
+    Kind,
     Section,
     Sheet,
     is_word,
     mood_of,
-    percentage,
     plain,
 )
 from sfumato.report.html.draw import draw, drawable, spec
+from sfumato.report.html.pictures import TEMPLATES, environment, longest_of, picture
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from plotly.graph_objects import Figure
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
 _CONTENTS = 6  # so many sections have a list of them above
 
@@ -39,7 +38,7 @@ _CONTENTS = 6  # so many sections have a list of them above
 def document_page(document: Document) -> str:
     """Every section of the document, private ones too: callers choose what they pass."""
     charts = [chart for section in document.sections for chart in section.charts]
-    drawn = any(chart.kind != "shares" for chart in charts)
+    drawn = any(not chart.scriptless for chart in charts)
     single = any(section.private for section in document.sections)
     return _fill(
         plotly_script() if drawn else "",
@@ -52,18 +51,22 @@ def document_page(document: Document) -> str:
 
 def _section(section: Section, at: int) -> dict[str, Any]:
     """A section with its charts drawn, and a name for links to lead to."""
+    shares = [chart for chart in section.charts if chart.kind == "shares"]
+    longest = longest_of(shares)
     return {
         "id": f"section-{at}",
         "title": section.title,
         "private": section.private,
         "paragraphs": section.paragraphs,
         "tables": section.tables,
-        "shares": [chart for chart in section.charts if chart.kind == "shares"],
+        "shares": [picture(chart, longest) for chart in shares],
         "charts": [
             {
                 "title": chart.title,
                 "alt": chart.alt,
-                "html": draw(chart, f"chart-{at}-{no}") if drawable(chart) else "",
+                "scriptless": chart.scriptless,
+                "in_space": chart.kind == "cloud",
+                "html": _drawn(chart, f"chart-{at}-{no}"),
                 "numbers": numbers_of(chart),
             }
             for no, chart in enumerate(section.charts)
@@ -72,28 +75,11 @@ def _section(section: Section, at: int) -> dict[str, Any]:
     }
 
 
-def bars_of(chart: Chart) -> list[dict[str, Any]]:
-    """Of each label its bars: whose they are, how long, and the number beside them.
-
-    The longest of a chart is as long as there is room.
-    """
-    shares = [share for series in chart.series for share in series.y]
-    most = max([share for share in shares if isinstance(share, int | float)], default=0) or 1
-    return [
-        {
-            "label": label,
-            "bars": [
-                {
-                    "name": series.name,
-                    "length": share / most if isinstance(share, int | float) else 0,
-                    "text": percentage(share),
-                }
-                for series in chart.series
-                for share in [series.y[at]]
-            ],
-        }
-        for at, label in enumerate(chart.series[0].x)
-    ]
+def _drawn(chart: Chart, place: str) -> str:
+    """The chart as HTML; empty where nothing of it has a place on its axes."""
+    if not drawable(chart):
+        return ""
+    return picture(chart) if chart.scriptless else draw(chart, place)
 
 
 @dataclass(frozen=True)
@@ -131,13 +117,19 @@ def _sort(cell: object) -> str | None:
 def numbers_of(chart: Chart) -> Sheet | None:
     """The points of a chart as a table; None where they are too many to be read.
 
-    A map has none: a table that says more stands beside it.
+    A map has none: a table that says more stands beside it. Bars that lie are one.
     """
     many = sum(len(one.x) for one in chart.series)
-    if chart.kind == "map" or not 0 < many <= _MOST_NUMBERS:
+    if chart.kind == "map" or chart.lying or not 0 < many <= _MOST_NUMBERS:
         return None
     first = chart.series[0]
     alike = all(list(one.x) == list(first.x) and one.text is None for one in chart.series)
+    if chart.kind == "slopes":
+        return Sheet(
+            ("question", "whose", *(str(place) for place in first.x)),
+            tuple((one.name, (one.text or ("",))[-1], *one.y) for one in chart.series),
+            percent=tuple(str(place) for place in first.x),
+        )
     if alike and chart.kind != "cloud":
         names = tuple(one.name for one in chart.series)
         rows = zip(first.x, *(one.y for one in chart.series), strict=True)
@@ -157,20 +149,23 @@ def numbers_of(chart: Chart) -> Sheet | None:
 
 
 def figure_named(document: Document, name: str) -> Figure:
-    """The chart whose title this is, or a part of."""
+    """The chart of this name or title, or whose title has it as a part."""
     from plotly.graph_objects import Figure
 
     charts = {chart.title: chart for section in document.sections for chart in section.charts}
     asked = str(name).casefold()
-    titles = [title for title in charts if title.casefold() == asked]
+    titles = [
+        title for title in charts if asked in (title.casefold(), charts[title].name.casefold())
+    ]
     titles = titles or [title for title in charts if asked in title.casefold()]
     if len(titles) != 1:
         what = "is the name of several charts" if titles else "is no chart"
         known = name_some(titles or charts, len(charts)) or "none"
         raise InputError(f"{name!r} {what} of {document.title!r}; its charts are {known}")
     chart = charts[titles[0]]
-    if chart.kind == "shares":  # a page draws these without any script
-        chart = replace(chart, kind="bars", percent="y")
+    if chart.scriptless:  # a page draws these without any script
+        kind: Kind = "lines" if chart.kind == "slopes" else "bars"
+        chart = replace(chart, kind=kind, percent=chart.percent or "y" * (not chart.lying))
     told = spec(chart)
     return Figure({"data": told["data"], "layout": told["layout"]})
 
@@ -191,7 +186,7 @@ def _fill(script: str, **content: Any) -> str:
     scripts, hashes = _hashed(
         tuple(
             text
-            for text in (script, *((_TEMPLATES / name).read_text(encoding="utf-8") for name in own))
+            for text in (script, *((TEMPLATES / name).read_text(encoding="utf-8") for name in own))
             if text
         )
     )
@@ -201,18 +196,10 @@ def _fill(script: str, **content: Any) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """One of the templates here, which all know how cells and bars are told."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals |= {"cells_of": cells_of, "bars_of": bars_of}
-    return environment.get_template(name)
+    """One of the templates here, which all know how cells are told."""
+    environment().globals |= {"cells_of": cells_of}
+    found: Template = environment().get_template(name)
+    return found
 
 
 @cache

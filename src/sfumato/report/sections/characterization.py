@@ -260,12 +260,13 @@ def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
     return Chart(
         f"Leakage of {target} against sets of columns",
         "bars",
+        "distribution leakage (distance)",
         "columns",
-        "distribution leakage",
         (
-            Series("people", labels, [one.distribution.weighted for one in shown]),
-            Series("largest", labels, [one.distribution.largest for one in shown]),
+            Series("averaged over people", [one.distribution.weighted for one in shown], labels),
+            Series("of the worst class", [one.distribution.largest for one in shown], labels),
         ),
+        name=f"leakage-of/{target}",
         alt=f"{best.label} leaks most: {best.distribution.weighted:.3g} averaged over people, "
         f"{best.distribution.largest:.3g} at most.",
     )
@@ -295,12 +296,14 @@ def compared(one: CombinationFinding) -> Chart:
     return Chart(
         f"{one.target} expected and shown by the worst class of {one.label}",
         "bars",
+        "share of people",
         one.target,
-        "share",
         (
-            Series("expected", values, [float(worst.expected[at]) for at in order]),
-            Series("shown", values, [float(shown[at]) for at in order]),
+            Series("expected", [float(worst.expected[at]) for at in order], values),
+            Series("shown", [float(shown[at]) for at in order], values),
         ),
+        percent="x",
+        name=f"worst-class/{one.target}/{one.label}",
         alt=worst_class(one),
     )
 
@@ -312,8 +315,9 @@ def per_class(one: CombinationFinding) -> Chart:
         f"Leakage of the classes of {one.label}",
         "bars",
         "class, the worst first",
-        "distribution leakage",
+        "distribution leakage (distance)",
         (Series("classes", places, one.per_class.tolist()),),
+        name=f"classes/{one.target}/{one.label}",
         alt=f"Classes: {one.classes:,}; the worst leaks {one.distribution.largest:.3g}, the mean "
         f"{one.distribution.mean:.3g}.",
     )

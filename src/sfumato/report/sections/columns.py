@@ -168,6 +168,7 @@ def _picture(one: ColumnTreatment, report: Report) -> Chart | None:
         (*series, Series("after", labels, after)),
         alt=f"{one.how}{moved}. {'Before to after' if known else 'Published'}: {told}.",
         percent="y",
+        name=f"column/{one.column}",
     )
 
 

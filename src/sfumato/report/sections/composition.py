@@ -94,6 +94,7 @@ def _curve(attack: IntersectionAttack) -> Section:
         tuple(lines),
         alt=alt,
         percent="y",
+        name="confidence",
     )
     return Section("How surely", "", (sheet,), (figure,))
 

@@ -172,6 +172,7 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
         attribute or "value",
         tuple(series),
         percent="x",
+        name=f"worst-groups/{attribute}",
         alt=f"No mark: nobody in the group has the value. Most frequent value of each: "
         f"{'; '.join(words)}.{others}",
     )

@@ -251,4 +251,5 @@ def _chart(
         tuple(one for one in series if len(one.x)),
         alt=alt,
         ticks=tuple(str(row[0]) for row in sheet.rows),
+        name="group-sizes",
     )

@@ -14,6 +14,7 @@ from math import inf
 
 import numpy as np
 
+from sfumato.adversaries.base import FACTOR, chance
 from sfumato.adversaries.leakage.expectation import leakage
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
@@ -24,13 +25,14 @@ from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet, number
 from sfumato.report.report import Evidence, Report
 
-# The observer: how much each class tells beyond what was known before, as bars. Private.
+# The observer: how much each group tells beyond what was known before, as bars. Private.
 
-_SHOWN = 12  # classes in table and chart, those that leak most
+_SHOWN = 12  # groups in table and chart, those that leak most
+_DISTANCE, _BITS = "distribution leakage", "entropy leakage (bits)"
 
 
 def observer_section(report: Report) -> Section | None:
-    """The classes that leak most, for the observers of the policy or the usual one."""
+    """The groups that leak most, for the observers of the policy or the usual one."""
     evidence = report.evidence
     if evidence is None or report.audience == "public" or evidence.release.regions.noisy:
         return None
@@ -44,24 +46,24 @@ def observer_section(report: Report) -> Section | None:
         title = f"{groups.attribute or 'The sensitive value'}, for {observer.name}"
         rows = tuple(
             (
-                f"class {place}",
+                evidence.release.regions.name(group),
+                int(groups.sizes[group]),
                 float(leaked.distribution[group]),
                 float(leaked.entropy[group]),
                 int(leaked.ruled_out[group]) if np.isfinite(leaked.ruled_out[group]) else None,
-                int(groups.sizes[group]),
-                _who(evidence, group),
             )
-            for place, group in enumerate(worst, start=1)
+            for group in worst
         )
-        columns = ("class", "distribution", "entropy (bits)", "values ruled out", "people", "who")
-        sheets.append(Sheet(columns, rows, title))
-        figures.append(_chart(title, sheets[-1]))
+        sheets.append(Sheet(("who", "people", _DISTANCE, _BITS, "values ruled out"), rows, title))
+        figures += _leakage_charts(title, f"{groups.attribute}/{observer.name}", sheets[-1])
     if not sheets:
         return None
     return Section(
-        "What a class tells",
-        "Distribution leakage is how far the values of a class lie from what was expected, "
-        "entropy leakage how much surer (or less sure) it makes somebody, in bits. 0: nothing new.",
+        "What a group tells",
+        "Distribution leakage is how far the values of a group lie from what was expected: 0 is "
+        "nothing new, 1.41 the most there is. Entropy leakage is how much surer (or less sure) it "
+        "makes somebody, in bits: one bit halves the values she still doubts between, 0 is nothing "
+        "new.",
         tuple(sheets),
         tuple(figures),
     )
@@ -77,53 +79,66 @@ def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
     return list(named.values()) or usual
 
 
-def _who(evidence: Evidence, group: int) -> str:
-    return evidence.release.regions.name(group)
-
-
-def _chart(title: str, sheet: Sheet) -> Chart:
-    classes = [str(row[0]) for row in sheet.rows]
-    worst = sheet.rows[0]
-    return Chart(
-        f"Leakage of the classes that leak most: {title}",
-        "bars",
-        "class, as in the table",
-        "leakage",
-        (
-            Series("distribution", classes, [row[1] for row in sheet.rows]),  # type: ignore[misc]
-            Series("entropy (bits)", classes, [row[2] for row in sheet.rows]),  # type: ignore[misc]
-        ),
-        alt=f"The worst class leaks {worst[1]:.3g} by distribution and {worst[2]:.3g} bits of "
-        "entropy.",
-    )
+def _leakage_charts(title: str, about: str, sheet: Sheet) -> Iterator[Chart]:
+    """A chart for each measure: they have different units."""
+    for column, unit, name in ((2, "distance", _DISTANCE), (3, "bits", _BITS)):
+        rows = [(str(row[0]), float(str(row[column]))) for row in sheet.rows]
+        who, most = max(rows, key=lambda row: row[1])
+        yield Chart(
+            f"{name.capitalize()} of the groups that tell most: {title}",
+            "bars",
+            f"{name} ({unit}; 0: nothing new)" if unit == "distance" else f"{name}; 0: nothing new",
+            "group",
+            (Series(name, [leaked for _, leaked in rows], [group for group, _ in rows]),),
+            name=f"leakage-{unit}/{about}",
+            alt=f"Shorter is better. The most is told by {who}: {number(float(f'{most:.3g}'))}.",
+        )
 
 
 _TITLE = "Somebody with outside statistics"
 _MOST_COUNTS = 1_000_000  # stored counts; beyond, curves over all groups take too long
 SPAN = tuple(10 ** (step / 4) for step in range(4, 29))  # 10 to 10 million records
 AXIS = "stubbornness (outside records)"
+_GOOD = (
+    "Lower is better: at 1 a row changes nothing, at 2 it at most doubles what she believes, or "
+    "halves her doubt."
+)
 _MOST = 3  # values of a group that are drawn: those she changes her mind about most
 
 
 def epsilon_chart(
-    beliefs: Beliefs, epsilon: float, stubbornness: Sequence[float] = SPAN, *, title: str = ""
+    beliefs: Beliefs,
+    epsilon: float,
+    stubbornness: Sequence[float] = SPAN,
+    *,
+    title: str = "",
+    name: str = "epsilon",
 ) -> Chart:
     """The smallest epsilon of the release against stubbornness, and the bound it is to keep."""
     sigma = _admissible(beliefs, stubbornness)
     epsilons = beliefs.curves(sigma).epsilon.tolist()
+    series = [
+        Series("smallest epsilon of this release", sigma, epsilons),
+        Series(
+            f"the policy's line: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)
+        ),
+    ]
+    her = float(beliefs.adversary.stubbornness or inf)
+    if sigma[0] <= her <= sigma[-1]:
+        hers = [float(beliefs.curves([her]).epsilon[0])]
+        series.append(Series("the adversary the policy names", [her], hers, mark="star"))
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
         AXIS,
-        "smallest epsilon",
-        (
-            Series("smallest epsilon", sigma, epsilons),
-            Series(f"required: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)),
-        ),
+        "smallest epsilon (factor)",
+        tuple(series),
         log_x=True,
         log_y=True,
-        alt=f"From {_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} to "
-        f"{_number(epsilons[-1])} at {_number(sigma[-1])}; {private_words(beliefs, epsilon)}.",
+        name=name,
+        alt=f"{_GOOD} Below the policy's line it is kept: {private_words(beliefs, epsilon)}. It is "
+        f"{_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} and "
+        f"{_number(epsilons[-1])} at {_number(sigma[-1])}.",
     )
 
 
@@ -133,6 +148,7 @@ def belief_chart(
     *,
     group: int | None = None,
     title: str = "",
+    name: str = "worst-beliefs",
 ) -> Chart:
     """p_in and p_out in one group (the worst unless told) against stubbornness."""
     chosen = beliefs.worst_group if group is None else group
@@ -152,8 +168,8 @@ def belief_chart(
         series.append(Series(f"{value}: with the row", sigma, [with_row] * len(sigma)))
         series.append(Series(f"{value}: without it", sigma, without))
         words.append(
-            f"{value!r}: {with_row:.2g} with the row, without it {without[0]:.2g} at a "
-            f"stubbornness of {_number(sigma[0])} and {without[-1]:.2g} at {_number(sigma[-1])}"
+            f"{value!r}: {chance(with_row)} with the row, without it {chance(without[0])} at a "
+            f"stubbornness of {_number(sigma[0])} and {chance(without[-1])} at {_number(sigma[-1])}"
         )
     people = int(beliefs.groups.sizes[chosen])
     left = len(moved) - len(values)
@@ -165,7 +181,10 @@ def belief_chart(
         "her belief",
         tuple(series),
         log_x=True,
-        alt=f"{'; '.join(words)}{others}.",
+        percent="y",
+        name=name,
+        alt=f"The nearer two lines of a value, the less a row gives away. {'; '.join(words)}"
+        f"{others}.",
     )
 
 
@@ -211,8 +230,9 @@ def realistic_section(report: Report) -> Section | None:
     figures: list[Chart] = []
     for name, groups in drawable.items():
         mine = [(one, her) for one, her, about in asked if about.attribute == groups.attribute]
-        for criterion, her in mine:
-            figures += _required(report, her, criterion.limit, name, groups)
+        for place, (criterion, her) in enumerate(mine, start=1):
+            key = f"{name}#{place}" if place > 1 else name
+            figures += _required(report, her, criterion.limit, name, groups, key)
         if not mine:
             figures += _usual(name, groups)
     if not figures:
@@ -229,7 +249,12 @@ def realistic_section(report: Report) -> Section | None:
 
 
 def _required(
-    report: Report, her: RealisticAdversary, epsilon: float | None, name: str, groups: Groups
+    report: Report,
+    her: RealisticAdversary,
+    epsilon: float | None,
+    name: str,
+    groups: Groups,
+    key: str,
 ) -> Iterator[Chart]:
     if epsilon is None or her.adversary_class == "IV" or not her.drawable:
         return
@@ -237,9 +262,11 @@ def _required(
         return
     beliefs = Beliefs(her, groups)
     about = f"{name}, {her}"
-    yield epsilon_chart(beliefs, epsilon, title=f"Smallest epsilon against stubbornness: {about}")
+    curve = f"Smallest epsilon against stubbornness: {about}"
+    yield epsilon_chart(beliefs, epsilon, title=curve, name=f"epsilon/{key}")
     if report.audience == "private":
-        yield belief_chart(beliefs, title=f"What she believes in the worst group: {about}")
+        group = f"What she believes in the worst group: {about}"
+        yield belief_chart(beliefs, title=group, name=f"worst-beliefs/{key}")
 
 
 def _usual(name: str, groups: Groups) -> Iterator[Chart]:
@@ -260,14 +287,17 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
             f"{number(round(sigma[-1]))}"
         )
     if series:
+        ends = [min(float(str(one.x[0])) for one in series), SPAN[-1]]
+        yardstick = Series(f"{FACTOR:g}: a belief doubles", ends, [FACTOR, FACTOR])
         yield Chart(
             f"Smallest epsilon against stubbornness: {name}",
             "lines",
             AXIS,
-            "smallest epsilon",
-            tuple(series),
+            "smallest epsilon (factor)",
+            (*series, yardstick),
             log_x=True,
             log_y=True,
-            alt="The policy asks for no epsilon. For somebody "
+            name=f"epsilon/{name}",
+            alt=f"{_GOOD} The policy asks for no epsilon: there is no line to keep. For somebody "
             f"{'; for somebody '.join(sentences)}.",
         )

@@ -38,11 +38,14 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     return Chart(
         title or f"Learner against attacker, people threatened by the {who}",
         "points",
-        "p_L of the true value",
-        "p_A of the true value",
+        "the learner's belief in the true value",
+        "the attacker's belief in the true value",
         (Series(f"threatened by the {who}", p_l.tolist(), p_a.tolist()),),
-        behind=(Series("equal", [0.0, 1.0], [0.0, 1.0]),),
-        alt=f"For {share} of them the attacker is surer of the true value{sample}.",
+        behind=(Series("equal: being in it tells nothing more", [0.0, 1.0], [0.0, 1.0]),),
+        percent="xy",
+        name=f"learner-attacker/{who}",
+        alt="A point is a case; above the diagonal the attacker, who knows that her victim is in "
+        f"the release, is surer than the learner. For {share} of them she is{sample}.",
     )
 
 
@@ -59,7 +62,9 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
         "log2 Ti",
         "people",
         (Series(f"threatened by the {who}", edges, counts),),
+        name=f"ratio/{who}",
         alt=(
+            "Right of 0 the attacker is surer than the learner, at 1 twice as sure. "
             f"{figures.any_mode:,} people; skewness {figures.skewness:.2f}, "
             f"{figures.doubled:.1%} of "
             f"them with log2 Ti of 1 or more, highest Ti {figures.highest:.3g}."
@@ -100,6 +105,8 @@ def by_group(threat: RelativeThreat, title: str = "") -> Chart:
         "group, the most threatened first",
         "share of its people",
         tuple(series),
+        percent="y",
+        name="threatened-groups",
         alt=f"In {all_of:,} of {whole:,} groups everybody is threatened by the attacker.{left}",
     )
 

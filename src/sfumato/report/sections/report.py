@@ -212,7 +212,7 @@ def handed_out(report: Report) -> Document:
     return _framed(
         report,
         tuple(
-            replace(one, charts=tuple(chart for chart in one.charts if chart.kind == "shares"))
+            replace(one, charts=tuple(chart for chart in one.charts if chart.scriptless))
             for one in sections
             if one is not None
         ),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
+from sfumato.report.risk_map import RiskPoint, pareto_front, risk_map
 
 if TYPE_CHECKING:  # a mere audit need not load it
     from sfumato.anonymizers.best import Attempt, BestFindings
@@ -78,7 +79,48 @@ def contest_section(report: Report) -> Section | None:
                 star="chosen",
             ),
         ),
+        _contest_map(contest),
     )
+
+
+_RISK = "mean prosecutor risk (chance of being found)"
+_FOUND = (
+    "Risk is how likely a person's row is found by somebody who knows that she is in the release, "
+    "on average."
+)
+
+
+def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
+    """What each release that holds would have risked and cost."""
+    held = [
+        (number, attempt, (attempt.risk, attempt.cost))
+        for number, attempt in enumerate(contest.attempts, start=1)
+        if attempt.risk is not None and attempt.cost is not None and isfinite(attempt.cost)
+    ]
+    if not held:
+        return ()
+    front = pareto_front([place for _, _, place in held])
+    points = [
+        RiskPoint(
+            place,
+            attempt.anonymizer.partition(" (")[0],
+            f"#{number} {attempt.anonymizer}",
+            f"#{number} {attempt.anonymizer}\nrisk {place[0]:.3g}\n{contest.utility} {place[1]:.3g}"
+            f"\n{attempt.groups:,} groups, {attempt.suppressed:,} people suppressed",
+            on_front,
+            attempt is contest.winner,
+        )
+        for (number, attempt, place), on_front in zip(held, front, strict=True)
+    ]
+    chart = risk_map(
+        points,
+        "What each way would have risked and cost",
+        _RISK,
+        f"cost: {contest.utility} (lower is more useful)",
+        _FOUND,
+        chosen="the release that was chosen",
+    )
+    return (chart,)
 
 
 def choice_words(report: Report) -> str:
@@ -132,7 +174,8 @@ def lattice_section(report: Report) -> Section | None:
             f"; of those that keep everything else, {outcome.finished:,} were made into releases, "
             "the cheapest first, until one held by all; costlier ones were not judged by all"
         )
-    figures = (_picture(outcome, chosen),) if size <= MOST_NODES else ()
+    figures = _lattice_map(outcome, chosen, evidence.release.people)
+    figures += (_picture(outcome, chosen),) if size <= MOST_NODES else ()
     return Section(
         "How the release was chosen",
         f"{words}.",
@@ -157,6 +200,42 @@ def _minimal(found: LatticeOutcome, chosen: Levels) -> Sheet:
         "The chosen node, and others that are safe while nothing finer that was judged is",
         (f"{more:,} further minimal nodes are not listed.",) if more > 0 else (),
     )
+
+
+def _lattice_map(outcome: LatticeOutcome, chosen: Levels, people: int) -> tuple[Chart, ...]:
+    """The nodes that satisfy the policy, by risk and cost; of many those that cost least.
+
+    Somebody is found with the chance of one in her group: on average groups by people.
+    """
+    safe = sorted((node for node in outcome.nodes if node.satisfied), key=lambda node: node.cost)
+    everybody = people + sum(node.suppressed for node in safe if node.levels == chosen)
+    drawn = [node for node in safe[:MOST_NODES] if node.suppressed < everybody and node.groups]
+    places = [(node.groups / (everybody - node.suppressed), node.cost) for node in drawn]
+    if len(drawn) < 2 or not all(isfinite(cost) for _, cost in places):
+        return ()
+    points = [
+        RiskPoint(
+            place,
+            "satisfies the policy",
+            "chosen" if node.levels == chosen else "",
+            _named(outcome, node.levels, node, "chosen" if node.levels == chosen else SAFE),
+            on_front,
+            node.levels == chosen,
+        )
+        for node, place, on_front in zip(drawn, places, pareto_front(places), strict=True)
+    ]
+    left = len(safe) - len(drawn)
+    more = f" {left:,} nodes that cost more are not drawn." if left else ""
+    chart = risk_map(
+        points,
+        "What each safe node risks and costs",
+        _RISK,
+        "cost (lower is more useful)",
+        f"{_FOUND} The cheapest is chosen: every one here satisfies the policy.{more}",
+        chosen="the release that was chosen",
+        name="map/lattice",
+    )
+    return (chart,)
 
 
 def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
@@ -198,6 +277,7 @@ def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
         f"{counted}.",
         behind=(_steps(spot),) if len(words) <= _EDGES else (),
         bare="x",
+        name="lattice",
     )
 
 

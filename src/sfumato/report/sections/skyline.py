@@ -25,6 +25,7 @@ from sfumato.report.report import Report, shows_all
 if TYPE_CHECKING:
     import pyarrow as pa
 
+KINDS = ("facts about the target", "other people", "family members")  # the paper's l, k, m
 _SHOWN = 40  # points of a table; all are in the JSON
 _MOST_LOOKS = 1 << 25  # at stored counts, to tell how many people one fact more exposes
 _LONG = 1_000  # looks at a list
@@ -58,7 +59,7 @@ def skyline_sheet(found: KnowledgeSkyline, groups: Groups | None = None) -> Shee
     """The maximal safe points, a row each; of groups, how many people one fact more exposes."""
     shown = found.points[:_SHOWN]
     rows = [tuple(_cell(found, axis, n) for axis, n in enumerate(point)) for point in shown]
-    columns: tuple[str, ...] = ("l", "k", "m")
+    columns: tuple[str, ...] = KINDS
     notes = [found.sentence]
     if len(found.points) > _SHOWN:
         notes.append(f"{len(found.points) - _SHOWN:,} more points are in the JSON")
@@ -73,19 +74,74 @@ def skyline_sheet(found: KnowledgeSkyline, groups: Groups | None = None) -> Shee
         exposed = exposed_people(groups, found.value, beyond, found.confidence, found.case)
         told = [people.number if not people.at_most else str(people) for people in exposed]
         rows = [(*row, *told[3 * at : 3 * at + 3]) for at, row in enumerate(rows)]
-        columns += ("l + 1 exposes", "k + 1 exposes", "m + 1 exposes")
-        notes.append("exposes: so many people of whom she could be that sure with one fact more")
+        columns += ("one fact more exposes", "one person more exposes", "one relative more exposes")
+        notes.append("exposes: of so many people she could be that sure, knowing one more of these")
     return Sheet(columns, tuple(rows), notes=tuple(notes), keys=3)
+
+
+def skyline_charts(skylines: Sequence[KnowledgeSkyline]) -> tuple[Chart, ...]:
+    """One plane of it, and all of it in space; nothing where no point is safe, or all are."""
+    if not any(skyline.points for skyline in skylines):
+        return ()
+    return skyline_plane(skylines), skyline_chart(skylines)
+
+
+def _tightest(skylines: Sequence[KnowledgeSkyline]) -> list[KnowledgeSkyline]:
+    """The values that allow the least knowledge."""
+    return sorted((skyline for skyline in skylines if skyline.points), key=_room)[:_DRAWN]
+
+
+def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
+    """How far two kinds of knowledge may go together without the third: a staircase each.
+
+    Of the three planes the one with most steps is drawn.
+    """
+    drawn = _tightest(skylines)
+    across, up, without = max(
+        ((0, 1, 2), (1, 2, 0), (0, 2, 1)),
+        key=lambda plane: sum(len(_staircase(one, *plane[:2])) for one in drawn),
+    )
+    series, words = [], []
+    for one in drawn:
+        corners = _staircase(one, across, up)
+        line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
+        told = [
+            f"{one.value}: {_cell(one, across, x)} {KINDS[across]}, {_cell(one, up, y)} {KINDS[up]}"
+            for x, y in line
+        ]
+        series.append(Series(one.value, [x for x, _ in line], [y for _, y in line], text=told))
+        reach = _cell(one, across, corners[0][0]), _cell(one, up, corners[-1][1])
+        words.append(f"{one.value}: up to {reach[0]} {KINDS[across]}, up to {reach[1]} {KINDS[up]}")
+    return Chart(
+        title or "What may be known together",
+        "steps",
+        f"{KINDS[across]} she knows (number)",
+        f"{KINDS[up]} she knows (number)",
+        tuple(series),
+        name="skyline",
+        alt=f"Without knowing any {KINDS[without]}: on a line of a value and below it she is not "
+        f"yet that sure of it, above it she may be; the higher the line the better. "
+        f"{'; '.join(words)}.",
+    )
+
+
+def _staircase(skyline: KnowledgeSkyline, across: int, up: int) -> list[tuple[int, int]]:
+    """Corners of what is safe in a plane, the most of the first kind first."""
+    corners: list[tuple[int, int]] = []
+    for point in sorted(skyline.points, key=lambda point: (-point[across], -point[up])):
+        if not corners or point[up] > corners[-1][1]:
+            corners.append((point[across], point[up]))
+    return corners
 
 
 def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
     """Points in space; of many values those that allow the least knowledge."""
-    drawn = sorted((skyline for skyline in skylines if skyline.points), key=_room)[:_DRAWN]
+    drawn = _tightest(skylines)
     return Chart(
-        title or "What may be known",
+        title or "What may be known, of all three kinds",
         "cloud",
-        "l: facts about the target",
-        "k: other people",
+        KINDS[0],
+        KINDS[1],
         tuple(
             Series(
                 one.value,
@@ -96,7 +152,8 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
             )
             for one in drawn
         ),
-        z="m: relatives",
+        z=KINDS[2],
+        name="skyline-in-space",
         alt="; ".join(
             f"{one.value}: {len(one.points):,} point{'s' * (len(one.points) > 1)}, at most "
             f"{_told(one, _largest(one))}"
@@ -107,7 +164,7 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
 
 
 def summary_sheet(skylines: Sequence[KnowledgeSkyline]) -> Sheet:
-    """A row for each value: how far each kind of knowledge alone may go."""
+    """A row for each value: how far each kind of knowledge may go alone."""
     rows = []
     for skyline in skylines:
         alone: list[object] = ["any"] * 3 if skyline.bounds is None else [None] * 3
@@ -122,8 +179,8 @@ def summary_sheet(skylines: Sequence[KnowledgeSkyline]) -> Sheet:
                 len(skyline.points),
             )
         )
-    columns = ("column", "value", "safe", "most l", "most k", "most m", "points")
-    return Sheet(columns, tuple(rows), title="Every value")
+    columns = ("column", "value", "safe", *KINDS, "combinations")
+    return Sheet(columns, tuple(rows), title="She may know up to so many of one kind alone", keys=2)
 
 
 _STATUS = {"all_safe": "always (nobody has it)", "none_safe": "no", "some_safe": "up to"}
@@ -136,13 +193,11 @@ def skyline_document(
     confidence = skylines[0].confidence
     sections = []
     if len(skylines) > 1:
-        figures = (
-            (skyline_chart(skylines),) if any(of_value.points for of_value in skylines) else ()
-        )
-        sections.append(Section("Summary", tables=(summary_sheet(skylines),), charts=figures))
+        tables = (summary_sheet(skylines),)
+        sections.append(Section("Summary", tables=tables, charts=skyline_charts(skylines)))
     else:
         (only,) = skylines
-        figures = (skyline_chart(skylines),) if only.points else ()
+        figures = skyline_charts(skylines)
         sheet = skyline_sheet(only, groups_of(release, only.attribute))
         sections.append(Section(f"Skyline of {only.value}", "", (sheet,), figures))
     exposed = _exposed(release, skylines[0], groundings)
@@ -346,8 +401,7 @@ def _cell(found: KnowledgeSkyline, axis: int, number: int) -> object:
 
 def _told(found: KnowledgeSkyline, point: Sequence[int]) -> str:
     return ", ".join(
-        f"{name} {_cell(found, axis, number)}"
-        for axis, (name, number) in enumerate(zip("lkm", point, strict=True))
+        f"{_cell(found, axis, number)} {KINDS[axis]}" for axis, number in enumerate(point)
     )
 
 
@@ -373,10 +427,10 @@ def skyline_section(report: Report) -> Section | None:
         skylines += followed
         left += groups.width - len(followed)
     words = (
-        f"How much may somebody know before she is {confidence:.4g} sure of a value? l: facts "
-        "about the target; k: other people, none of them of the family, whose value she knows; m: "
-        "relatives who would share it. The table says how far each may go alone, a point of the "
-        "chart how far they may go together."
+        f"How much may somebody know before she is {chance(confidence)} sure of a value? Facts "
+        f"about the target are {_facts(skylines)}; other people are those, none of the family, "
+        "whose value she knows; family members would share theirs with the target. "
+        "The table says how far each may go alone, the chart how far two may go together."
     )
     if any(one.cut for one in skylines):
         words += f" Each was followed up to {_MOST} only."
@@ -390,8 +444,13 @@ def skyline_section(report: Report) -> Section | None:
         )
     if left or len(small) < len(judged) or any(one.cut for one in skylines):
         words += f" {_MORE}"
-    pictured = (skyline_chart(skylines),) if any(one.points for one in skylines) else ()
-    return Section(_TITLE, words, (summary_sheet(skylines),), pictured)
+    return Section(_TITLE, words, (summary_sheet(skylines),), skyline_charts(skylines))
+
+
+def _facts(skylines: Sequence[KnowledgeSkyline]) -> str:
+    if any(skyline.case != "single" for skyline in skylines):
+        return "values that come with it if the target has them"
+    return "values that the target does not have"
 
 
 def _is_fine(groups: Groups) -> bool:

@@ -260,7 +260,7 @@ def threats_section(report: Report) -> Section:
     rows = matrix(report)
     cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
     sheet = Sheet(tuple(COLUMNS), cells)
-    measured = [row for row in rows if row.belief is not None]
+    picture = beliefs_chart(rows)
     words = (
         "Adversaries from weak to strong. Before and after: what she believes without the release "
         "and with it, of the person and the value for which that moves most. People: for how many "
@@ -272,7 +272,7 @@ def threats_section(report: Report) -> Section:
         "Who could learn what",
         words if report.noisy else f"{words}\n\n{BEYOND}",
         (sheet,),
-        (_picture(measured),) if measured else (),
+        () if picture is None else (picture,),
     )
 
 
@@ -293,38 +293,49 @@ def brief_threats(report: Report) -> Section:
     return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
 
 
-def _picture(rows: list[ThreatRow]) -> Chart:
-    """The belief of each that moves farthest: before, after, bounded by the policy or not."""
-    best: dict[str, tuple[ThreatRow, BeliefChange]] = {}
+def beliefs_chart(rows: Sequence[ThreatRow]) -> Chart | None:
+    """A slope for each adversary: her belief about the person for whom it moves most."""
+    worst: dict[str, tuple[ThreatRow, BeliefChange]] = {}
     for row in rows:
-        assert row.belief is not None
-        known = best.get(row.adversary)
-        if known is None or (row.belief.factor, row.belief.after) > (
-            known[1].factor,
-            known[1].after,
-        ):
-            best[row.adversary] = row, row.belief
-    moves = list(best.values())
-    bounded = [move for move in moves if move[0].covered]
-    named = (
-        ("before the release", [(row, belief.before) for row, belief in moves]),
-        ("after, bounded by the policy", [(row, belief.after) for row, belief in bounded]),
-        (
-            "after, bounded by no criterion",
-            [(row, belief.after) for row, belief in moves if not row.covered],
-        ),
-    )
-    words = ", ".join(f"{row.adversary} {belief}" for row, belief in moves)
+        belief, known = row.belief, worst.get(row.adversary)
+        if belief is not None and (known is None or _distance(belief) > _distance(known[1])):
+            worst[row.adversary] = row, belief
+    if not worst:
+        return None
+    moves = sorted(worst.values(), key=lambda move: -move[1].after)
+    bounded = sum(bool(row.covered) for row, _ in moves)
     return Chart(
-        "Where each adversary's belief moves most",
-        "points",
+        "What each adversary believes of one person, before and after",
+        "slopes",
+        "",
         "belief about the person for whom it moves most",
-        "adversary",
-        tuple(
-            Series(name, [belief for _, belief in some], [row.adversary for row, _ in some])
-            for name, some in named
-            if some
-        ),
-        percent="x",
-        alt=f"Weak to strong: {words}. {len(bounded)} of {len(best)} are bounded by the policy.",
+        tuple(_slope(row, belief) for row, belief in moves),
+        percent="y",
+        name="beliefs",
+        alt="The steeper a line, the more the release tells her. Surest first: "
+        f"{'; '.join(f'{_asked(row)} {belief}' for row, belief in moves)}. {bounded} of "
+        f"{len(moves)} are bounded by the policy.",
+    )
+
+
+def _distance(belief: BeliefChange) -> tuple[float, float]:
+    return belief.factor, belief.after
+
+
+def _asked(row: ThreatRow) -> str:
+    entry = entry_of(row.adversary)
+    return row.adversary if entry is None else entry.question
+
+
+def _slope(row: ThreatRow, belief: BeliefChange) -> Series:
+    about = about_of(row)
+    told = f"{about}: {belief.value}" if about and belief.value else about
+    at_most = "at most " * belief.at_most
+    return Series(
+        _asked(row),
+        ["before", "after"],
+        [belief.before, belief.after],
+        text=["", f"{row.adversary}, {told}" if told else row.adversary],
+        labels=[chance(belief.before), f"{at_most}{chance(belief.after)}"],
+        strong=[False, not row.covered],
     )

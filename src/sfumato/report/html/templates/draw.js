@@ -1,27 +1,50 @@
-/* Charts one after the other, so that the page can be used meanwhile; those in space, which take
-   longest, when they come into sight. Before printing all are drawn. */
+/* Charts one after the other, so that the page can be used meanwhile; those in space when they are
+   asked for. On paper charts are as wide as it is. */
 {
   const waiting = new Set(document.querySelectorAll(".chart[data-chart]"));
+  const dark = matchMedia("screen and (prefers-color-scheme: dark)");
+  const inSpace = (place) => place.closest("details.in-space");
+  const told = (place) => JSON.parse(document.getElementById(place.dataset.chart).textContent);
+  const narrow = (place) => place.clientWidth < 640;
+  const fitted = (place, chart) => {
+    for (const trace of chart.data) {
+      if (trace.type === "scatter3d" && dark.matches) trace.marker.color = trace.meta.dark;
+      if (trace.meta?.narrow && narrow(place)) Object.assign(trace, trace.meta.narrow);
+    }
+    if (narrow(place)) Object.assign(chart.layout, chart.layout.meta?.narrow);
+    return chart;
+  };
   const draw = (place) => {
     if (!waiting.delete(place)) return;
     try {
-      const told = JSON.parse(document.getElementById(place.dataset.chart).textContent);
-      Plotly.newPlot(place, told.data, told.layout, told.config);
+      const chart = fitted(place, told(place));
+      Plotly.newPlot(place, chart.data, chart.layout, chart.config);
     } catch (error) {
       place.innerHTML = '<p class="failed">This browser cannot draw the chart; its numbers are in the table below it.</p>';
     }
     place.dataset.drawn = "yes";
   };
-  const inSpace = (place) => document.getElementById(place.dataset.chart).textContent.includes('"scatter3d"');
   const flat = [...waiting].filter((place) => !inSpace(place));
   const next = () => {
     const place = flat.shift();
     if (place) { draw(place); setTimeout(next, 0); }
   };
-  const watch = new IntersectionObserver((seen) => {
-    for (const one of seen) if (one.isIntersecting) { watch.unobserve(one.target); draw(one.target); }
-  }, { rootMargin: "300px" });
-  for (const place of waiting) if (inSpace(place)) watch.observe(place);
-  window.addEventListener("beforeprint", () => { for (const place of [...waiting]) draw(place); });
+  for (const place of waiting) {
+    inSpace(place)?.addEventListener("toggle", () => { if (inSpace(place).open) draw(place); });
+  }
+  const drawn = () => [...document.querySelectorAll(".chart[data-drawn]")].filter((place) => place.data);
+  dark.addEventListener("change", () => {
+    for (const place of drawn()) if (inSpace(place)) {
+      const chart = fitted(place, told(place));
+      Plotly.react(place, chart.data, place.layout, chart.config);
+    }
+  });
+  const onPaper = (printed) => {
+    if (printed) for (const place of [...waiting]) if (!inSpace(place)) draw(place);
+    for (const place of drawn()) Plotly.relayout(place, printed ? { width: 860, autosize: false } : { width: null, autosize: true });
+  };
+  window.addEventListener("beforeprint", () => onPaper(true));
+  window.addEventListener("afterprint", () => onPaper(false));
+  matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));
   setTimeout(next, 0);
 }

@@ -26,3 +26,9 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+/* A table or list wider than its place says that it goes on. */
+{
+  const look = (place) => place.classList.toggle("goes-on", place.scrollWidth > place.clientWidth + 1);
+  const watch = new ResizeObserver((seen) => { for (const one of seen) look(one.target); });
+  for (const place of document.querySelectorAll(".wide")) watch.observe(place);
+}

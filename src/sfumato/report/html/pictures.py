@@ -1,0 +1,167 @@
+"""Pictures without a script: bars beside their labels, and slopes from before to after.
+
+They are tables and lists whose parts are as long as their figures: labels wrap as text does, on a
+phone and on paper too, colours are the page's, and nothing need be drawn. A page of these alone
+carries no Plotly.
+
+Stands apart: whoever shows a single chart, in a notebook say, needs no page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from sfumato.report.document import Chart, Number, Series, cell_text, percentage, plain
+
+TEMPLATES = Path(__file__).parent / "templates"
+_TOP, _BOTTOM, _TURN = 4, 96, 62  # percent of a slope's picture: its scale, and where lines end
+_TICKS = (1.0, 0.75, 0.5, 0.25, 0.0)
+
+
+@cache
+def environment() -> Any:
+    """Where templates are; whatever is put into them is text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def picture(chart: Chart, longest: float | None = None) -> str:
+    """A chart that needs no script, as HTML; the page's style sheet gives it its look.
+
+    `longest`: the longest bar of all charts that share its scale.
+    """
+    macros = environment().get_template("pictures.html").module
+    if chart.kind == "slopes":
+        return str(macros.slopes(chart, slopes_of(chart), _TICKS, height))
+    rows = bars_of(chart, longest)
+    return str(macros.shares(chart, rows) if chart.kind == "shares" else macros.rows(chart, rows))
+
+
+@dataclass(frozen=True)
+class PictureBar:
+    """A bar of a label: whose it is, the number beside it, its part of the longest one."""
+
+    series: int
+    name: str
+    length: float
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class PictureRow:
+    """A label and its bars."""
+
+    label: str
+    bars: tuple[PictureBar, ...]
+
+
+def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
+    """Of each label its bars; the longest of the chart (or of several) takes all the room.
+
+    "shares" have labels along x, bars that lie along y.
+    """
+    lying = chart.kind != "shares"
+    places = [one.y if lying else one.x for one in chart.series]
+    figures = [one.x if lying else one.y for one in chart.series]
+    labels = list(dict.fromkeys(str(label) for some in places for label in some))
+    if chart.ticks:
+        labels = [str(tick) for tick in chart.ticks]
+    most = longest or max((_size(value) for some in figures for value in some), default=0.0) or 1.0
+    percent = ("x" if lying else "y") in chart.percent or not lying
+    rows: dict[str, list[PictureBar]] = {label: [] for label in labels}
+    for number, (series, where, values) in enumerate(
+        zip(chart.series, places, figures, strict=True)
+    ):
+        hover = series.text or [""] * len(values)
+        for label, value, title in zip(where, values, hover, strict=True):
+            text = percentage(value) if percent else cell_text(value, digits=3)
+            length = 1.0 if _is_endless(value) else min(_size(value) / most, 1.0)
+            rows[str(label)].append(PictureBar(number, series.name, length, text, title))
+    return [PictureRow(label, tuple(bars)) for label, bars in rows.items()]
+
+
+def longest_of(charts: list[Chart]) -> float:
+    """The longest bar of several charts that share a scale."""
+    return max(
+        (_size(share) for chart in charts for one in chart.series for share in one.y), default=0.0
+    )
+
+
+def _size(value: Number) -> float:
+    number = plain(value)
+    return abs(float(number)) if isinstance(number, int | float) else 0.0
+
+
+def _is_endless(value: Number) -> bool:
+    return isinstance(value, float) and not isfinite(value)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A line from before to after, and the row its label stands in: heights in percent."""
+
+    name: str
+    about: str
+    before: str
+    after: str
+    stands_out: bool
+    start: float
+    end: float
+    row: float
+
+    @property
+    def line(self) -> str:
+        return f"M0 {self.start:.2f}L{_TURN} {self.end:.2f}"
+
+    @property
+    def leader(self) -> str:
+        return f"M{_TURN} {self.end:.2f}L100 {self.row:.2f}"
+
+    @property
+    def dots(self) -> str:
+        """Lines without length: round ends make dots of them, however the picture is stretched."""
+        return f"M0 {self.start:.2f}h0M{_TURN} {self.end:.2f}h0"
+
+
+def slopes_of(chart: Chart) -> list[Slope]:
+    """From the highest after to the lowest: labels stand in rows of one height, so none collide."""
+    drawn = sorted(
+        (one for one in chart.series if _is_drawn(one)), key=lambda one: -_size(one.y[-1])
+    )
+    slopes = []
+    for at, series in enumerate(drawn):
+        before, after = series.labels or [percentage(value) for value in series.y]
+        slopes.append(
+            Slope(
+                series.name,
+                (series.text or ("",))[-1],
+                before,
+                after,
+                bool(series.strong and series.strong[-1]),
+                height(_size(series.y[0])),
+                height(_size(series.y[-1])),
+                100 * (at + 0.5) / len(drawn),
+            )
+        )
+    return slopes
+
+
+def _is_drawn(series: Series) -> bool:
+    return all(isinstance(plain(value), int | float) for value in series.y)
+
+
+def height(share: float) -> float:
+    """Where a share lies, in percent from the top."""
+    return _BOTTOM - (_BOTTOM - _TOP) * share

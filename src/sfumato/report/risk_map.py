@@ -1,0 +1,122 @@
+"""The risk-utility map: releases by what they risk and what they cost, the chosen one marked.
+
+Lower is better for both. Those on the Pareto front are filled and joined by a staircase: no other
+release there is better in one without being worse in the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.report.document import Chart, Series
+
+_WIDE = 10  # beyond this ratio of largest to smallest an axis is logarithmic
+_NEAR = (445, 225)  # parts of the axes: points in the same part of both are at one place
+_READING = (
+    "Filled marks lie on the Pareto front: everything to the right of the staircase and above it "
+    "is worse than something on it. A mark without a label is named when pointed at."
+)
+
+Place = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class RiskPoint:
+    """A release on the map.
+
+    `label` is written beside it where there is room, its first word ("#7") alone on a phone; `told`
+    is said when it is pointed at; `kind` are those of one shape.
+    """
+
+    place: Place
+    kind: str
+    label: str
+    told: str
+    front: bool = False
+    chosen: bool = False
+
+
+def pareto_front(points: Sequence[Place | None]) -> list[bool]:
+    """Which points no other one dominates (as good in both, better in one); None never is.
+
+    >>> pareto_front([(1, 3), (2, 2), (2, 4), None, (2, 2)])
+    [True, True, False, False, True]
+    """
+    front = [False] * len(points)
+    order = sorted((point, place) for place, point in enumerate(points) if point is not None)
+    last: Place | None = None
+    for point, place in order:  # by risk, then cost: a lower cost than ever, or a twin of the last
+        if last is None or point == last or point[1] < last[1]:
+            front[place] = True
+            last = point
+    return front
+
+
+def risk_map(
+    points: Sequence[RiskPoint],
+    title: str,
+    risk: str,
+    cost: str,
+    alt: str,
+    *,
+    chosen: str,
+    name: str = "map",
+) -> Chart:
+    """The map of some releases; `chosen` is what the one is called that stands out."""
+    front = sorted({point.place for point in points if point.front})
+    kinds = dict.fromkeys(point.kind for point in points if not point.chosen)
+    by_kind = {kind: [p for p in points if p.kind == kind and not p.chosen] for kind in kinds}
+    series = [_series(kind, members) for kind, members in by_kind.items()]
+    ours = [point for point in points if point.chosen]
+    if ours:
+        series.append(_series(chosen, ours, mark="star"))
+        first = ours[0]
+        alt = f"{alt} A star marks {chosen}: {first.label}."
+    log_x, log_y = (_is_wide([point.place[axis] for point in points]) for axis in (0, 1))
+    return Chart(
+        title,
+        "map",
+        risk,
+        cost,
+        tuple(series),
+        log_x=log_x,
+        log_y=log_y,
+        alt=f"{_READING} {alt}".strip(),
+        percent="x",
+        behind=(Series("Pareto front", [x for x, _ in front], [y for _, y in front]),),
+        name=name,
+    )
+
+
+def at_one_place(places: Sequence[Place]) -> list[list[int]]:
+    """Which points lie so near each other that they share a mark."""
+    parts = [_parts([place[axis] for place in places], parts=_NEAR[axis]) for axis in (0, 1)]
+    together: dict[tuple[int, ...], list[int]] = {}
+    for at, part in enumerate(zip(*parts, strict=True)):
+        together.setdefault(part, []).append(at)
+    return list(together.values())
+
+
+def _parts(values: Sequence[float], parts: int) -> list[int]:
+    """In which part of an axis each value lies."""
+    spread = [math.log10(value) for value in values] if _is_wide(values) else values
+    least, most = min(spread), max(spread)
+    return [round((value - least) / ((most - least) or 1.0) * parts) for value in spread]
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return min(values) > 0 and max(values) / min(values) > _WIDE
+
+
+def _series(name: str, points: Sequence[RiskPoint], mark: str = "") -> Series:
+    return Series(
+        name,
+        [point.place[0] for point in points],
+        [point.place[1] for point in points],
+        text=[point.told for point in points],
+        labels=[point.label for point in points],
+        strong=[point.front or point.chosen for point in points],
+        mark=mark,
+    )

@@ -34,6 +34,7 @@ RENDERERS = (
     "html/draw.py",
     "html/axes.py",
     "html/maps.py",
+    "html/pictures.py",
 )
 
 

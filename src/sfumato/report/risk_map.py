@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.report.document import Chart, Series
+from sfumato.report.document import Chart, Series, percentage
 
 _WIDE = 10  # beyond this ratio of largest to smallest an axis is logarithmic
 _NEAR = (445, 225)  # parts of the axes: points in the same part of both are at one place
@@ -72,8 +72,8 @@ def risk_map(
     ours = [point for point in points if point.chosen]
     if ours:
         series.append(_series(chosen, ours, mark="star"))
-        first = ours[0]
-        alt = f"{alt} A star marks {chosen}: {first.label}."
+        risked, costs = ours[0].place
+        alt = f"{alt} A star marks {chosen}: risk {percentage(risked)}, cost {costs:.3g}."
     log_x, log_y = (_is_wide([point.place[axis] for point in points]) for axis in (0, 1))
     return Chart(
         title,

@@ -55,7 +55,7 @@ def axis_of(chart: Chart, axis: str, named: list[str]) -> dict[str, Any]:
     log = chart.log_x if axis == "x" else chart.log_y
     title = chart.x if axis == "x" else chart.y
     look: dict[str, Any] = {
-        "title": {"text": escape(title) + (" (logarithmic)" if log else ""), "standoff": 14},
+        "title": {"text": escape(title) + (" (log scale)" if log else ""), "standoff": 14},
         "gridcolor": _GRID,
         "zeroline": False,
         "showline": True,

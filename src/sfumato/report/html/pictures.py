@@ -18,7 +18,7 @@ from typing import Any
 from sfumato.report.document import Chart, Number, Series, cell_text, percentage, plain
 
 TEMPLATES = Path(__file__).parent / "templates"
-_TOP, _BOTTOM, _TURN = 4, 96, 62  # percent of a slope's picture: its scale, and where lines end
+_TOP, _BOTTOM, _TURN = 4, 96, 70  # percent of a slope's picture: its scale, and where lines end
 _TICKS = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 

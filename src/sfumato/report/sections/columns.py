@@ -25,7 +25,8 @@ _WORDS = (
     "would have to change their value to make the published distribution of the original one."
 )
 _SPREAD = (
-    "A cell that stands for several values counts for each of them alike, a range along its length."
+    "Bars are percent of people, all on one scale. A cell of several values counts for "
+    "each of them alike, a range along its length."
 )
 _PUBLISHED = "Only what is published is told"
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.criteria.base import Verdict
 from sfumato.release.groups import Groups
-from sfumato.report.document import Chart, Number, Section, Series, Sheet, number
+from sfumato.report.document import Chart, Number, Section, Series, Sheet, number, percentage
 from sfumato.report.report import CriterionFinding, Report, WorstGroup
 
 _JUDGED = ("criterion", "required", "measured")
@@ -160,8 +160,8 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
         series.append(Series(f"group {letter} ({many})", has, labels))
         most = int(np.argmax(share))
         words.append(
-            f"group {letter}: {groups.values[most]!r} {number(round(float(share[most]), 3))} "
-            f"against {number(round(float(table[most]), 3))} in the table"
+            f"group {letter}: {groups.values[most]!r} {percentage(float(share[most]))} "
+            f"against {percentage(float(table[most]))} in the table"
         )
     left = groups.width - len(values)
     others = f" {left:,} further values, which differ less, are not drawn." if left else ""

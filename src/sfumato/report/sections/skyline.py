@@ -94,24 +94,28 @@ def _tightest(skylines: Sequence[KnowledgeSkyline]) -> list[KnowledgeSkyline]:
 def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
     """How far two kinds of knowledge may go together without the third: a staircase each.
 
-    Of the three planes the one with most steps is drawn.
+    Of the three planes the one with most steps is drawn. Values with the same line share it.
     """
     drawn = _tightest(skylines)
     across, up, without = max(
         ((0, 1, 2), (1, 2, 0), (0, 2, 1)),
         key=lambda plane: sum(len(_staircase(one, *plane[:2])) for one in drawn),
     )
-    series, words = [], []
+    alike: dict[tuple[tuple[int, int], ...], list[KnowledgeSkyline]] = {}
     for one in drawn:
-        corners = _staircase(one, across, up)
+        alike.setdefault(tuple(_staircase(one, across, up)), []).append(one)
+    series, words = [], []
+    for corners, members in alike.items():
+        name, of_them = ", ".join(one.value for one in members), members[0]
         line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
         told = [
-            f"{one.value}: {_cell(one, across, x)} {KINDS[across]}, {_cell(one, up, y)} {KINDS[up]}"
+            f"{name}: {_cell(of_them, across, x)} {KINDS[across]}, {_cell(of_them, up, y)} "
+            f"{KINDS[up]}"
             for x, y in line
         ]
-        series.append(Series(one.value, [x for x, _ in line], [y for _, y in line], text=told))
-        reach = _cell(one, across, corners[0][0]), _cell(one, up, corners[-1][1])
-        words.append(f"{one.value}: up to {reach[0]} {KINDS[across]}, up to {reach[1]} {KINDS[up]}")
+        series.append(Series(name, [x for x, _ in line], [y for _, y in line], text=told))
+        reach = _cell(of_them, across, corners[0][0]), _cell(of_them, up, corners[-1][1])
+        words.append(f"{name}: up to {reach[0]} {KINDS[across]} or {reach[1]} {KINDS[up]}")
     return Chart(
         title or "What may be known together",
         "steps",
@@ -119,8 +123,8 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         f"{KINDS[up]} she knows (number)",
         tuple(series),
         name="skyline",
-        alt=f"Without knowing any {KINDS[without]}: on a line of a value and below it she is not "
-        f"yet that sure of it, above it she may be; the higher the line the better. "
+        alt=f"Knowing no {KINDS[without]}: up to the line of a value she is not yet that sure of "
+        "it, beyond it she may be; the farther out a line, the better. "
         f"{'; '.join(words)}.",
     )
 

@@ -312,9 +312,10 @@ def beliefs_chart(rows: Sequence[ThreatRow]) -> Chart | None:
         tuple(_slope(row, belief) for row, belief in moves),
         percent="y",
         name="beliefs",
-        alt="The steeper a line, the more the release tells her. Surest first: "
-        f"{'; '.join(f'{_asked(row)} {belief}' for row, belief in moves)}. {bounded} of "
-        f"{len(moves)} are bounded by the policy.",
+        alt="The steeper a line, the more the release tells her; each is about the person for "
+        f"whom that is most. Surest: {_asked(moves[0][0])} {moves[0][1]}. Least sure: "
+        f"{_asked(moves[-1][0])} {moves[-1][1]}. {bounded} of {len(moves)} are bounded by the "
+        "policy.",
     )
 
 

@@ -11,7 +11,13 @@
       if (trace.type === "scatter3d" && dark.matches) trace.marker.color = trace.meta.dark;
       if (trace.meta?.narrow && narrow(place)) Object.assign(trace, trace.meta.narrow);
     }
-    if (narrow(place)) Object.assign(chart.layout, chart.layout.meta?.narrow);
+    if (narrow(place)) {
+      Object.assign(chart.layout, chart.layout.meta?.narrow);
+      for (const axis of [chart.layout.xaxis, chart.layout.yaxis]) if (axis) {
+        axis.title.text = axis.title.text.replace(/^(.{15,28}) (?=.{12})/, "$1<br>");
+        axis.title.font = { size: 12 };
+      }
+    }
     return chart;
   };
   const draw = (place) => {

@@ -289,7 +289,7 @@ def luminance_of(colour: str) -> float:
     return luminance(f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})")
 
 
-HINTED = """[...document.querySelectorAll('.wide')].filter(one => one.clientWidth).map(one =>
+HINTED = """[...document.querySelectorAll('.wide')].filter(one => one.checkVisibility()).map(one =>
   [one.scrollWidth > one.clientWidth + 1, one.classList.contains('goes-on')])"""
 
 

@@ -2,7 +2,7 @@
 
 `document_of` says by which document a result is told; `notebook_html` makes a fragment of it that
 stands among other cells. It has no head and no script, and its styles touch nothing else; sections
-are folded, long tables cut, private sections left out, and charts told in words.
+are folded, long tables cut, private sections left out, and charts that take a script told in words.
 """
 
 from __future__ import annotations

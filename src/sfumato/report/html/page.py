@@ -196,8 +196,8 @@ def _fill(script: str, **content: Any) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """One of the templates here, which all know how cells are told."""
-    environment().globals |= {"cells_of": cells_of}
+    """One of the templates here, which all know how cells are told and bars drawn."""
+    environment().globals |= {"cells_of": cells_of, "picture": picture}
     found: Template = environment().get_template(name)
     return found
 

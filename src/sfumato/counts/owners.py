@@ -14,7 +14,16 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.counts.counts import Counts
-from sfumato.numbers import Codes, Ints, distinct, offsets_of, rows_of, taken_rows, tallied_offsets
+from sfumato.numbers import (
+    Codes,
+    Ints,
+    distinct,
+    in_order,
+    offsets_of,
+    rows_of,
+    taken_rows,
+    tallied_offsets,
+)
 
 _ID = np.int32
 
@@ -55,11 +64,26 @@ class Owners:
             *merge_owners(order, starts, self.indptr, self.people, self.total), self.total
         )
 
-    def sizes_of(self, order: Ints, starts: Ints) -> Ints:
-        """The distinct people of such groups alone."""
+    def sizes_of(self, order: Ints, starts: Ints, rows: Ints) -> Ints:
+        """The distinct people of such groups, of so many rows each, alone."""
         from sfumato.counts.kernel import count_owners
 
-        return count_owners(order, starts, self.indptr, self.people, self.total)
+        return count_owners(order, starts, rows, self.indptr, self.people, self.total)
+
+    def by_value(
+        self, order: Ints, starts: Ints, value: Codes, cells: tuple[Ints, Codes, Ints], width: int
+    ) -> tuple[Ints, Codes, Ints]:
+        """The distinct people of such groups by value: `value` is that of each finer group, and
+        `cells` the rows of each group by value."""
+        from sfumato.counts.kernel import count_owners_by_value
+
+        whose = self.indptr, self.people, self.total
+        indptr, indices, rows = cells
+        return (
+            indptr,
+            indices,
+            count_owners_by_value(order, starts, value, indptr, indices, rows, *whose, width),
+        )
 
     def merge(self, number: Ints, groups: int) -> Owners:
         """Groups put together: group g becomes part of group `number[g]`."""
@@ -104,7 +128,7 @@ def pairs_of(counts: Counts, attribute: int) -> tuple[Codes, Codes]:
         width = max(len(counts.sensitive[attribute].domain), 1)
         value = np.repeat(counts.values[attribute], counts.n)
         key = counts.owner.astype(np.int64) * width + value
-        order = np.argsort(key, kind="stable")
+        order = in_order(key)
         first = np.diff(key[order], prepend=-1) > 0
         pair = np.empty(len(key), dtype=_ID)
         pair[order] = np.cumsum(first) - 1

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sfumato.counts.counts import Counts
 from sfumato.counts.owners import Owners
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Floats, Ints, sums_by, taken_rows
+from sfumato.numbers import Bools, Floats, Ints, in_order, sums_by, taken_rows
 
 if TYPE_CHECKING:
     from sfumato.perturbation.base import Perturbation
@@ -59,7 +59,7 @@ class SeveralGroups:
     @classmethod
     def of_rows(cls, people: Owners) -> SeveralGroups:
         """Everybody who is listed, where rows are published one by one."""
-        order = np.argsort(people.people, kind="stable")
+        order = in_order(people.people)
         person = people.people[order].astype(np.int64)
         everybody = int(np.count_nonzero(np.bincount(person)))
         return cls(everybody, person, people.group[order], distinct=True)

@@ -9,6 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, rank_rows
+from sfumato.counts.owners import pairs_of
 from sfumato.errors import InputError, PolicyError, SchemaError, did_you_mean, quoted
 from sfumato.numbers import Codes, Ints, offsets_of, taken_rows
 from sfumato.release.beside import SeveralGroups
@@ -130,8 +131,11 @@ def groups_of(placement: Placement, groups: Ints, total: int) -> dict[str, Group
         protect=counts.protect and (counts.protect[0], counts.protect[1][placement.tuples[kept]]),
     )
     if counts.owner is not None:
-        whose = counts.owner[taken_rows(offsets_of(counts.n), placement.tuples[kept])[1]]
-        pieces = replace(pieces, owner=whose)
+        places = taken_rows(offsets_of(counts.n), placement.tuples[kept])[1]
+        pieces = replace(pieces, owner=counts.owner[places])
+        for place in range(len(counts.sensitive)):  # whose, and with which value: as in the table
+            pair, value = pairs_of(counts, place)
+            pieces.value_pairs[place] = pair[places], value
     if not pieces.sensitive:
         return {"": group_counts(pieces, groups[kept], total, None, None, counts)}
     known = references(counts)

@@ -55,6 +55,7 @@ class Columns:
     ) -> Columns:
         """`style`: how groups are described; labels of a hierarchy tell no cut, so any will do."""
         nested, at, tables, filled = [], [], [], 0
+        people = [counts.people_by_code(column) for column in range(len(levels))]
         columns: list[Boundaries | None] = []
         for column, one in enumerate(levels):
             along = _splits_along_hierarchy(schema, one)
@@ -67,7 +68,7 @@ class Columns:
             unit = schema.units.get(one.domain.name)
             bounded = None
             if unit is not None or (not along and style != "hierarchy"):
-                bounded = boundaries_of(one, unit, counts.people_by_code(column))
+                bounded = boundaries_of(one, unit, people[column])
                 bounded = bounded if along else within_frames(bounded, one)
             columns.append(None if along or style == "hierarchy" else bounded)
         flat = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int32)
@@ -82,7 +83,7 @@ class Columns:
             ]
         )
         frames = [
-            frames_of(one, bounded, counts.people_by_code(column), halve=not along)
+            frames_of(one, bounded, people[column], halve=not along)
             if style != "hierarchy"
             else frames_of(one, None, None, halve=False)
             for column, (one, bounded, along) in enumerate(

@@ -13,7 +13,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import cuts, splits
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
 from sfumato.counts.counts import Counts, Sets
-from sfumato.counts.owners import tuple_owners, tuple_values
+from sfumato.counts.owners import tuple_owners
 from sfumato.criteria.base import Criterion, ReleaseCriterion, Verdict
 from sfumato.criteria.splits import CandidateSplits
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
@@ -49,11 +49,6 @@ class Safety:
         self._references = references(task.table.counts)
         self._by_person = people_references(task.table.counts)
         self._owners = None if counts.owner is None else tuple_owners(counts)
-        self._value_owners = {
-            place: tuple_values(counts, place)
-            for place in range(len(counts.sensitive))
-            if counts.owner is not None
-        }
         self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._in_turn: list[Judged] = []
         self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
@@ -70,14 +65,21 @@ class Safety:
         return bool(self.task.by_release)
 
     def _groups(
-        self, batch: Nodes, order: Ints, begins: Ints, people: Ints, attribute: int | None
+        self,
+        batch: Nodes,
+        order: Ints,
+        begins: Ints,
+        people: Ints,
+        attribute: int | None,
+        sizes: Ints | None = None,
     ) -> Groups:
-        tuples = self._tuples[batch.place[order]] if self._owners is not None else order
+        """Groups of so many people; where these have several rows, `sizes` if it is known."""
+        rows = batch.rows
         if self._owners is not None:
-            people = self._owners.sizes_of(tuples, begins)
+            of_rows, tuples = people, self._tuples[batch.place[order]]
+            people = self._owners.sizes_of(tuples, begins, of_rows) if sizes is None else sizes
         if attribute is None:
             return Groups.of_sizes(people)
-        rows = batch.rows
         value, n = rows.values[attribute], rows.n
         cells = splits.cells(order, begins, value, n, *self._values(attribute))
         lists = None
@@ -85,8 +87,9 @@ class Safety:
             lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
         if self._owners is None:
             return self._made(attribute, *cells, people, lists)
-        by_row = self._made(attribute, *cells, np.add.reduceat(n[order], begins[:-1]), None)
-        valued = self._value_owners[attribute].merged(tuples, begins).cells()
+        by_row = self._made(attribute, *cells, of_rows, None)
+        width = len(self._counts.sensitive[attribute].domain)
+        valued = self._owners.by_value(tuples, begins, value[order], cells, width)
         reference = self._by_person[self._counts.sensitive[attribute].name]
         return judged_by_both(by_row, valued, reference, people)
 
@@ -125,9 +128,11 @@ class Safety:
             lists=lists,
         )
 
-    def _parts(self, batch: Nodes, split: Split, attribute: int | None) -> Groups:
+    def _parts(
+        self, batch: Nodes, split: Split, attribute: int | None, sizes: Ints | None = None
+    ) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""
-        groups = self._groups(batch, split.order, split.begins, split.people, attribute)
+        groups = self._groups(batch, split.order, split.begins, split.people, attribute, sizes)
         counts, beside = self._counts, groups.beside
         if "protect" in self._needs and counts.protect is not None:
             group, total, tuples = self._members(batch, split)
@@ -162,7 +167,8 @@ class Safety:
 
         def parts(attribute: int | None) -> Groups:
             if attribute not in made:
-                made[attribute] = self._parts(batch, split, attribute)
+                sizes = made[None].sizes if None in made else None
+                made[attribute] = self._parts(batch, split, attribute, sizes)
             return made[attribute]
 
         for criterion in sorted(self.task.by_group, key=lambda c: c.reads_values):
